@@ -24,7 +24,6 @@ BENCHES = (
     "whole",
     "elsewhere",
     "reference",
-    "expansion",
     "memory",
     "backends",
     "cluster",

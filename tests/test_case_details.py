@@ -1,4 +1,4 @@
-"""`tconv show` and `tconv resolve`: what is asked, what each dialect makes of it, and how the tolerance is derived."""
+"""`tconv show`: what is asked, what each dialect makes of it, and how the tolerance is derived."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from strategies import case
 from tconv.cases.case import Cite
-from tconv.cli.resolve_command import command as resolve_command
 from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
 from tconv.expectation.bound import SYMBOLS, derivation
@@ -274,28 +273,28 @@ def test_show_as_json_has_what_the_text_has(corpus: Corpus) -> None:
     assert "groups-positive" in invalid["dialects"][ONNX_22]["refusal"]["because"]
 
 
-# tconv resolve
+# tconv show of sizes and attributes
 
 
 def resolved(*arguments: str) -> list[list[str]]:
     """Return the rows: dialect, pads at the beginning and at the end, output or refusal, reading."""
-    rows = json.loads(output_of(resolve_command, *arguments, "--json"))
+    rows = json.loads(output_of(show_command, *arguments, "--json"))
     for row in rows:
         row["output"] = row.get("output") or f"refused: {row['refusal']}"
     keys = ("dialect", "pads_begin", "pads_end", "output", "reading")
     return [[str(row.get(key, "")) for key in keys] for row in rows]
 
 
-def test_resolve_prints_a_line_for_each_row_of_the_json() -> None:
+def test_show_of_sizes_prints_a_line_for_each_row_of_the_json() -> None:
     """Into a pipe, with every cell unpadded; what a row does not have is a dash."""
     arguments = ("--spatial", "3", "--kernel", "3", "--strides", "2", "--auto-pad", "same_upper")
-    heading, *lines = output_of(resolve_command, *arguments).splitlines()
+    heading, *lines = output_of(show_command, *arguments).splitlines()
     assert heading == "dialect  reading  pads_begin  pads_end  output  refusal"
     assert len(lines) == len(resolved(*arguments))
     assert f"{ONNX_1}  primary  [2]  [2]  [3]  -" in lines
 
 
-def test_resolve_puts_the_dialects_side_by_side() -> None:
+def test_show_of_sizes_puts_the_dialects_side_by_side() -> None:
     """[1 .. 3] with three taps and stride 2 under SAME_UPPER: where the texts part is seen at once."""
     rows = resolved("--spatial", "3", "--kernel", "3", "--strides", "2", "--auto-pad", "same_upper")
     assert [ONNX_1, "[2]", "[2]", "[3]", "primary"] in rows
@@ -307,7 +306,7 @@ def test_resolve_puts_the_dialects_side_by_side() -> None:
     assert [row[0] for row in rows if row[4] == "primary"] == list(DIALECTS)
 
 
-def test_resolve_tells_readings_that_refuse() -> None:
+def test_show_of_sizes_tells_readings_that_refuse() -> None:
     """A reading under which the text refuses names the constraint; readings that change nothing are left out."""
     rows = resolved(
         "--spatial", "2", "--kernel", "1", "--strides", "4", "--auto-pad", "same_upper", "--dialect", ONNX_11
@@ -341,7 +340,7 @@ def test_resolve_tells_readings_that_refuse() -> None:
         (["--spatial", "5", "--kernel", "3", "--auto-pad", "valid"], ["[0]", "[0]", "[7]"]),
     ],
 )
-def test_resolve_takes_sizes_and_attributes(arguments: list[str], row: list[str]) -> None:
+def test_show_of_sizes_takes_sizes_and_attributes(arguments: list[str], row: list[str]) -> None:
     """One number is meant for every axis, several are separated by commas or x."""
     assert resolved(*arguments, "--dialect", ONNX_22)[0] == [ONNX_22, *row, "primary"]
 
@@ -356,7 +355,7 @@ def test_resolve_takes_sizes_and_attributes(arguments: list[str], row: list[str]
         ({"--groups": "0"}, "groups-positive"),
     ],
 )
-def test_resolve_tells_what_a_dialect_refuses(arguments: dict[str, Any], constraint: str) -> None:
+def test_show_of_sizes_tells_what_a_dialect_refuses(arguments: dict[str, Any], constraint: str) -> None:
     """What a text forbids is a row that says what must be, and no error of the command."""
     rows = resolved(
         "--spatial", "4", "--kernel", "3", "--dialect", ONNX_22, *(x for pair in arguments.items() for x in pair)

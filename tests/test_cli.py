@@ -169,6 +169,8 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
     [
         (("rnu",), "tconv: a command must be one of run, report, "),
         (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
+        (("resolve", "--spatial", "3"), "tconv: resolve is now `tconv show`; see 'tconv --help'"),
+        (("mutants",), "tconv: mutants is no command any more: tests/"),
         (("--nope",), "tconv: No such option '--nope'"),
         (("run", "--tire", "gate"), "tconv: No such option '--tire'; did you mean '--tier'?; see"),
         (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
@@ -212,33 +214,36 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("list", "nothing"), NO_MATCH),
         (("show", "nothing"), NO_MATCH),
         (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("show",), "tconv: Missing argument 'CASE'; see 'tconv show --help'"),
+        (("check", "--coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
+        (("check", "--coverage", "--all"), "tconv: --coverage must be without --write-tiers, --all and --cases"),
+        (("check", "--tier", "full"), "tconv: --tier and --dialect must be beside --coverage"),
+        (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
+        (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
         (
             ("gate",),
             "tconv: RECORDS must be given, files or folders of runs (got none); or --prove-waivers, which runs the",
         ),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
-        (("resolve", "--spatial", "3"), "tconv: Missing option '--kernel'; see 'tconv resolve --help'"),
+        (("show", "--spatial", "3"), "tconv: there must be CASE, or --spatial and --kernel (got no --kernel)"),
+        (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases must stand beside CASE"),
         (
-            ("resolve", "--spatial", "a", "--kernel", "3"),
+            ("show", "--spatial", "a", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers such as",
         ),
         (
-            ("resolve", "--spatial", "1000000000000", "--kernel", "3"),
+            ("show", "--spatial", "1000000000000", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers of at most 9 digits (got '1000000000000')",
         ),
         (
-            ("resolve", "--spatial", "28", "28", "--kernel", "3"),
-            "tconv: Got unexpected extra argument (28); the sizes of all axes must be one word, --spatial 28,28; see",
+            ("show", "--spatial", "28", "28", "--kernel", "3"),
+            "tconv: the sizes of all axes must be one word, --spatial 28,28 (got 28 28); see 'tconv show --help'",
         ),
         (
             ("port", "--to", "geometry/1", "--spatial", "8", "8", "7", "--kernel", "3"),
-            "tconv: Got unexpected extra arguments (8 7); the sizes of all axes must be one word, --spatial 8,8,7",
+            "tconv: the sizes of all axes must be one word, --spatial 8,8,7 (got 8 8 7); see 'tconv port --help'",
         ),
-        (("resolve", "--spatial", "3", "x", "--kernel", "3"), "tconv: Got unexpected extra argument (x); see"),
         (
-            ("resolve", "--spatial", "3,3", "--kernel", "3,3,3"),
+            ("show", "--spatial", "3,3", "--kernel", "3,3,3"),
             "tconv: --kernel must have 2 sizes, as --spatial (got 3)",
         ),
         (("run", "--cases", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
@@ -247,7 +252,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
         (("gate", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
         (("report", "empty"), "empty: must be a folder with record files, *.jsonl (got none)"),
-        (("gate", "small.yaml"), "small.yaml:1: must start with a header of format 1 (got: "),
+        (("gate", "small.yaml"), "small.yaml:1: must start with a header of format 2 (got: "),
         (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
         (
             ("run", "--output", "small.yaml/deep"),
@@ -262,7 +267,7 @@ def test_a_wrong_command_line_is_one_line(
     """What must be, what it got, the nearest right word; exit 2."""
     written(tmp_path)
     (tmp_path / "empty").mkdir()
-    reads_cases = {"run", "list", "show", "coverage"} & {arguments[0]} and "--cases" not in arguments
+    reads_cases = {"run", "list", "show"} & {arguments[0]} and not {"--cases", "--spatial"} & {*arguments}
     cases = ("--cases", "small.yaml") if reads_cases and arguments[-1] != "--tier" else ()
     assert message in complaint(*arguments, *cases)
 
@@ -486,7 +491,7 @@ def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_
 def test_a_full_standard_output_is_named() -> None:
     """The system's words alone do not say which file is full."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        command = [sys.executable, "-m", "tconv", "list", "--facts"]
+        command = [sys.executable, "-m", "tconv", "list"]
         done = subprocess.run(command, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("tconv: standard output")

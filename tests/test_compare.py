@@ -19,10 +19,8 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess
-from tconv.records.cells import Cell
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import CallSummary, Record, record_line
-from tconv.records.record_file import Run
 from tconv.reports import html, job_summary, junit, terminal
 from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, regressions, show
 from tconv.reports.between_runs.transitions import Transition
@@ -264,16 +262,6 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     assert "<title>tconv: no case became worse, 1 fixed</title>" in FORMS["html"]([mended])
     assert "1 new</a>, 2 not asked before" in page
     assert "not asked before" not in compared(old, old).sentence
-
-
-def test_a_case_that_is_only_counted_has_passed() -> None:
-    """In a run of the exhaustive tier what has no record is in a cell, and is not gone."""
-    case, cell = "a/e/c[s=1,p=2]", Cell("a/e/c[s=1]", "agreed", 4, "0" * 16, "exact")
-    counted = Run(run_of({}).path, header(cases=4), [], [cell])
-    old = assess(counted, None, lambda _: {"s": "1", "p": "2"})
-    new = assess(run_of({case: DIFFERED}), None, lambda _: {"s": "1", "p": "2"})
-    assert [group.what.partition(":")[0] for group in compared(old, new).groups] == ["passed -> failed"]
-    assert [group.transition for group in compared(new, old).groups] == [Transition.FIXED]
 
 
 def test_two_runs_of_one_version_are_told_apart_by_their_files() -> None:

@@ -147,13 +147,13 @@ def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: 
         assert all(reason and ": " in reason for _, reason in one.never)
 
 
-# tconv coverage
+# tconv check --coverage
 
 
 def test_the_command_prints_counts_and_reasons(command: Command, tmp_path: Path) -> None:
     """A line for each dialect, and below what never occurs, dialects and values of one reason together."""
     covered(tmp_path, TINY)
-    lines = command("coverage", "--cases", str(tmp_path), "--tier", "full").stdout.splitlines()
+    lines = command("check", "--coverage", str(tmp_path), "--tier", "full").stdout.splitlines()
     assert any("full tier: covered/reachable" in line for line in lines)
     rows = {line.split()[1]: line.split() for line in lines if line.strip().startswith("file/tiny  ")}
     assert rows[ONNX][2:] == ["10", "7/7", "15/15", "10/10", "-"]
@@ -167,6 +167,6 @@ def test_the_command_prints_counts_and_reasons(command: Command, tmp_path: Path)
 def test_the_command_for_one_dialect(command: Command, tmp_path: Path) -> None:
     """Only that dialect is printed."""
     covered(tmp_path, "  - name: s\n    axes: {strides: [1, 2], seed: [1, 2]}\n")
-    out = command("coverage", "--cases", str(tmp_path), "--dialect", ONNX).stdout
+    out = command("check", "--coverage", str(tmp_path), "--dialect", ONNX).stdout
     assert [name for name in DIALECTS if name in out] == [ONNX]
     assert "everything that the axes can say occurs" in out

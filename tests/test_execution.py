@@ -441,6 +441,22 @@ def test_resuming_another_run_is_exit_2_and_one_line(command: Command, tmp_path:
     assert done.stderr.splitlines()[-1] == f"{record_file(tmp_path).relative_to(tmp_path)}: {expected}"
 
 
+def test_records_of_another_format_are_neither_resumed_nor_a_baseline(command: Command, tmp_path: Path) -> None:
+    """Exit 2 and one line each; without --resume the run replaces them."""
+    where = ("--cases", str(written(tmp_path, FEW)), "--backend", "wrong_backends:Right", "--output", "out")
+    assert command("run", *where).returncode == 0
+    path = record_file(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(old := whole.replace(b'"format":2', b'"format":1', 1))
+    refused = f"{path.relative_to(tmp_path)}:1: written by format 1; run tconv again"
+    for reader in (("run", *where, "--resume"), ("run", *where, "--baseline", "out"), ("report", "out")):
+        done = command(*reader)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (2, refused)
+    assert path.read_bytes() == old
+    assert command("run", *where).returncode == 0
+    assert path.read_bytes().startswith(b'{"format":2')
+
+
 def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
     """A second run replaces the first one's records."""
     path = records("PadsSwapped", tmp_path, FEW)

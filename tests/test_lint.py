@@ -427,7 +427,7 @@ def test_check_of_a_waiver_file(tmp_path: Path) -> None:
     path.write_text(WAIVERS)
     code, last, told = check(str(path), "--cases", cases)
     assert (code, last) == (2, "1 waiver, 1 unsupported, 3 findings")
-    advice = "did you mean 'strides'?; see 'tconv list --facts'"
+    advice = "did you mean 'strides'?; 'tconv list --json' prints the facts of each case"
     assert told == [
         f"{path}:4:14: where must have facts of cases (got 'stride'); {advice}",
         f"{path}:8:12: a pattern must have facts of cases (got 'strids'); {advice}",

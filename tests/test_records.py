@@ -14,9 +14,9 @@ from made_records import EVERY_VERDICT, header
 from tconv.diagnosis.placement import Placement
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
-from tconv.records.headers import header_line
+from tconv.records.headers import FORMAT, header_line
 from tconv.records.record import CallSummary, Line, Record, record_line, record_of
-from tconv.records.record_file import read
+from tconv.records.record_file import header_in, read
 from tconv.shown_texts import printable
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
@@ -192,11 +192,10 @@ def test_what_is_no_record_is_refused_at_its_line(line: str, message: str, tmp_p
         "",
         "hello",
         line_of("a"),
-        header_line(header()).replace('"format":1', '"format":2'),
         header_line(header()).replace('"seed":0', '"seeds":0'),
         header_line(header()).replace('"tier":"gate"', '"tier":"all"'),
     ],
-    ids=["nothing", "text", "record", "format", "key", "tier"],
+    ids=["nothing", "text", "record", "key", "tier"],
 )
 def test_what_does_not_begin_with_a_header_is_refused_at_line_1(first: str, tmp_path: Path) -> None:
     """A file of another format, or of something else, is not read as if it were one of ours."""
@@ -204,7 +203,19 @@ def test_what_does_not_begin_with_a_header_is_refused_at_line_1(first: str, tmp_
     path.write_text(first + "\n" + line_of("a") + "\n", encoding="utf-8")
     with pytest.raises(FileError) as caught:
         read(path)
-    assert str(caught.value).startswith(f"{path}:1: must start with a header of format 1 (got: ")
+    assert str(caught.value).startswith(f"{path}:1: must start with a header of format {FORMAT} (got: ")
+
+
+def test_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
+    """Whatever else its header says: nothing is converted, and the run costs seconds."""
+    path = written(tmp_path, line_of("a"))
+    line = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    line["format"], line["run"]["more"] = FORMAT - 1, 1
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    for reader in (read, header_in):
+        with pytest.raises(FileError) as caught:
+            reader(path)
+        assert str(caught.value) == f"{path}:1: written by format {FORMAT - 1}; run tconv again"
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

@@ -116,13 +116,11 @@ def test_json_is_the_result_for_a_script(run: Command, command: Command) -> None
     assert (judged.returncode, reported.returncode) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    "words", ["list", "show small/padded", "coverage", "resolve --spatial 5 --kernel 3", "backends"]
-)
+@pytest.mark.parametrize("words", ["list", "show small/padded", "show --spatial 5 --kernel 3", "backends"])
 def test_other_commands_have_json_too(words: str, command: Command, tmp_path: Path) -> None:
     """One document on standard output."""
     written(tmp_path)
-    cases = ["--cases", "small.yaml"] if words.split(maxsplit=1)[0] in {"list", "show", "coverage"} else []
+    cases = ["--cases", "small.yaml"] if words in {"list", "show small/padded"} else []
     done = command(*shlex.split(words), *cases, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
@@ -165,11 +163,11 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command
 @pytest.mark.parametrize(
     ("words", "code", "columns"),
     [
-        ("run --backend wrong_backends:Right", 0, {}),
-        ("run --backend wrong_backends:PadsSwapped", 1, {}),
-        ("run --backend wrong_backends:PadsSwapped", 1, {"COLUMNS": "60"}),
-        ("compare base.jsonl base.jsonl", 0, {}),
-        ("coverage", 141, {"COLUMNS": "60"}),
+        ("run --backend wrong_backends:Right --cases", 0, {}),
+        ("run --backend wrong_backends:PadsSwapped --cases", 1, {}),
+        ("run --backend wrong_backends:PadsSwapped --cases", 1, {"COLUMNS": "60"}),
+        ("compare base.jsonl base.jsonl --cases", 0, {}),
+        ("check --coverage", 141, {"COLUMNS": "60"}),
     ],
 )
 def test_a_reader_that_leaves_changes_no_exit_code(
@@ -181,7 +179,7 @@ def test_a_reader_that_leaves_changes_no_exit_code(
     """
     run("Right")
     next((tmp_path / "out").glob("*.jsonl")).rename(tmp_path / "base.jsonl")
-    script = f"{shlex.quote(sys.executable)} -m tconv {words} --cases small.yaml; echo $? > code"
+    script = f"{shlex.quote(sys.executable)} -m tconv {words} small.yaml; echo $? > code"
     subprocess.run(["/bin/sh", "-c", f"( {script} ) 2>&1 | true"], cwd=tmp_path, env=environment(**columns), check=True)
     assert (tmp_path / "code").read_text() == f"{code}\n"
 

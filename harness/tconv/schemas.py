@@ -20,8 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from tconv.corpus.building import DEFAULTS
 from tconv.corpus.case_file import CaseFile
 from tconv.gate.waivers import WaiverFile
-from tconv.records.cells import Cell
-from tconv.records.headers import HeaderLine
+from tconv.records.headers import FORMAT, HeaderLine
 from tconv.records.record import Record
 from tconv.verdict.kinds import Unsupported, Verdict
 
@@ -76,13 +75,13 @@ def waiver_file() -> Schema:
 
 
 def record_line() -> Schema:
-    """Return the schema of a line of a record file: the header, a case's record or a cell's count."""
-    schema = TypeAdapter(HeaderLine | Record | Cell).json_schema(schema_generator=_Generator)
+    """Return the schema of a line of a record file: the header, or the record of a case."""
+    schema = TypeAdapter(HeaderLine | Record).json_schema(schema_generator=_Generator)
     for kind, name in product(("Differed", "ExceedsSummationBound"), ("expected", "actual", "worst")):
         number = schema["$defs"][kind]["properties"][name]
         number["anyOf"] = [*number.get("anyOf", [{"type": number.pop("type", None)}]), _NON_FINITE]
-    about = "The first line of a record file is its header, every other line the record of one case or a cell's count."
-    return _headed(schema | {"title": "RecordLine", "description": about}, "record-line")
+    about = "The first line of a record file is its header, every other line the record of one case."
+    return _headed(schema | {"title": "RecordLine", "description": about}, "record-line", FORMAT)
 
 
 SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
@@ -91,10 +90,6 @@ SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
     _PACKAGE / "records" / "record-line.schema.json": record_line,
 }
 """Where each schema ships, and what makes it."""
-
-
-NAMED: Final = {path.name.partition("-")[0]: path for path in SCHEMAS}
-"""Where each schema ships, by what its files hold: case, waiver or record."""
 
 
 def text(schema: Schema) -> str:
@@ -112,8 +107,8 @@ def _list_of(reference: str) -> Schema:
     return {"type": "array", "minItems": 1, "items": {"$ref": reference}}
 
 
-def _headed(schema: Schema, name: str) -> Schema:
-    return {"$schema": _META, "$id": f"urn:tconv-conformance:{name}:1"} | schema
+def _headed(schema: Schema, name: str, version: int = 1) -> Schema:
+    return {"$schema": _META, "$id": f"urn:tconv-conformance:{name}:{version}"} | schema
 
 
 def _describe(part: Schema, cls: type) -> Schema:

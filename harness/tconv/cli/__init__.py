@@ -31,8 +31,7 @@ GROUPS = {
         "atlas": "Write which answer each backend gives where the texts differ.",
     },
     "Find out why": {
-        "show": "Print a case in each dialect, and what is expected.",
-        "resolve": "Print what each dialect makes of sizes and attributes.",
+        "show": "Print what each dialect expects of a case, or of sizes.",
         "diagnose": "Tell which misreading explains what a backend does.",
         "learn": "Print the formulas by which a runtime computes sizes and pads.",
         "shrink": "Find the smallest case that fails as another does.",
@@ -45,18 +44,23 @@ GROUPS = {
     },
     "Keep cases and waivers": {
         "list": "Print the ids of cases.",
-        "check": "Check case files and waiver files.",
-        "coverage": "Print which values and combinations of values a tier covers.",
+        "check": "Check case files and waiver files, or print what cases cover.",
         "backends": "Print the installed backends and their dialects.",
-        "new": "Write a first case file, with comments.",
-        "schema": "Print the JSON Schema of a kind of file.",
-        "mutants": "Print which misreadings the corpus notices.",
     },
 }
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-MOVED: dict[str, str] = {}
+MOVED = {
+    "resolve": "show",
+    "coverage": "check --coverage",
+}
 """Earlier names of commands, and what to call now."""
+GONE = {
+    "new": "docs/cases.md has a first case file",
+    "schema": "`tconv check --help` says where the schemas are",
+    "mutants": "tests/test_misreadings.py asks which misreadings the corpus notices",
+}
+"""Earlier commands in whose place there is none, and what there is."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
 _WHOLE_PROCESS = object()
@@ -94,6 +98,8 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] in MOVED:
             raise click.UsageError(f"{args[0]} is now `tconv {MOVED[args[0]]}`")
+        if args and args[0] in GONE:
+            raise click.UsageError(f"{args[0]} is no command any more: {GONE[args[0]]}")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")

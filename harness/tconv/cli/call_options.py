@@ -12,7 +12,7 @@ from tconv.errors import UsageError
 from tconv.vocabulary import NEUTRAL, AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 _LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
@@ -44,23 +44,12 @@ class OfSizes(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return what is left of the arguments."""
-        # click takes the arguments out of the list.
-        written_args = tuple(args)
-        try:
-            return super().parse_args(ctx, args)
-        except click.UsageError as error:
-            if not (form := _as_one_word(written_args)):
-                raise
-            raise click.UsageError(error.format_message().rstrip(".") + form, ctx) from None
-
-
-def _as_one_word(arguments: Sequence[str]) -> str:
-    """Return how sizes are written that are several words, as in `--spatial 28 28`; an empty text where none are."""
-    for at, option in enumerate(arguments):
-        words = list(takewhile(_LIST.fullmatch, arguments[at + 1 :]))
-        if option.startswith("--") and len(words) > 1:
-            return f"; the sizes of all axes must be one word, {option} {','.join(words)}"
-    return ""
+        for at, option in enumerate(args):
+            words = list(takewhile(_LIST.fullmatch, args[at + 1 :]))
+            if option.startswith("--") and len(words) > 1:
+                one_word = f"the sizes of all axes must be one word, {option} {','.join(words)}"
+                raise click.UsageError(f"{one_word} (got {' '.join(words)})", ctx)
+        return super().parse_args(ctx, args)
 
 
 def sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Command], _Command]:

@@ -1,43 +1,78 @@
-"""`tconv check`: lint the corpus, or case files and waiver files of one's own."""
+"""`tconv check`: whether case files and waiver files are right, and what case files cover."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tconv import schemas
 from tconv.cases.patterns import path_of
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.building import DEFAULTS
+from tconv.corpus.corpus import TIERS_TO_FULL
+from tconv.corpus.coverage import coverage
 from tconv.corpus.lint import lint
+from tconv.dialects import dialect_named
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
+from tconv.reports.listing import console, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from tconv.corpus import Tier
+    from tconv.corpus.coverage import Coverage
 
 _SHOWN = 5
+_COLUMNS = ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples")
+_SCHEMAS = "\n".join(["JSON Schemas, for an editor or a validator:", *(f"  {path}" for path in schemas.SCHEMAS)])
 
 
-@click.command(name="check")
+@click.command(name="check", epilog=f"\b\n{_SCHEMAS}")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--coverage", "covers", is_flag=True, help="Print what the cases cover, instead of checking them.")
+@click.option(
+    "--tier", type=click.Choice(TIERS_TO_FULL), default=None, help="With --coverage: the tier; default: gate."
+)
+@click.option("--dialect", "dialect_name", default=None, help="With --coverage: one dialect; default: all.")
 @click.option(
     "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
 )
 @click.option("--all", "everything", is_flag=True, help=f"Print every finding, not {_SHOWN} of each sweep.")
 @options.cases
-def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everything: bool) -> int:
+def command(
+    path: Path | None,
+    tier: Tier | None,
+    dialect_name: str | None,
+    cases: Path | None,
+    *,
+    covers: bool,
+    write_tiers: bool,
+    everything: bool,
+) -> int:
     """Check a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
     Of case files it finds ids that are not unique, wrong citations, literal values that the reference contradicts,
     skips that leave nothing out, and cases that no dialect can say, or none that is cited, that break nothing or too
     much, or that ask what another case asks. Of the exhaustive tier a sample is looked at. Of waiver files it finds
     wrong names of facts and wrong examples; --cases names their corpus. Exits with 2 where something is found.
+
+    With --coverage a table says, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
+    covers. A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below
+    the table stands what never occurs, values and pairs, with the reason.
     """
+    if covers:
+        if write_tiers or everything or cases is not None:
+            raise UsageError("--coverage must be without --write-tiers, --all and --cases: it checks nothing")
+        _print_coverage(Corpus.load(path), tier or "gate", dialect_name)
+        return 0
+    if tier is not None or dialect_name is not None:
+        raise UsageError("--tier and --dialect must be beside --coverage: without it every case is checked")
     if path is not None and path.is_file() and waiver_lint.is_waiver_file(path):
         return _of_waivers(path, Corpus.load(cases))
     if cases is not None:
@@ -45,6 +80,10 @@ def command(path: Path | None, cases: Path | None, *, write_tiers: bool, everyth
     corpus = Corpus.load(path)
     if write_tiers:
         corpus = _with_tiers(corpus, path)
+    return _of_cases(corpus, everything=everything)
+
+
+def _of_cases(corpus: Corpus, *, everything: bool) -> int:
     findings: Counter[str] = Counter()
     for finding in lint(corpus):
         sweep = path_of(finding.where)
@@ -97,3 +136,35 @@ def _notes(corpus: Corpus) -> Iterator[str]:
         for place in file.unsized:
             where = ":".join(map(str, (file.document.path, *file.document.mark(place))))
             yield f"{where}: note: spatial is not given, so it is {DEFAULTS['spatial']} unless an axis gives it"
+
+
+def _print_coverage(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:
+    if dialect_name is not None:
+        dialect_named(dialect_name)
+    coverages = [entry for entry in coverage(corpus, tier) if dialect_name in (None, entry.dialect_name)]
+    rows = [
+        (
+            entry.sweep,
+            entry.dialect_name,
+            str(entry.cases),
+            *(f"{c.covered}/{c.reachable}" if c.conceivable else "-" for c in entry.counts),
+        )
+        for entry in coverages
+    ]
+    show(console(), _COLUMNS, rows, numbers=_COLUMNS[2:], title=f"{tier} tier: covered/reachable")
+    _print_missing(coverages)
+
+
+def _print_missing(coverages: Sequence[Coverage]) -> None:
+    """Print which values and pairs never occur, by dialect and reason."""
+    missing: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for entry in coverages:
+        for values, reason in entry.never:
+            missing[entry.dialect_name, reason, entry.sweep].append(values)
+    click.echo("never occurs:" if missing else "everything that the axes can say occurs")
+    heading = ("", "")
+    for (dialect_name, reason, sweep), values_of_sweep in sorted(missing.items()):
+        if heading != (dialect_name, reason):
+            heading = dialect_name, reason
+            click.echo(f"  in {dialect_name}, for {reason}")
+        click.echo(f"    {sweep}: {'; '.join(values_of_sweep)}")

@@ -87,10 +87,6 @@ def _print(learnt: Run, corpus: Corpus) -> None:
     header = learnt.header
     if header.corpus != corpus.digest:
         raise UsageError(f"records must be of this corpus, {corpus.digest} (got {header.corpus}); run it again")
-    if learnt.cells:
-        raise UsageError(
-            "records must have every answer (got those of the exhaustive tier, which only count agreement)"
-        )
     lines = sheet(learnt.records, corpus.find, learnt.dialect)
     print_text(f"{header.backend.title}  {header.dialect}  {len(learnt.records):,} records")
     for line in lines:

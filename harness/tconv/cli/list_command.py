@@ -8,7 +8,7 @@ from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 
 import click
 
-from tconv.cli import options, word_options
+from tconv.cli import options
 from tconv.corpus import Corpus, Tier
 from tconv.execution.selection import Selection
 
@@ -17,21 +17,12 @@ from tconv.execution.selection import Selection
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.tier
 @options.cases
-@word_options.words
 @options.as_json
-def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, what: str | None, *, as_json: bool) -> None:
-    """Print the ids of a tier's cases that match any PATTERN; or the words that case and waiver files may use.
+def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, *, as_json: bool) -> None:
+    """Print the ids of a tier's cases that match any PATTERN.
 
     As JSON, each case has the facts that patterns may ask for.
     """
-    if what is not None:
-        # What these import takes long, and the ids need none of it.
-        from tconv.cli import words  # noqa: PLC0415
-        from tconv.cli.output import print_text  # noqa: PLC0415
-
-        for line in words.lines(what, Corpus.load(cases)):
-            print_text(line)
-        return
     selection = Selection(Corpus.load(cases), tier, patterns)
     if as_json:
         separator = "[\n"

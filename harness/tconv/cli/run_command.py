@@ -78,7 +78,9 @@ class RunArguments:
         help="Ask each case so often; answers that differ are unstable.",
     )
     shard: str | None = option_field(
-        "--shard", metavar="I/N", help="Run the I-th of N parts; 'tconv report' joins the records of all."
+        "--shard",
+        metavar="I/N",
+        help="Run the I-th of N parts; 'tconv report' joins the records of all. The exhaustive tier needs it.",
     )
     exclude: tuple[str, ...] = option_field(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable."

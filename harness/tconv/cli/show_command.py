@@ -1,30 +1,69 @@
-"""`tconv show`: everything about one case."""
+"""`tconv show`: what each text expects, of a case or of sizes and attributes."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tconv.cli import options
+from tconv import api
+from tconv.cli import call_options, options
 from tconv.cli.output import json_text, print_text, printing, write_output
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, dialect_named
+from tconv.errors import Invalid, UsageError
 from tconv.reports import case_details
+from tconv.reports.listing import console, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
+_Row = tuple[str | list[int], ...]
 
 
-@click.command(name="show")
-@click.argument("case_id", metavar="CASE")
-@click.option("--dialect", "dialect_name", default=None, help="One dialect; default: all.")
+@click.command(name="show", cls=call_options.OfSizes, epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
+@click.argument("case_id", metavar="[CASE]", required=False)
+@call_options.sizes("spatial", "The data's spatial sizes.")
+@call_options.sizes("kernel", "The filter's spatial sizes.")
+@call_options.attributes
+@click.option("--dialect", "dialect_name", default=None, metavar="DIALECT", help="One dialect; default: all.")
 @options.cases
 @options.as_json
-def command(case_id: str, dialect_name: str | None, cases: Path | None, *, as_json: bool) -> None:
-    """Print CASE in each dialect: call, geometry, readings, what is owed, and how the tolerance is derived.
+def command(
+    case_id: str | None,
+    dialect_name: str | None,
+    cases: Path | None,
+    *,
+    as_json: bool,
+    **written: Any,  # noqa: ANN401 - the values of the options of sizes and attributes
+) -> None:
+    """Print what each dialect expects of CASE, or of sizes and attributes.
 
-    What several dialects say alike stands once, below the names of all of them.
+    Of CASE: the call, geometry, readings, what is expected, and how the tolerance is derived. What several dialects say
+    alike stands once, below the names of all of them.
+
+    Of --spatial, --kernel and attributes: pads and output, by each reading that gives another geometry. A single number
+    is meant for every axis.
     """
-    case = Corpus.load(cases).case(case_id)
-    dialects = [dialect_named(dialect_name)] if dialect_name else list(DIALECTS.values())
+    given = {name: value for name, value in written.items() if value is not None}
+    dialect_names = [dialect_named(dialect_name).name] if dialect_name else list(DIALECTS)
+    if case_id is not None:
+        if given:
+            first = f"--{next(iter(given)).replace('_', '-')}"
+            raise UsageError(f"there must be CASE, or sizes and attributes (got {case_id!r} and {first})")
+        _show_case(Corpus.load(cases), case_id, dialect_names, as_json=as_json)
+        return
+    if lacking := [f"--{name}" for name in ("spatial", "kernel") if name not in given]:
+        raise UsageError(f"there must be CASE, or --spatial and --kernel (got no {' and no '.join(lacking)})")
+    if cases is not None:
+        raise UsageError("--cases must stand beside CASE (got it beside sizes)")
+    _show_geometries(given, dialect_names, as_json=as_json)
+
+
+def _show_case(corpus: Corpus, case_id: str, dialect_names: Sequence[str], *, as_json: bool) -> None:
+    case, dialects = corpus.case(case_id), [DIALECTS[name] for name in dialect_names]
     if as_json:
         write_output(json_text(case_details.as_json(case, dialects)), None)
         return
@@ -35,3 +74,37 @@ def command(case_id: str, dialect_name: str | None, cases: Path | None, *, as_js
             print_text(f"\n{heading}")
             for line in lines:
                 print_text(line)
+
+
+def _show_geometries(given: dict[str, Any], dialect_names: Sequence[str], *, as_json: bool) -> None:
+    spatial = given.pop("spatial")
+    kernel = call_options.for_each_axis("kernel", given.pop("kernel"), len(spatial))
+    attributes = {name: call_options.single(value) for name, value in given.items()}
+    rows = [row for name in dialect_names for row in _rows(name, spatial, kernel, attributes)]
+    if as_json:
+        named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]
+        write_output(json_text(named), None)
+        return
+    show(console(), _COLUMNS, [[str(cell) for cell in row] for row in rows])
+
+
+def _rows(dialect_name: str, spatial: list[int], kernel: list[int], attributes: dict[str, Any]) -> Iterator[_Row]:
+    """Yield the primary geometry, and that of every disputed reading that gives another one."""
+    geometries = []
+    for reading in ("", *api.disputed(dialect_name)):
+        try:
+            geometry = api.resolve(
+                spatial=spatial,
+                kernel=kernel,
+                dialect=dialect_name,
+                reading=(reading,) if reading else (),
+                **attributes,
+            )
+        except Invalid as error:
+            cells: _Row = ("", "", "", str(error))
+        else:
+            sizes = (geometry.pads_begin, geometry.pads_end, geometry.output)
+            cells = (*map(list, sizes), "")
+        if cells not in geometries:
+            geometries.append(cells)
+            yield dialect_name, reading or "primary", *cells

@@ -122,7 +122,7 @@ class Settings(Part):
         bias_source: whether the bias is a constant of the model, or fed; where it is not given, as the filter.
         output_shape_source: whether output_shape is a constant of the model, or fed where the text has an input for it.
         spelling: whose words are written where a text's page prints others than its library takes.
-        breaks: the one constraint that the case breaks on purpose; 'tconv list --constraints' prints them all.
+        breaks: the one constraint that the case breaks on purpose; dialects/constraints.py of the package has them all.
         omit: attributes that are not written even where a dialect requires them.
     """
 

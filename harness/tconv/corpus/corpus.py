@@ -105,11 +105,6 @@ class Corpus:
         """Return how many cases there are, without making them."""
         return sum(len(rows) for _, rows in self._rows(tier, patterns)) + sum(1 for _ in self._singles(tier, patterns))
 
-    def cell(self, case_id: str) -> str | None:
-        """Return the cell of a case by its id; None of a case that is not of the exhaustive tier alone."""
-        sweep = self.sweeps.get(path_of(case_id))
-        return sweep.cell(case_id) if sweep is not None and sweep.exhaustive else None
-
     def place(self, case_id: str, *inside: str | int) -> tuple[Path, int, int] | None:
         """Return the file, line and column of a case or a sweep by its id, or of what is inside it there.
 

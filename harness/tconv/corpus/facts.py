@@ -119,22 +119,6 @@ def per_axis(value: int | Sequence[int], rank: int) -> Ints:
     return (value,) * rank if isinstance(value, int) else tuple(value)
 
 
-MEANINGS = {
-    "rank": "the number of spatial axes",
-    **{f"{name}_given": f"whether {name} is written" for name in _OPTIONAL},
-    "pads_given": "whether pads_begin or pads_end is written",
-    "output_shape_below_spatial": "whether output_shape is below the data's size on an axis",
-    "output_shape_beyond_reach": "whether output_shape is above what the taps and output_padding reach on an axis",
-    "output_shape_beyond_reach_by_stride": "whether output_shape is above what the taps reach by a stride on an axis",
-    "output_padding_reaches_stride": "whether output_padding is at least the stride on an axis",
-    "output_padding_positive": "whether output_padding is above 0 on an axis",
-    "pads_begin_beyond_kernel": "whether pads_begin is above (K-1)*dilation on an axis",
-    "output_empty": "whether output_shape has a 0, or explicit pads take all of an axis",
-    "grouped": "whether there is more than one group",
-    "empty": "which sizes are 0, joined by +: batch, channels, spatial, kernel; or none",
-    "bias_source": "whether the bias is a constant of the model (initializer), or fed (input)",
-}
-"""What each of the facts that follow from several settings says."""
 DERIVED = frozenset({*_derived(Attributes(), (), ()), "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
 NAMES = frozenset({*Settings.model_fields, *DERIVED}) - frozenset(OPERAND_ROLES)

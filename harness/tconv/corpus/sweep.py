@@ -6,9 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from itertools import accumulate
 from math import prod
-from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from tconv.documents.document import Document
     from tconv.vocabulary import Mask
 
-MOST_CELLS = 500
-"""Cells of a sweep of the exhaustive tier: so many counts stand for its passes in a record file."""
 _BLOCK = 8192
 """Rows that are made at a time."""
 Rows = np.ndarray[Any, np.dtype[np.int32]]
@@ -159,20 +155,6 @@ class Sweep:
     def case_id(self, row: Sequence[int]) -> str:
         """Return the id of the case in a row."""
         return f"{self.id}[{','.join(texts[i] for texts, i in zip(self._texts, row, strict=True))}]"
-
-    def cell(self, case_id: str) -> str:
-        """Return the cell of a case of this sweep: a pattern that all cases with its coarse labels match.
-
-        Coarse are as many of the first axes as make at most `MOST_CELLS` cells, so that a cell's cases follow each
-        other.
-        """
-        return f"{','.join(case_id.split(',', self._coarse)[: self._coarse])}]" if self._coarse else self.id
-
-    @cached_property
-    def _coarse(self) -> int:
-        """How many axes, from the first, divide the sweep into cells."""
-        sizes = accumulate(self.radix[:-1], mul)
-        return sum(size <= MOST_CELLS for size in sizes)
 
     def matching(self, pattern: Pattern, rows: Rows) -> Mask:
         """Return which rows match the conditions of a pattern.

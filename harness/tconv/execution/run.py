@@ -14,14 +14,12 @@ from tconv import __version__
 from tconv.backends.extras import installing
 from tconv.cases.columns import parts_of
 from tconv.errors import ClusterError, FileError, writing
-from tconv.execution.cell_counts import CellCounts
 from tconv.execution.isolation import required
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import shared_problem
-from tconv.records.cells import START
 from tconv.records.header_differences import differences
 from tconv.records.headers import RunHeader, header_line
 from tconv.records.record_file import read
@@ -102,9 +100,10 @@ def running(
     Raises:
         BackendMissing: the backend is not there or does not start.
         ClusterError: the cluster is not there, or its workers would not judge alike.
-        UsageError: the backend does not speak the dialect.
+        UsageError: the backend does not speak the dialect, or the cases are more than a run may have.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
+    selection.refuse_too_many()
     total = selection.count
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
@@ -140,7 +139,7 @@ def _write(
 ) -> None:
     """Write the record file, or what it does not have yet."""
     recorded = _recorded(path, header, selection) if settings.resume else None
-    done, total = recorded.cases if recorded else 0, header.cases
+    done, total = len(recorded.records) if recorded else 0, header.cases
     progress(done, total, None)
     with writing(path):
         _refuse_no_file(path)
@@ -148,19 +147,15 @@ def _write(
     with closing(file):
         if file.tell() == 0:
             _append(path, file, header_line(header) + "\n")
-        counts = CellCounts(selection.corpus.cell)
-        cases = _Stream(counts.awaiting(_remaining(selection, recorded)), total - done)
+        cases = _Stream(_remaining(selection, recorded), total - done)
         for number, line in enumerate(pool.run(cases), start=done + 1):
-            text = counts.text(line)
-            _append(path, file, text)
-            if text and (case := selection.streamed(line.case)) is not None:
+            _append(path, file, f"{line.text}\n")
+            if (case := selection.streamed(line.case)) is not None:
                 _precompute(case, pool.dialect)
                 settings.precompute(case, pool.dialect)
             progress(number, total, line)
             if settings.ends_after(line, pool.backend):
                 break
-        else:
-            _append(path, file, counts.complete())
 
 
 def _precompute(case: Case, dialect: Dialect) -> None:
@@ -199,13 +194,11 @@ class _Stream:
 
 
 def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:
-    """Return the cases that have neither a record nor a cell that is counted."""
+    """Return the cases that have no record."""
     if recorded is None:
         return selection.stream()
     done = {record.case for record in recorded.records}
-    counted = {cell.cell for cell in recorded.cells}
-    cell = selection.corpus.cell
-    return (case for case in selection.stream() if case.id not in done and cell(case.id) not in counted)
+    return (case for case in selection.stream() if case.id not in done)
 
 
 def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
@@ -271,7 +264,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         said = "; ".join(map(str, differences(before.comparable, header.comparable)))
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
-    _cut(path, data[: _whole(data)], None if before.resumed(header) == before else before.resumed(header))
+    _cut(path, data[: data.rfind(b"\n") + 1], None if before.resumed(header) == before else before.resumed(header))
     return read(path, lambda _: selection.known_ids)
 
 
@@ -282,17 +275,3 @@ def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
         return
     with writing(path):
         os.truncate(path, len(whole))
-
-
-def _whole(data: bytes) -> int:
-    """Return how many bytes of a record file are whole.
-
-    That is without a last line that has no end, and without the counts of the last cell where these are the last lines:
-    an interrupted run may have written only some of them.
-    """
-    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
-    if lines[-1].startswith(START):
-        cell = lines[-1].partition(b'",')[0]
-        while lines[-1].startswith(cell + b'",'):
-            lines.pop()
-    return sum(map(len, lines))

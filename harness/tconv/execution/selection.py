@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
 
 _LONGEST_NAME = 40
-_MOST_COMPARED = 200_000
-"""Cases of which the ids are compared; what has more are runs of the exhaustive tier."""
+MOST_CASES = 100_000
+"""Cases of a run. All its records are in memory at the end, for the gate and the page: a gigabyte for so many."""
+_OF_A_SHARD = 18_600
+"""Cases of a shard of the size that is advised: its run takes at most 250 MB."""
 _REMEMBERED = 2**16
-"""How many cases are kept for the gate and the reports: all of the tier full, and the first ones of a larger tier."""
+"""How many cases are kept for the gate and the reports."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,20 @@ class Selection:
             return part
         raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
+    def refuse_too_many(self) -> None:
+        """Refuse more cases than a run may have.
+
+        Raises:
+            UsageError: there are too many, or `count` raises it.
+        """
+        if self.count <= MOST_CASES:
+            return
+        shards = ceil(self.count / _OF_A_SHARD) * (self.shard.count if self.shard else 1)
+        must = f"a run must have at most {MOST_CASES:,} cases (got {self.count:,})"
+        raise UsageError(f"{must}; run its shards one by one: --shard 1/{shards} to --shard {shards}/{shards}")
+
     def stream(self) -> Iterator[Case]:
-        """Yield the cases; those of a cell follow each other.
+        """Yield the cases.
 
         Raises:
             UsageError: a pattern matches none.
@@ -122,9 +137,9 @@ class Selection:
         return iter(ids if self.shard is None else self.shard.of(ids))
 
     @property
-    def known_ids(self) -> frozenset[str] | None:
-        """The ids of the cases, which their records are held against; None where they are too many to be compared."""
-        return frozenset(self.ids()) if self.count <= _MOST_COMPARED else None
+    def known_ids(self) -> frozenset[str]:
+        """The ids of the cases, which their records are held against."""
+        return frozenset(self.ids())
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.

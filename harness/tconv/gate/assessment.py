@@ -13,7 +13,7 @@ from tconv.gate.declarations import declaration_uses
 from tconv.gate.explanations import Explanations, explanations, where_answers_vary
 from tconv.gate.notes import notes_of
 from tconv.gate.reasons import other_reasons
-from tconv.gate.status import OF_CELLS, Status, status_of, with_better_causes
+from tconv.gate.status import Status, status_of, with_better_causes
 from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
 from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
@@ -59,8 +59,7 @@ class Assessment:
         denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
         misread: where a misreading is made on some calls alone, by its name.
         varying: where failures are whose answers vary; None where that is not known, or none varies.
-        unanswered: the calls without an answer, and the conditions on them; None where agreement is only counted, or
-            answers vary.
+        unanswered: the calls without an answer, and the conditions on them; None where answers vary.
         relative: the backend that the waivers were written for, where it is another.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
@@ -170,10 +169,7 @@ class Assessment:
     @cached_property
     def counts(self) -> Counter[Status]:
         """The number of cases of each status."""
-        counts = Counter(member.status for member in self.statuses)
-        for cell in self.run.cells:
-            counts[OF_CELLS[cell.kind]] += cell.cases
-        return counts
+        return Counter(member.status for member in self.statuses)
 
     @cached_property
     def fact_columns(self) -> FactColumns:
@@ -236,9 +232,8 @@ def assess(
     run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
     statuses = _statuses(run, of, settles=find is not None, vary=vary)
     failed = [member.record for member in statuses if member.status is Status.FAILED]
-    # Where agreement is only counted, in cells, it would be no evidence; nor are the values of answers that vary.
     explained = Explanations()
-    if find is not None and failed and not run.cells:
+    if find is not None and failed:
         with_statuses = replace(run, records=[member.record for member in statuses])
         explained = (where_answers_vary if vary else explanations)(with_statuses, failed, find)
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def incomplete(run: Run, digest: str | None) -> Iterator[str]:
     """Yield why the records are not what their header promises."""
-    if run.cases != run.header.cases:
-        yield f"{run.header.cases} cases must have a record (got {run.cases}); resume the run"
+    if len(run.records) != run.header.cases:
+        yield f"{run.header.cases} cases must have a record (got {len(run.records)}); resume the run"
     if digest is not None and run.header.corpus != digest:
         named = f"name its cases with --cases {run.header.path}, or " if run.header.path else ""
         yield f"the records must be of this corpus, {digest} (got {run.header.corpus}); {named}run it again"

@@ -52,9 +52,9 @@ def _of_waivers(assessment: Assessment) -> Iterator[str]:
 
 
 def _now(stale: Waiver, assessment: Assessment) -> str:
-    """Return what a stale waiver's example does, and the remedy; one without a record is counted as agreeing."""
-    example = next((member for member in assessment.statuses if member.record.case == stale.example), None)
-    if example is None or example.status is Status.PASSED:
+    """Return what a stale waiver's example does, and the remedy."""
+    example = next(member for member in assessment.statuses if member.record.case == stale.example)
+    if example.status is Status.PASSED:
         return "ran and agrees now; remove it"
     verdict = example.record.verdict
     if isinstance(verdict, ver.Disputed):

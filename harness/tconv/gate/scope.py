@@ -40,7 +40,8 @@ class Scope(Part):
 
     Attributes:
         cases: a pattern of ids, such as padding/**[strides=2|3].
-        where: values that facts of the case must have, a list meaning any of them; see 'tconv list --facts'.
+        where: values that facts of the case must have, a list meaning any of them; 'tconv list --json' prints the facts
+            of each case.
         machine: the machines on which the entry holds; where it is not given, all.
         options: values that options of the backend may have, default for what is not given and * for any; an option
             that is not named must be at its default.

@@ -26,7 +26,7 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
     """
 
     def selected(header: RunHeader) -> frozenset[str] | None:
-        if header.corpus != corpus.digest or header.tier == "exhaustive" or LAST_FAILED in header.patterns:
+        if header.corpus != corpus.digest or LAST_FAILED in header.patterns:
             # Which cases failed before is not known here.
             return None
         try:

@@ -30,8 +30,6 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-OF_CELLS = {"agreed": Status.PASSED, "inexpressible": Status.INEXPRESSIBLE}
-"""The status of cases that are only counted, by the kind of their verdict."""
 AGREEING = (Status.PASSED, Status.DISPUTED)
 """The statuses of cases that do what a reading of the text says."""
 UNDECLARED = "unsupported, and not declared so: "

@@ -72,15 +72,16 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
 def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[WaiverFinding]:
     for name in entry.where:
         if name not in fact_names:
-            message = (
-                f"where must have facts of cases (got {name!r}){nearest(name, fact_names)}; see 'tconv list --facts'"
-            )
+            message = f"where must have facts of cases (got {name!r}){nearest(name, fact_names)}; {_SEE}"
             yield _finding(document, (*place, "where", name), message, key=True)
     for name in parse(entry.cases).conditions:
         if name not in fact_names:
             got = f"(got {name!r}){nearest(name, fact_names)}"
-            message = f"a pattern must have facts of cases {got}; see 'tconv list --facts'"
+            message = f"a pattern must have facts of cases {got}; {_SEE}"
             yield _finding(document, (*place, "cases"), message)
+
+
+_SEE = "'tconv list --json' prints the facts of each case"
 
 
 def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[WaiverFinding]:

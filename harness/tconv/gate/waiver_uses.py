@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tconv.cases.patterns import parse, path_of
 from tconv.gate.covering import covering
 from tconv.gate.status import Status
 from tconv.verdict import kinds as ver
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Waiver
-    from tconv.records.cells import Cell
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -63,7 +61,7 @@ def waiver_uses(
         facts_of: returns a case's facts by its id; None where the corpus has no such case.
         own: whether the waivers were written for this corpus; else it need not have their examples.
     """
-    cells, whole = _whole_cells(run), _whole(run)
+    whole = _whole(run)
     by_case = {member.record.case: member for member in members}
     covered_by = covering(members, active, facts)
     for waiver in active:
@@ -80,13 +78,13 @@ def waiver_uses(
         # Only the example decides: in a run of a part of the corpus the other cases need not show the deviation.
         # Where the dialect cannot express it, the waiver cannot be checked.
         example = by_case.get(waiver.example)
-        if example is None:
-            stale = _only_agreed(waiver.example, cells, example_facts or {})
-        else:
-            deviates = _deviates(example, waiver, example_facts or {}, whole=whole)
-            stale = example.status is not Status.INEXPRESSIBLE and not deviates
-        may_agree = waiver.intermittent and (example is None or example.status is Status.PASSED)
-        if stale and not may_agree:
+        stale = (
+            example is not None
+            and example.status is not Status.INEXPRESSIBLE
+            and not _deviates(example, waiver, example_facts or {}, whole=whole)
+            and not (waiver.intermittent and example.status is Status.PASSED)
+        )
+        if stale:
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             earlier = example.waiver.name if example and example.waiver and not waived else ""
@@ -124,18 +122,6 @@ def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *
     if isinstance(example.record.verdict, ver.Disputed):
         return not whole
     return waiver.waives(example.record, facts)
-
-
-def _whole_cells(run: Run) -> Sequence[Cell]:
-    """Return the cells of which a run asked every case; of a part of the corpus none is known to be so."""
-    return () if run.header.patterns else run.cells
-
-
-def _only_agreed(case_id: str, cells: Sequence[Cell], facts: Mapping[str, str]) -> bool:
-    """Return whether a case without a record is counted in a cell, and nothing else is counted there but agreement."""
-    path = path_of(case_id)
-    own = [cell for cell in cells if path_of(cell.cell) == path]
-    return {cell.kind for cell in own if parse(cell.cell).matches(case_id, facts)} == {"agreed"}
 
 
 def _whole(run: Run) -> bool:

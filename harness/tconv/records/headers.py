@@ -12,8 +12,8 @@ from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file
 from tconv.records.machine_facts import joined_backend, without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 
-FORMAT = 1
-"""The version of the format; a reader refuses others."""
+FORMAT = 2
+"""The version of the format, which each change of what records say raises; a reader refuses others."""
 USUAL_TIMEOUT = 60.0
 """Seconds that a case may take where nothing else is asked for."""
 
@@ -162,7 +162,7 @@ class HeaderLine(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[1]
+    format: Literal[2]
     run: RunHeader
 
 

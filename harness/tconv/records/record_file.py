@@ -1,4 +1,4 @@
-"""The record file: a header line, and a line for each case or cell, in JSON. Every report is made from it alone."""
+"""The record file: a header line, and a line for each case, in JSON. Every report is made from it alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import shlex
 import stat
 from dataclasses import dataclass, field, replace
 from errno import EINVAL
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 from pydantic import ValidationError
 
 from tconv.dialects import dialect_named
 from tconv.errors import FileError
-from tconv.records.cells import START, Cell, cell_of
 from tconv.records.consistency import inconsistency
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
 from tconv.records.record import Record, record_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
 
-T = TypeVar("T")
 _DESCRIPTORS = ("/dev/fd", "/dev/stdin", "/proc")
 _LONGEST = 2**24
 """Bytes of a line at most; a device, or a sparse file, has longer ones."""
@@ -32,12 +30,11 @@ _LONGEST = 2**24
 
 @dataclass(slots=True)
 class Run:
-    """One record file: its path, its header, its records in the order of their ids, and its cells."""
+    """One record file: its path, its header, and its records in the order of their ids."""
 
     path: Path
     header: RunHeader
     records: list[Record] = field(default_factory=list)
-    cells: list[Cell] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
@@ -58,11 +55,6 @@ class Run:
         """Return the run with other records of some of its cases."""
         new = {record.case: record for record in records}
         return replace(self, records=[new.get(record.case, record) for record in self.records])
-
-    @property
-    def cases(self) -> int:
-        """How many cases it has, those that are only counted included."""
-        return len(self.records) + sum(cell.cases for cell in self.cells)
 
 
 def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = lambda _: None) -> Run:
@@ -85,22 +77,15 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
         must = f"cases must be {len(cases)}, as many as the header selects (got {header.cases})"
         raise FileError(path, f"{must}; run it again, where the tiers were chosen anew since", 1)
     records: list[Record] = []
-    cells: list[Cell] = []
-    seen: set[object] = set()
+    seen: set[str] = set()
     for number, line in lines:
-        key: object
-        if line.startswith(START):
-            cells.append(cell := _parsed(cell_of, "the count of a cell", path, number, line))
-            key, once = (cell.cell, cell.kind, cell.rule), f"a cell must have one count of a kind (got {cell.cell!r}"
-        else:
-            records.append(record := _parsed(record_of, "a record", path, number, line))
-            key, once = record.case, f"a case must have one record (got {record.case!r}"
-            if wrong := inconsistency(record, header, cases):
-                raise FileError(path, wrong, number)
-        if key in seen:
-            raise FileError(path, f"{once} again)", number)
-        seen.add(key)
-    return Run(path, header, sorted(records, key=lambda record: record.case), cells)
+        records.append(record := _record(path, number, line))
+        if wrong := inconsistency(record, header, cases):
+            raise FileError(path, wrong, number)
+        if record.case in seen:
+            raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
+        seen.add(record.case)
+    return Run(path, header, sorted(records, key=lambda record: record.case))
 
 
 def header_in(path: Path) -> RunHeader:
@@ -149,15 +134,18 @@ def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
     try:
         return HeaderLine.model_validate_json(numbered[1]).run
     except ValidationError as error:
+        for problem in error.errors(include_url=False):
+            if problem["loc"] == ("format",) and isinstance(problem["input"], int):
+                raise FileError(path, f"written by format {problem['input']}; run tconv again", 1) from None
         must = f"must start with a header of format {FORMAT} (got: {_first(error)})"
         raise FileError(path, f"{must}; name a .jsonl file that 'tconv run' wrote, or its folder", 1) from None
 
 
-def _parsed(parse: Callable[[bytes], T], what: str, path: Path, number: int, line: bytes) -> T:
+def _record(path: Path, number: int, line: bytes) -> Record:
     try:
-        return parse(line)
+        return record_of(line)
     except ValidationError as error:
-        raise FileError(path, f"must be {what} (got: {_first(error)})", number) from None
+        raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
 
 
 def _first(error: ValidationError) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from tconv.errors import FileError, UsageError
 from tconv.records import machine_facts
 from tconv.records.artifacts import FOLDER
-from tconv.records.cells import summed
 from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import Run
 
@@ -112,8 +111,7 @@ def _joined(group: Sequence[Run]) -> Run:
     path = group[0].path if len(group) == 1 else folder / _IN_NAME.sub("-shard-*", group[0].path.name)
     shards = Shards(tuple(sorted(by_number)), Shards.parse(group[0].header.shard).count)
     header = _joined_header([run.header for run in group], shards)
-    cells = summed(cell for run in group for cell in run.cells)
-    return Run(path, header, sorted(records, key=lambda record: record.case), cells)
+    return Run(path, header, sorted(records, key=lambda record: record.case))
 
 
 def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:

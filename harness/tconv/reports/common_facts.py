@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
     """Return what the cases of a group have in common, and cases that agree have not."""
-    # Where agreement is only counted, in cells, there are others of which nothing is known.
-    if len(members) < 2 or assessment.run.cells:  # noqa: PLR2004 - what they share
+    if len(members) < 2:  # noqa: PLR2004 - what they share
         return None
     refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
     own, statuses = {member.record.case for member in members}, assessment.statuses

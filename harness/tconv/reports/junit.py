@@ -11,7 +11,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
 from tconv.gate.notes import HARMED, NOTE_MEANINGS
-from tconv.gate.status import OF_CELLS, Status
+from tconv.gate.status import Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.records.cells import Cell
     from tconv.records.record import Record
     from tconv.reports.between_runs import Comparison
 
@@ -66,7 +65,6 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
     shared_causes = [cause for cause in all_causes if cause.count > 1 and not cause.varies]
     lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
     suite.add_testcases([_case(member, assessment, lines) for member in assessment.statuses])
-    suite.add_testcases([_cell(cell) for cell in assessment.run.cells])
     suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])
     return suite
 
@@ -107,18 +105,6 @@ def _to_see_it(record: Record, assessment: Assessment) -> str:
     others = [answer.example.id for answer in answers_shown if answer.answer == verdict.elsewhere]
     such_as = f", such as {others[0]}" if others else ""
     return f"{gate}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
-
-
-def _cell(cell: Cell) -> TestCase:
-    """Return the test case of a cell: it stands for all cases that are counted there."""
-    path, _, labels = _clean(cell.cell).partition("[")
-    name = f"{path.rpartition('/')[2]}{'[' + labels if labels else ''} {cell.kind}"
-    case = TestCase(name, path.replace("/", "."), cell.seconds)
-    if (status := OF_CELLS[cell.kind]) is Status.PASSED:
-        case.system_out = f"{status}: {cell.cases} cases"
-    else:
-        case.result = [Skipped(f"{status}: {cell.cases} cases")]
-    return case
 
 
 def _gate(reason: str) -> TestCase:

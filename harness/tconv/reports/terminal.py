@@ -61,7 +61,7 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
 def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None:
     """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
     header = assessment.run.header
-    cases = assessment.run.cases
+    cases = len(assessment.run.records)
     count = f"{cases:,} {'case' if cases == 1 else 'cases'}"
     words = [header.backend.title, header.dialect, f"{header.tier} tier", count]
     print_line(out, "")

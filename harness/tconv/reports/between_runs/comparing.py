@@ -9,10 +9,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import parse, path_of
 from tconv.gate.examples import Rank, rank
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
-from tconv.gate.status import OF_CELLS, Status
+from tconv.gate.status import Status
 from tconv.records.header_differences import differences
 from tconv.reports.between_runs.transitions import CaseState, Transition, answered_alike, transition
 from tconv.reports.causes import causes
@@ -122,8 +121,7 @@ def compared(old: Assessment, new: Assessment) -> Comparison:
     same = added = 0
     in_part = _is_part(new, old) or _is_part(old, new)
     for case in before.keys() | after.keys():
-        was = before.get(case) or _counted(old, case, new)
-        now = after.get(case) or _counted(new, case, old)
+        was, now = before.get(case), after.get(case)
         if now is None and _is_part(new, old):
             continue
         change = None if in_part and answered_alike(was, now) else transition(was, now)
@@ -150,7 +148,7 @@ def _sorted(groups: Mapping[tuple[Transition, str], list[tuple[str, CaseState | 
 
 
 def _rank(case: str, state: CaseState | None) -> Rank:
-    if state is None or state.record is None:
+    if state is None:
         return False, False, False, False, (0, len(case), case)
     return rank(state.record, state.group)
 
@@ -158,7 +156,8 @@ def _rank(case: str, state: CaseState | None) -> Rank:
 def _is_part(new: Assessment, old: Assessment) -> bool:
     """Return whether the new run has not asked all that it would have: of a part of the corpus, a shard, or cut off."""
     header = new.run.header
-    return bool(header.patterns not in {(), old.run.header.patterns} or header.shard or new.run.cases != header.cases)
+    part = header.patterns not in {(), old.run.header.patterns} or header.shard
+    return bool(part or len(new.run.records) != header.cases)
 
 
 def _states(assessment: Assessment) -> dict[str, CaseState]:
@@ -177,14 +176,6 @@ def _state(member: RecordStatus, cause: Cause | None) -> CaseState:
     if member.status is Status.PASSED and NO_VALUES in noted(member.record):
         what = NOTE_MEANINGS[NO_VALUES]
     return CaseState(member.status, what, member.record, group)
-
-
-def _counted(assessment: Assessment, case: str, other: Assessment) -> CaseState | None:
-    """Return how a case without a record stands in a run that counts cases by cell; None where it does not tell."""
-    path, facts = path_of(case), other.facts.get(case, {})
-    of_path = [cell for cell in assessment.run.cells if path_of(cell.cell) == path]
-    kinds = {cell.kind for cell in of_path if parse(cell.cell).matches(case, facts)}
-    return CaseState(OF_CELLS[kinds.pop()]) if len(kinds) == 1 else None
 
 
 def _what(was: CaseState | None, now: CaseState | None) -> str:

@@ -49,20 +49,20 @@ class CaseState:
     Attributes:
         status: its status.
         cause: its cause in words.
-        record: its record; None where it is only counted.
+        record: its record.
         group: what makes records those of its cause.
     """
 
     status: Status
-    cause: str = ""
-    record: Record | None = None
-    group: tuple[str, ...] = ()
+    cause: str
+    record: Record
+    group: tuple[str, ...]
 
     @property
     def level(self) -> tuple[int, bool]:
         """How bad it is: that of its status, from 0, and whether no values were compared."""
         level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
-        return level, self.record is not None and NO_VALUES in noted(self.record)
+        return level, NO_VALUES in noted(self.record)
 
 
 def transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
@@ -81,10 +81,8 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
     return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
 
 
-def _alike(old: Record | None, new: Record | None) -> bool:
-    """Return whether two records show the same failure, or none; what is only counted shows none."""
-    if old is None or new is None:
-        return True
+def _alike(old: Record, new: Record) -> bool:
+    """Return whether two records show the same failure, or none."""
     before, after = failure(old), failure(new)
     return before is after is None or (before is not None and before.alike(after))
 
@@ -95,7 +93,7 @@ def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
     They show that it is inconsistent, or which of several readings it follows, and a part of the corpus may be without
     them: that the case alone is no failure does not say that it was mended.
     """
-    if was is None or was.record is None or now is None or now.record is None:
+    if was is None or now is None:
         return False
     verdicts = was.record.verdict, now.record.verdict
     inconsistent = sum(isinstance(verdict, Inconsistent) for verdict in verdicts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from tconv.cases.patterns import topic_of
-from tconv.gate.status import OF_CELLS, Status
+from tconv.gate.status import Status
 from tconv.reports import phrases
 from tconv.reports.page import figures
 from tconv.reports.run_names import run_names
@@ -113,8 +113,6 @@ def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overvi
     by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
     for member in assessment.statuses:
         by_topic[topic_of(member.record.case)][member.status] += 1
-    for cell in assessment.run.cells:
-        by_topic[topic_of(cell.cell)][OF_CELLS[cell.kind]] += cell.cases
     return Overview(
         key,
         name,
@@ -163,11 +161,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Patterns", "  ".join(header.patterns)
     if header.shard:
         yield "Shard", header.shard
-    yield "Cases", _recorded(run.cases, header.cases)
-    if run.cells:
-        counted = sum(cell.cases for cell in run.cells)
-        yield "Counted", f"{counted:,} that passed or are inexpressible have no record, but are counted by cell"
-    yield "In the backend", f"{sum(r.seconds for r in run.records) + sum(cell.seconds for cell in run.cells):.1f} s"
+    yield "Cases", _recorded(len(run.records), header.cases)
+    yield "In the backend", f"{sum(record.seconds for record in run.records):.1f} s"
     yield "Started", header.started
     yield "tconv", header.tconv
     yield "Corpus", header.corpus
