@@ -9,8 +9,6 @@ Each run is a whole command: start, corpus, cases, records, gate, page. The comm
   processors' time says more: what two workers cost beyond what one costs;
 - the first verdict: from the start of the command until a record is in the file; the run is ended then.
 
-`bench/cluster.py` sets `--dask` beside `-j 2` in the same way.
-
 Run `python bench/whole.py [--rounds N] [--small] [--json FILE] [--against FILE]`.
 """
 

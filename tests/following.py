@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
 
 TELLING = (
-    "porting/porting/asked",
+    "porting/asked",
     "padding/*/*-by-hand",
     "padding/auto-pad/totals[strides=4x2,kernel=1x2,dilations=1]",
-    "empty/empty/spatial",
+    "empty/spatial",
 )
 
 

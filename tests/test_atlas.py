@@ -242,7 +242,7 @@ def test_the_machine_is_named_and_what_it_could_not_ask_is_no_zero(porting: Corp
         update={"machine": simd, "environment": {"ONEDNN_MAX_CPU_ISA": "AVX2"}}
     )
     here = replace(runs[ONNX], header=runs[ONNX].header.model_copy(update={"backend": backend}))
-    elsewhere = waiver(dialects=[ONNX], machine={"with": ["amx_bf16"]}, example="porting/porting/none")
+    elsewhere = waiver(dialects=[ONNX], machine={"with": ["amx_bf16"]}, example="porting/none")
     file = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [elsewhere]})
     made = atlas.atlas(
         [assess(here, file, porting.facts, own=False), assess(runs[OPENVINO], None, porting.facts)], porting

@@ -141,7 +141,7 @@ def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
 
 def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> None:
     """Both the padding mode and output_padding overlooked."""
-    case = corpus.case("porting/porting/asked[shape=odd,auto_pad=same_upper,output_shape=none,output_padding=1]")
+    case = corpus.case("porting/asked[shape=odd,auto_pad=same_upper,output_shape=none,output_padding=1]")
     by_name = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
     problem = Problem(case, ONNX)
     pair = (by_name["filter-flipped"], by_name["output-padding-ignored"])

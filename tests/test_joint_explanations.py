@@ -32,7 +32,7 @@ PADS, BIAS = "pads-exchanged", "bias-doubled"
 BOTH = Together((PADS, BIAS))
 PATTERNS = (
     "padding/combinations/**[auto_pad=explicit,shape=plane]",
-    "interactions/interactions/planes[dtype=f32,padding=pads]",
+    "interactions/planes[dtype=f32,padding=pads]",
 )
 
 
@@ -104,14 +104,14 @@ def test_what_is_no_failure_stays_as_it_is(recorded: Run, corpus: Corpus) -> Non
     assert joint_explanations(recorded, frozenset(), corpus.find) == []
 
 
-LOST = ("channels/channels/counts[channels=31]", "special-values/special-values/subnormal-*", "interactions/**[rank=1]")
+LOST = ("channels/counts[channels=31]", "special-values/subnormal-*", "interactions/**[rank=1]")
 
 
 def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_show(
     corpus: Corpus, tmp_path: Path
 ) -> None:
     """One cause, also where an output has too few wrong elements for the name, or another name fits it by chance."""
-    patterns = (*LOST, "real-data/real-data/**[rank=1]")
+    patterns = (*LOST, "real-data/**[rank=1]")
     settings = RunSettings("wrong_backends:HalfResults", None, 2, TIMEOUT, tmp_path)
     recorded = read(run(Selection(corpus, "gate", patterns), settings, lambda *_: None))
     name = Together(("sums-kept-in-f16",))

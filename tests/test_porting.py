@@ -95,13 +95,13 @@ def test_a_rewriting_keeps_the_output(asked: Catalogue, source: str) -> None:
 
 def test_what_no_pads_say_is_not_rewritten(corpus: Corpus) -> None:
     """An output that begins before the first tap, or goes on past what output_padding may add, has no rewriting."""
-    case = corpus.case("porting/porting/asked[shape=gap,auto_pad=same_upper,output_shape=full+3,output_padding=none]")
+    case = corpus.case("porting/asked[shape=gap,auto_pad=same_upper,output_shape=full+3,output_padding=none]")
     owed = expectation(case, DIALECTS[ONNX])
     assert isinstance(owed, Values)
     before_the_first_tap = owed.primary.geometry
     assert min(before_the_first_tap.pads_begin) < 0
     assert rewritten(case, before_the_first_tap, DIALECTS[ONNX]) is None
-    case = corpus.case("porting/porting/asked[shape=odd,auto_pad=none,output_shape=full+3,output_padding=none]")
+    case = corpus.case("porting/asked[shape=odd,auto_pad=none,output_shape=full+3,output_padding=none]")
     owed = expectation(case, DIALECTS[OPENVINO])
     assert isinstance(owed, Values)
     appended = replace(owed.primary.geometry, pads_begin=(0,))
@@ -113,7 +113,7 @@ def test_what_no_pads_say_is_not_rewritten(corpus: Corpus) -> None:
 
 def test_every_answer_that_pads_can_say_is_asked_plainly(asked: Catalogue, corpus: Corpus) -> None:
     """So that runtimes verify the rewritings: the topic has a case for each, up to an output_padding of 2."""
-    cases = list(corpus.cases("gate", ["porting/porting/asked"]))
+    cases = list(corpus.cases("gate", ["porting/asked"]))
     missing, answers = [], 0
     for name in NAMES:
         for case in cases:

@@ -183,7 +183,7 @@ def test_one_product_of_many_is_accounted_for(
 
 def test_one_product_among_thousands_is_found(corpus: Corpus) -> None:
     """Of 18,432 products an element, on integers, whose sums are exact."""
-    pattern = "real-data/real-data/sizes[size=n-18432,data=integers,dtype=f32,data_format=NCX,bias=false]"
+    pattern = "real-data/sizes[size=n-18432,data=integers,dtype=f32,data_format=NCX,bias=false]"
     case = corpus.case(pattern)
     assert products(case) == 18_432
     (record,) = records("OneProduct", [case])

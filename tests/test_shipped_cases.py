@@ -550,9 +550,9 @@ def test_every_operator_of_every_text_is_cited(gate: Gate) -> None:
 def test_neutral_values_change_nothing(gate: Gate, corpus: Corpus) -> None:
     """What is written at its neutral value owes what is owed without it."""
     compared: Counter[str] = Counter()
-    plain = corpus.case("presentation/presentation/defaults[written=nothing,bias=false,shapes=static]")
+    plain = corpus.case("presentation/defaults[written=nothing,bias=false,shapes=static]")
     for case in gate.cases:
-        if case.id.startswith("presentation/presentation/neutral-written["):
+        if case.id.startswith("presentation/neutral-written["):
             assert (case.x, case.w) == (plain.x, plain.w)
             for dialect in DIALECTS.values():
                 expected, ordinary = expectation(case, dialect), expectation(plain, dialect)

@@ -154,7 +154,7 @@ def test_a_value_that_siblings_contradict_is_inconsistent(corpus: Corpus, tellin
     assert {verdict.kind for verdict in failed} == {"inconsistent"}
 
 
-ONE_BELOW = "porting/porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
+ONE_BELOW = "porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
 """A total padding of -1, of which half is nothing: towards zero, or all at the end."""
 
 
@@ -209,7 +209,7 @@ def test_one_case_makes_many_others_no_failures(corpus: Corpus, telling: list[Ca
     everyone = run_of(telling, ONNX, truncated)
     followers = [case for case, verdict in verdicts(everyone).items() if verdict.kind == "disputed"]
     assert len(followers) > 8
-    odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
+    odd = "porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     assert odd in followers
     run = run_of(telling, ONNX, lambda case: [] if case.id == odd else truncated(case))
     assessment = assess(run, None, corpus.facts, find=corpus.find)
@@ -282,7 +282,7 @@ def test_one_case_makes_no_failures_of_many_that_several_readings_give(
     corpus: Corpus, gate_cases: tuple[Case, ...]
 ) -> None:
     """A single case denies all readings of eight and more: it is the one that is not like the others."""
-    odd = "porting/porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
+    odd = "porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     truncated = always(reading("negative-sized-truncated"))
     sized = [case for case in gate_cases if case.attributes.output_shape is not None]
     undecided = [

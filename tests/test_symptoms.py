@@ -20,8 +20,7 @@ from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.learning import JudgedCalls, symptoms
 from tconv.learning.conditions import HARDLY, condition_of
-from tconv.learning.features import Features, features_of
-from tconv.learning.terms import _terms, terms_of
+from tconv.learning.terms import Features, _terms, features_of, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -232,9 +231,7 @@ def test_chance_has_no_condition() -> None:
 
 def test_calls_that_do_not_differ_have_no_condition(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:
     """Where only the numbers in an operand part right answers from wrong ones, nothing is said of the calls."""
-    of_numbers = [
-        case for case in gate_cases if case.id.startswith("special-values/special-values/one-operand[where=w")
-    ]
+    of_numbers = [case for case in gate_cases if case.id.startswith("special-values/one-operand[where=w")]
     same = [case for case in of_numbers if case.id.endswith("strides=1,groups=1,dtype=f32,bias=false,data_format=NCX]")]
     assert len(same) > 3
 

@@ -219,9 +219,7 @@ def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
         assert kept.gate[-1] < len(sweep.rows())
 
 
-@pytest.mark.parametrize(
-    "name", ["presentation/presentation/omitted", "empty/empty/channels", "long/long/thin", "layouts/layouts/written"]
-)
+@pytest.mark.parametrize("name", ["presentation/omitted", "empty/channels", "long/thin", "layouts/written"])
 def test_shipped_rows_are_those_that_would_be_chosen(name: str, corpus: Corpus) -> None:
     """Choosing again on this machine gives the rows that are kept: a choice does not depend on who made it."""
     assert tiers.select(corpus.sweeps[name]) == corpus.tiers.selections[name]

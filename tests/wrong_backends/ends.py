@@ -285,11 +285,14 @@ class DiesForGood(Troubled):
 
 
 class EndsItsParent(Right):
-    """Right, but for a call that ends the process above: of a cluster, that is the dask worker."""
+    """Right, but for a call that ends the process above: of a cluster, that is the dask worker. With a log it is right.
+
+    A test gives it a log to let the same run go on.
+    """
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Compute, or end the process above and wait for what comes of it."""
-        if troubled(call) and arrays["x"].shape[-1] == 3:
+        if troubled(call) and arrays["x"].shape[-1] == 3 and LOG not in os.environ:
             above = os.getppid()
             # A worker may have been forked by a process between.
             while b"forkserver" in Path(f"/proc/{above}/cmdline").read_bytes():

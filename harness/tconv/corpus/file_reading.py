@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
@@ -23,7 +24,6 @@ from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from tconv.documents.document import Document
 
@@ -166,15 +166,27 @@ def case_files(path: Path) -> list[Path]:
     files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
     if not files:
         raise FileError(path, "must have a case file, *.yaml (got none)")
-    stems = [file.with_suffix("") for file in files]
-    for number, stem in enumerate(stems):
-        if stem in stems[:number]:
-            raise FileError(files[number], "a case file must have a name of its own, suffix aside (got it twice)")
+    first: dict[Path, Path] = {}
+    for file in files:
+        if (other := first.setdefault(_stem(file), file)) != file:
+            raise FileError(file, f"the cases of a file must have ids of their own (got those of {other}); rename it")
     return files
 
 
 _STEM = re.compile(r"[^\[\]*?]+")
 """What may stand in a pattern's path."""
+
+
+def _stem(file: Path) -> Path:
+    """Return a file's path without its suffix; the file's name is left out if it is the folder's."""
+    return file.parent if file.stem == file.parent.name else file.with_suffix("")
+
+
+def files_of(stem: str, folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder whose cases' ids begin with a stem; there is at most one in a corpus."""
+    path = folder / stem
+    names = (f"{name}{suffix}" for name in (path, path / path.name) for suffix in SUFFIXES)
+    yield from (file for file in map(Path, names) if file.is_file())
 
 
 def stem(file: Path, folder: Path) -> str:
@@ -183,7 +195,7 @@ def stem(file: Path, folder: Path) -> str:
     Raises:
         FileError: no pattern could match it.
     """
-    name = file.relative_to(folder).with_suffix("").as_posix()
+    name = _stem(file.relative_to(folder)).as_posix()
     if not _STEM.fullmatch(name) or one_line(name) != name:
         message = f"a case file must have a printable path without '[', ']', '*', '?' (got {name!r}); rename it"
         raise FileError(file, message)

@@ -17,7 +17,7 @@ from tconv.errors import TconvError
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.gate.examples import size
-from tconv.gate.varying_answers import may_vary
+from tconv.gate.explanations import may_vary
 from tconv.records.failure import failure
 from tconv.records.record import FreshAnswer
 from tconv.verdict import kinds as ver

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
-from tconv.corpus.file_reading import SUFFIXES
+from tconv.corpus.file_reading import files_of, stem
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import FileError
 from tconv.execution.pool import Pool
@@ -69,8 +69,7 @@ class Session:
         file = path.resolve()
         if file not in self._corpora:
             folder = ini.folder_of(self.settings.root_of(file) or file)
-            stem = file.relative_to(folder).with_suffix("").as_posix()
-            if (other := self._stems.setdefault(stem, file)) != file:
+            if (other := self._stems.setdefault(stem(file, folder), file)) != file:
                 raise FileError(file, f"a case file must have a name of its own in tconv_cases (got that of {other})")
             corpus = Corpus.load(file, folder)
             refuse_contradicted(corpus)
@@ -102,10 +101,9 @@ class Session:
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None where there is none."""
-        stem = path_of(case_id).rpartition("/")[0]
+        before = path_of(case_id).rpartition("/")[0]
         for root in self.settings.roots:
-            for suffix in SUFFIXES:
-                file = ini.folder_of(root) / f"{stem}{suffix}"
-                if file.is_file() and file.is_relative_to(root):
+            for file in files_of(before, ini.folder_of(root)):
+                if file.is_relative_to(root):
                     return self.corpus(file).find(case_id)
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import path_of
-from tconv.corpus.file_reading import SUFFIXES
+from tconv.corpus.file_reading import files_of
 from tconv.documents import document as yaml_file
 from tconv.errors import FileError
 from tconv.gate.status import Status
@@ -64,7 +64,7 @@ def workflow_commands(
 def case_place(folder: Path, case: str) -> FileError | None:
     """Return where a case or its sweep stands in its file; None where the file is not below the current folder."""
     stem, _, name = path_of(case).rpartition("/")
-    for file in (folder / f"{stem}{suffix}" for suffix in SUFFIXES):
+    for file in files_of(stem, folder):
         if _is_here(file) and (document := _document(file)) is not None:
             return _named(document, name, ("cases", "sweeps"))
     return None

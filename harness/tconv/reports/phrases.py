@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from tconv.comparison.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
-    from tconv.gate.declarations import DeclarationUse
-    from tconv.gate.waiver_uses import WaiverUse
+    from tconv.gate.waiver_uses import DeclarationUse, WaiverUse
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 

@@ -1,25 +1,28 @@
-"""Which of several misreadings a backend follows, found by running cases to which they give different outputs."""
+"""Further cases that a backend is asked: they tell misreadings apart, and show the rule that a failure follows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
 from tconv.investigation.mutants import mutated
+from tconv.learning import lessons
+from tconv.learning.situations import situation_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.execution.worker import Assignment
+    from tconv.learning import Lesson
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
@@ -28,7 +31,9 @@ REPEAT = 3
 _MOST_SILENT = 36
 """How many cases that are no evidence may be run besides: a backend may die of most cases."""
 _LARGEST = 2**14
-"""Elements of data times those of the filter; a case that separates two misreadings need not be larger."""
+"""Elements of data times those of the filter: a small case says as much as a large one."""
+_MOST_OF_A_KIND = 200
+"""How many cases of one padding mode are run to learn a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +70,15 @@ class Reasoning:
     left: tuple[str, ...]
 
 
-def separate(
-    case: Case,
-    others: Iterable[Case],
-    dialect: Dialect | None,
-    backend: str,
-    timeout: float,
-    most: int = 12,
-    options: Mapping[str, str] = MappingProxyType({}),
-) -> Reasoning:
+def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout: float, most: int = 12) -> Reasoning:
     """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
     Args:
         case: the case that fails.
         others: cases to choose from.
-        dialect: the dialect; None for the backend's first.
-        backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
+        assignment: the backend, its dialect and its options.
         timeout: seconds that one case may take.
         most: how many other cases may be run that are evidence.
-        options: values of the backend's options, by name.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -91,8 +86,7 @@ def separate(
     # A probe is a call before the case, which it may spoil: there is none of types that are not asked.
     unprobed: dict[str, str | None] = {dtype: None for dtype in PROBED if dtype != case.x.dtype}
     others = (other for other in others if other.x.dtype not in unprobed)
-    assignment = Assignment(backend, dialect, None, "", REPEAT, options=dict(options), accumulates=unprobed)
-    with Pool(assignment, 1, timeout) as pool:
+    with Pool(replace(assignment, repeat=REPEAT, accumulates=unprobed), 1, timeout) as pool:
         first = pool.record(case)
         remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
@@ -110,6 +104,37 @@ def separate(
             further.append(FurtherCase(record, tuple(remaining), tells))
     explained = tuple(remaining) if further or len(remaining) == 1 else tuple(map(str, first.diagnosis))
     return Reasoning(first, pool.backend, pool.dialect, tuple(further), explained)
+
+
+def own_rule(
+    case: Case, record: Record, others: Iterable[Case], assignment: Assignment, timeout: float
+) -> Lesson | None:
+    """Return the rule that a wrong output follows; None where its values lie where they must, or no rule is found.
+
+    Args:
+        case: the case that fails.
+        record: its record.
+        others: cases to choose from: of those that have the same padding mode, and output_shape or not, some are run.
+        assignment: the backend, its dialect and its options.
+        timeout: seconds that one case may take.
+
+    Raises:
+        BackendMissing: the backend is not there or does not start.
+    """
+    if record.placement is None and record.verdict.kind != "wrong-shape":
+        return None
+    siblings = [
+        other
+        for other in others
+        if other.breaks is None and other.id != case.id and _products(other) <= _LARGEST
+        if situation_of(other) == situation_of(case)
+    ]
+    chosen = list(islice(siblings, 0, None, max(len(siblings) // _MOST_OF_A_KIND, 1)))
+    with Pool(assignment, 1, timeout) as pool:
+        records = [record, *pool.records(chosen).values()]
+        cases = {member.id: member for member in (case, *chosen)}
+        learnt = lessons(records, cases.get, pool.dialect, frozenset({case.id}))
+    return next((lesson for lesson in learnt if case.id in lesson.cases), None)
 
 
 _SEVERAL = 2
