@@ -17,7 +17,7 @@ from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.investigation.mutants import mutated
+from tconv.investigation.further_cases import misread_output
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -479,7 +479,7 @@ def test_what_no_process_can_hold_is_no_mutant(corpus: Corpus) -> None:
     values = [problem for case in cases if (problem := Problem(case, dialect)).values is not None]
     misreading = next(each for each in misreadings_of(dialect) if each.name == "strides-for-dilations")
     assert values
-    assert {mutated(problem, misreading) is None for problem in values} == {True}
+    assert {misread_output(problem, misreading) is None for problem in values} == {True}
 
 
 def test_a_misreading_that_no_case_notices_survives(corpus: Corpus) -> None:
