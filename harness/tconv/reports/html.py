@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tconv.reports import atomic_write
@@ -11,7 +12,7 @@ from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
 from tconv.reports.phrases import inconsistency
-from tconv.reports.scripts import joined, policy
+from tconv.reports.scripts import in_order, joined, policy
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
@@ -33,57 +34,6 @@ _MOST_SINCE = 12
 """Causes of what became of cases since a baseline; the terminal has all."""
 PAGE_LIMIT = 24 * 2**20
 """The largest number of characters of a page; arrays that would exceed it are left in their artifacts."""
-
-SCRIPTS = (
-    "text.js",
-    "patterns.js",
-    "blocks.js",
-    "page_data.js",
-    "query.js",
-    "query_hint.js",
-    "selection.js",
-    "address.js",
-    "arrays.js",
-    "colours.js",
-    "elements.js",
-    "canvas.js",
-    "geometry.js",
-    "shapes.js",
-    "lane_rows.js",
-    "lanes.js",
-    "grating.js",
-    "planes.js",
-    "drawing_elements.js",
-    "geometry_view.js",
-    "sums.js",
-    "opened_case.js",
-    "fields.js",
-    "shades.js",
-    "value_table.js",
-    "tile_canvas.js",
-    "tile_legend.js",
-    "tile_words.js",
-    "channel_tiles.js",
-    "tiles.js",
-    "issue_text.js",
-    "case_view.js",
-    "given_output.js",
-    "case_sections.js",
-    "case.js",
-    "candidates.js",
-    "case_data.js",
-    "thumbnails.js",
-    "table.js",
-    "columns.js",
-    "matrix.js",
-    "facets.js",
-    "explorer.js",
-    "case_panel.js",
-    "theme.js",
-    "keyboard.js",
-    "page.js",
-)
-"""The modules of the page's script; each imports from those before it only."""
 
 
 def write(
@@ -162,5 +112,6 @@ def _render(
     )
 
 
+@cache
 def _script() -> Markup:
-    return joined(("page", name) for name in SCRIPTS)
+    return joined(("page", name) for name in in_order("page", "page.js"))
