@@ -58,7 +58,7 @@ MUTATIONS = (
     Mutation("gate/waivers.py", "prereleases=True", "prereleases=False", "waivers"),
     Mutation("investigation/shrinking.py", "reversed(range(rank))", "range(0)", "shrinking"),
     Mutation("learning/formulas.py", "sum((sign * columns[name]", "sum((columns[name]", "learning"),
-    Mutation("records/shards.py", "position % self.count + 1", "position // self.count + 1", "shards"),
+    Mutation("records/shards.py", "positions % self.count + 1", "positions // self.count + 1", "shards"),
     Mutation("verdict/judge.py", "if dtype != truth.dtype:", "if False:", "judge"),
     Mutation("verdict/transform_errors.py", "off.size / _SHARE))", "1))", "transform_errors"),
 )
