@@ -48,7 +48,6 @@ MUTATIONS = (
     ),
     Mutation("diagnosis/faulty_products.py", "((0, lacking), (2, -lacking))", "((0, lacking),)", "right_names"),
     Mutation("execution/cluster.py", "said.items() ^ expected.items()", "said.items() & ()", "cluster"),
-    Mutation("execution/company.py", "self._failed[like] * share > self._asked[like]", "False", "company"),
     Mutation("expectation/bound.py", "nu / (1 - nu)", "nu", "bound"),
     Mutation("expectation/bound.py", "terms.count + 1, _F64", "terms.count, _F64", "bound reference"),
     Mutation("expectation/certificate.py", "_ENOUGH = 0.99", "_ENOUGH = 9.9", "certificate"),

@@ -56,7 +56,6 @@ STATUSES = {
     "inexpressible": Status.INEXPRESSIBLE,
     "died": Status.FAILED,
     "timed-out": Status.FAILED,
-    "differs-in-company": Status.FAILED,
     "unstable": Status.FAILED,
     "broke": Status.FAILED,
 }

@@ -499,7 +499,6 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
         ver.Broke("no array"),
         ver.Mistrusted(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
         ver.ExceedsSummationBound("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
-        ver.DiffersInCompany(("a/b", "a/c"), "differed", "agreed"),
     ]
     assert {type(verdict) for verdict in verdicts} == set(ver.KINDS.values())
     written = page(_assessment([_record(f"a/{n:02}", verdict) for n, verdict in enumerate(verdicts)]))
@@ -511,8 +510,6 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     assert figures["worst"] == "3.5 times what is allowed there"
     assert dict(written.rows()[14].detail["figures"])["untested"] == "2 of 9"
     assert dict(written.rows()[15].detail["figures"])["worst"] == figures["worst"]
-    assert dict(written.rows()[16].detail["figures"]) == {"in company": "differed", "alone": "agreed"}
-    assert ["Company, the cases of the model", "a/b\na/c"] in written.rows()[16].detail["prose"]
     assert ["Standard error, its end", "the end"] in written.rows()[10].detail["prose"]
     says, cites = written.blocks["data"].values["readings"][DIALECT]["negative-same-shrunk"]
     assert says

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import threading
 import time
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +105,30 @@ class IsKilled(Troubled):
     def end(self) -> None:
         """Be killed."""
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class OverwritesItsPosition(Troubled):
+    """Before it dies, it writes zeros over all that its worker says of what it is doing."""
+
+    left = 0.0
+
+    def end(self) -> None:
+        """Write over it, and die."""
+        (position,) = (found for found in gc.get_objects() if isinstance(found, Position))
+        position._cells[:] = [self.left] * len(position._cells)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class OverwritesWithOnes(OverwritesItsPosition):
+    """The number is that of the first message, and of the second case."""
+
+    left = 1.0
+
+
+class OverwritesWithNaN(OverwritesItsPosition):
+    """The number is none."""
+
+    left = nan
 
 
 class DiesAfterwards(Troubled):

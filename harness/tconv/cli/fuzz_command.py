@@ -18,7 +18,6 @@ from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import BackendLost, writing
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, status_of
@@ -160,9 +159,7 @@ class _Target:
 def _target(arguments: FuzzArguments) -> Iterator[_Target]:
     backend = arguments.backend
     waivers, dialect = chosen_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
-    assignment = Assignment(
-        backend, dialect, None, "", together=WORTHWHILE, options=arguments.option, isolate=arguments.isolate
-    )
+    assignment = Assignment(backend, dialect, None, "", options=arguments.option, isolate=arguments.isolate)
     with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
         if ":" in backend:
             waivers = chosen_waivers(arguments.waivers, pool.backend.name)

@@ -20,7 +20,6 @@ from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
 from tconv.gate.waivers import chosen_waivers, header_of
@@ -69,11 +68,6 @@ class RunArguments:
         default=1,
         show_default=True,
         help="Ask each case so often; answers that differ are unstable.",
-    )
-    together: int | None = option_field(
-        "--together",
-        type=click.IntRange(1, 1000),
-        help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
     )
     shard: str | None = option_field(
         "--shard",
@@ -143,8 +137,6 @@ def _backends(arguments: RunArguments) -> tuple[str, ...]:
 
 def _refuse_contradictions(arguments: RunArguments) -> None:
     """Refuse options that must not go together, before anything is written."""
-    if arguments.together is not None and arguments.together > 1 and arguments.repeat > 1:
-        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {arguments.together})")
     if arguments.dask is not None and arguments.jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
 
@@ -173,7 +165,6 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None, pa
         output=arguments.output,
         resume=arguments.resume,
         repeat=arguments.repeat,
-        together=_company(arguments),
         dask=arguments.dask,
         options=arguments.option,
         waivers=lambda name: header_of(
@@ -200,10 +191,3 @@ def _run(
             raise
         click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
         return []
-
-
-def _company(arguments: RunArguments) -> int:
-    """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
-    if arguments.together is not None:
-        return arguments.together
-    return WORTHWHILE if arguments.tier in {"full", "exhaustive"} and arguments.repeat == 1 else 1

@@ -35,7 +35,7 @@ def command() -> None:
     """Write waivers for the failures of a run, or run the examples of waivers again."""
 
 
-@command.command(name="propose")
+@command.command(name="propose", short_help="Write a waiver for each cause of failures.")
 @argument
 @options.cases
 @options.waivers
@@ -56,7 +56,7 @@ def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
     _propose(assessments[0], output, waivers)
 
 
-@command.command(name="prove")
+@command.command(name="prove", short_help="Run the examples of waivers alone.")
 @click.option(
     "--backend",
     "backends",

@@ -50,7 +50,6 @@ class RunSettings:
         output: the folder of records and artifacts.
         resume: whether to go on with a record file whose header is equal.
         repeat: how often each case is run.
-        together: how many cases are asked in company at most.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
@@ -66,7 +65,6 @@ class RunSettings:
     output: Path
     resume: bool = False
     repeat: int = 1
-    together: int = 1
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
@@ -119,7 +117,6 @@ def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignmen
         folder,
         "",
         settings.repeat,
-        together=settings.together,
         options=settings.options,
         isolate=settings.isolate,
     )
@@ -214,7 +211,6 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         shard=_part(selection.shard),
         timeout=settings.timeout,
         repeat=settings.repeat,
-        together=settings.together,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
         asked_again=False if settings.asks_again else None,

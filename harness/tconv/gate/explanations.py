@@ -39,7 +39,7 @@ _LARGER = {True: 2, False: 4}
 By whether it is known of no fact where the rule holds.
 """
 _SAID_ONCE = ver.WrongOutput | ver.WrongDtype | ver.RefusedValid | ver.Broke
-"""Verdicts on an answer that was given once. Deaths, and what differs in company, were confirmed by repetition."""
+"""Verdicts on an answer that was given once. Deaths were confirmed by repetition."""
 NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
 """What is said of a failure of which it is not known whether its answer depends on the calls before it."""
 

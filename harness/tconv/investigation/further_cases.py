@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 REPEAT = 3
 """How often each case is run: an output that changes has no explanation."""
+_MOST_TELLING = 12
+"""How many other cases may be run that are evidence."""
 _MOST_SILENT = 36
 """How many cases that are no evidence may be run besides: a backend may die of most cases."""
 _LARGEST = 2**14
@@ -77,7 +79,7 @@ class Reasoning:
     left: tuple[str, ...]
 
 
-def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout: float, most: int = 12) -> Reasoning:
+def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout: float) -> Reasoning:
     """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
     Args:
@@ -85,7 +87,6 @@ def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout
         others: cases to choose from.
         assignment: the backend, its dialect and its options.
         timeout: seconds that one case may take.
-        most: how many other cases may be run that are evidence.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -99,7 +100,7 @@ def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout
         further: list[FurtherCase] = []
         for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
             telling = sum(case.tells for case in further)
-            if len(remaining) < _SEVERAL or telling == most or len(further) - telling == _MOST_SILENT:
+            if len(remaining) < _SEVERAL or telling == _MOST_TELLING or len(further) - telling == _MOST_SILENT:
                 break
             problem = Problem(other, pool.dialect)
             if problem.values is None or len({_predicted(problem, name) for name in remaining}) < _SEVERAL:

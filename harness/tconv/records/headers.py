@@ -102,7 +102,6 @@ class RunHeader(BaseModel):
         shard: the part of the run that is here, as 2/4; empty for the whole.
         timeout: seconds that a case may take.
         repeat: how often each case was asked.
-        together: how many cases may be asked in one model.
         platform: versions of what computed: Python, numpy, the system.
         waivers: by which it was judged; None in records of older releases, which do not say it.
         asked_again: whether failures were asked again, alone in a fresh process; False until that has come to its end,
@@ -124,7 +123,6 @@ class RunHeader(BaseModel):
     shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
     timeout: float
     repeat: int = 1
-    together: int = 1
     platform: dict[str, str] = {}
     waivers: WaiversHeader | None = None
     asked_again: bool | None = None
