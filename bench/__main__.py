@@ -1,8 +1,8 @@
-"""All benches, one after the other, beside this machine's floors: as text, as JSON and as pictures.
+"""All benches, one after the other, beside this machine's floors: as text and as JSON.
 
 A bench that lacks what it measures, as the reference lacks torch, says so and is left out.
 
-Run `python bench [--small] [--only NAME]... [--json FILE] [--pictures FOLDER] [--against FILE]`.
+Run `python bench [--small] [--only NAME]... [--json FILE] [--against FILE]`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,12 @@ from pathlib import Path
 
 from command import MISSING
 from compare import compared, saved
-from curves import drawn
 
 BENCHES = (
     "machine",
     "floor",
     "whole",
-    "elsewhere",
     "reference",
-    "memory",
-    "backends",
-    "cluster",
-    "fleet",
     "learning",
     "page",
 )
@@ -40,7 +34,6 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="some seconds' worth each, for CI; bands of ratios hold")
     parser.add_argument("--only", action="append", choices=BENCHES, metavar="NAME", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
-    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw the growth curves there, as SVG")
     parser.add_argument(
         "--against", type=Path, metavar="FILE", help="figures of an earlier run, to be set beside these"
     )
@@ -58,9 +51,6 @@ def main() -> int:
     if arguments.json:
         values = {name: of_bench.json() for name, of_bench in findings.items()}
         arguments.json.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    if arguments.pictures:
-        for path in drawn(findings, arguments.pictures):
-            print(f"drawn {path}")
     if arguments.against:
         print(compared(earlier, findings))
     if failed:

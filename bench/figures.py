@@ -1,8 +1,8 @@
-"""What a bench found: figures with their spread, bands of ratios, and curves; as text and as JSON."""
+"""What a bench found: figures with their spread and bands of ratios; as text and as JSON."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
@@ -60,20 +60,10 @@ def digits(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """How something grows: a line of points for each name."""
-
-    x: str
-    y: str
-    lines: Mapping[str, Sequence[tuple[float, float]]]
-
-
-@dataclass(frozen=True)
 class Findings:
-    """All that a bench found, by the figures' and the curves' names."""
+    """All that a bench found, by the figures' names."""
 
     figures: Mapping[str, Figure]
-    curves: Mapping[str, Curve] = field(default_factory=dict)
 
     def outside(self) -> set[str]:
         """Return the ratios that have left their bands."""
@@ -95,4 +85,4 @@ def findings_of(values: Mapping[str, Any]) -> Findings:
         name: Figure(**value | {"band": value["band"] and tuple(value["band"])})
         for name, value in values["figures"].items()
     }
-    return Findings(figures, {name: Curve(**value) for name, value in values["curves"].items()})
+    return Findings(figures)

@@ -1,11 +1,11 @@
 """What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
 
-Floor, harness alone and harness in company have a process each and take turns, a chunk of cases at a time; which is
-first rotates. What counts is the processor's time of each. Each process comes to each case once, in the order of the
-tier, as a worker does: what is remembered from other cases is what a worker remembers, and not what the case itself
-left there a moment ago. The harness does what a worker does: the cases from the bytes of its message, expectation,
-operands, model, session, run, judging, the records as JSON. The floor builds the same graphs with onnx.helper from
-finished operands. All is repeated with new processes.
+Floor and harness have a process each and take turns, a chunk of cases at a time; which is first rotates. What counts is
+the processor's time of each. Each process comes to each case once, in the order of the tier, as a worker does: what is
+remembered from other cases is what a worker remembers, and not what the case itself left there a moment ago. The
+harness does what a worker does: the cases from the bytes of its message, expectation, operands, model, session, run,
+judging, the records as JSON. The floor builds the same graphs with onnx.helper from finished operands. All is repeated
+with new processes.
 
 What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
 
@@ -21,7 +21,6 @@ import gc
 import pickle
 import sys
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from time import process_time
@@ -31,7 +30,7 @@ import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 from command import run
-from figures import Curve, Figure, Findings
+from figures import Figure, Findings
 from measure import timed
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
@@ -39,9 +38,9 @@ from tconv.cases.call import express, in_layouts
 from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
-from tconv.execution.company import WORTHWHILE, Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.position import Position
+from tconv.execution.stages import evaluated_in_stages
 from tconv.execution.threads import limited
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
@@ -58,15 +57,12 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
 CHUNK = 128
-"""Cases that follow each other, as a worker gets them in company: neighbours share operands."""
+"""Cases that follow each other, as a worker gets them: neighbours share operands."""
 MOST = 50_000
 """So many cases of a tier are looked at."""
 PARTS: dict[Tier, tuple[str, ...]] = {"gate": (), "exhaustive": ("exhaustive/plane/*[strides=2x1,kernel=2x3]",)}
-SIZES = (1, 2, 4, 8, 16, 32, 64)
-FLOOR = 0
-"""Stands among sizes of companies for the floor."""
-ALONE, IN_COMPANY = (0.8, 3.0), (0.1, 2.0)
-"""Bands, far wider than what is measured: they are left where something new is paid for each case."""
+IN_FLOORS = (0.8, 3.0)
+"""A band, far wider than what is measured: it is left if something new is paid for each case."""
 
 
 @dataclass(frozen=True)
@@ -140,54 +136,50 @@ def measured(arguments: argparse.Namespace) -> Findings:
     figures: dict[str, Figure] = {}
     for tier, patterns in PARTS.items():
         chunks = bench.chunks(tier, patterns, count)
-        rounds = [sums(chunks, (FLOOR, 1, WORTHWHILE)) for _ in range(passes)]
+        rounds = [seconds(chunks) for _ in range(passes)]
         figures |= {
-            f"{tier} tier, alone": Figure.of([alone / floor for floor, alone, _ in rounds], band=ALONE),
-            f"{tier} tier, in company": Figure.of([company / floor for floor, _, company in rounds], band=IN_COMPANY),
-            f"{tier} tier, floor": Figure.of([floor * 1e6 for floor, *_ in rounds], "us"),
+            f"{tier} tier": Figure.of([harness / floor for floor, harness in rounds], band=IN_FLOORS),
+            f"{tier} tier, floor": Figure.of([floor * 1e6 for floor, _ in rounds], "us"),
         }
-    if arguments.small:
-        return Findings(figures)
-    floor, *costs = sums(bench.chunks("exhaustive", PARTS["exhaustive"], 16 * CHUNK), (FLOOR, *SIZES))
-    line = [(float(size), cost / floor) for size, cost in zip(SIZES, costs, strict=True)]
-    curve = Curve("cases in company", "floors a case", {"exhaustive tier, onnxruntime": line})
-    return Findings(figures, {"cost of a case by the size of its company": curve})
+    return Findings(figures)
 
 
-def sums(chunks: Sequence[Sequence[Case]], sizes: Sequence[int]) -> list[float]:
-    """Return the seconds of a case, for the floor and for companies of some sizes; each has a process, and takes turns.
+def seconds(chunks: Sequence[Sequence[Case]]) -> tuple[float, float]:
+    """Return the seconds of a case, of the floor and of the harness; each has a process, and takes turns.
 
     The first chunk is not counted: it loads what is loaded once.
     """
     spawn = get_context("spawn")
     connections, processes = [], []
-    for size in sizes:
+    for work in (Bench.floor, Bench.harness):
         ours, theirs = spawn.Pipe()
         connections.append(ours)
-        processes.append(spawn.Process(target=take_turns, args=(theirs, chunks, size)))
+        processes.append(spawn.Process(target=take_turns, args=(theirs, chunks, work)))
         # As in a worker: numpy's products would take both processors, and wait for each other.
         with limited():
             processes[-1].start()
         theirs.close()
     for connection in connections:
         connection.recv()
-    seconds = [0.0] * len(sizes)
+    passed = [0.0, 0.0]
     for number in range(len(chunks)):
-        for place in range(len(sizes)):
-            which = (place + number) % len(sizes)
+        for place in range(2):
+            which = (place + number) % 2
             connections[which].send(None)
-            passed = connections[which].recv()
-            seconds[which] += passed if number else 0.0
+            of_chunk = connections[which].recv()
+            passed[which] += of_chunk if number else 0.0
     for process in processes:
         process.join()
     counted = sum(map(len, chunks[1:]))
-    return [of_chunk / counted for of_chunk in seconds]
+    return passed[0] / counted, passed[1] / counted
 
 
-def take_turns(connection: Connection, chunks: Sequence[Sequence[Case]], size: int) -> None:
+def take_turns(
+    connection: Connection, chunks: Sequence[Sequence[Case]], way: Callable[[Bench, Sequence[Case]], Callable[[], None]]
+) -> None:
     """Come to each chunk when asked to, once, and send the seconds that it took."""
     bench = Bench()
-    works = [bench.work(chunk, size) for chunk in chunks]
+    works = [way(bench, chunk) for chunk in chunks]
     # A worker does not hold all cases, so that the collector does not look at them either.
     gc.freeze()
     connection.send(None)
@@ -206,10 +198,8 @@ class Bench:
         self.options = ort.SessionOptions()
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
-        position = Position(max(SIZES))
-        evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, position)
-        # As in a worker, they remember from chunk to chunk which cases fail in company.
-        self.companions = {size: Companion(evaluator, position, size) for size in SIZES}
+        self.position = Position()
+        self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, self.position)
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
         """Return about so many cases of a tier that owe a value and get one, in chunks."""
@@ -230,16 +220,21 @@ class Bench:
             return False
         return True
 
-    def work(self, chunk: Sequence[Case], size: int) -> Callable[[], None]:
-        """Return what does a chunk's work: of the floor, or of the harness with companies of a size."""
-        if size != FLOOR:
-            return partial(self._judge, pickle.dumps(chunk), size)
+    def floor(self, chunk: Sequence[Case]) -> Callable[[], None]:
+        """Return what asks the runtime for a chunk, and does nothing else."""
         pieces = [Floor.of(case, self.dialect) for case in chunk]
         return lambda: [piece.run(self.options) for piece in pieces] and None
 
-    def _judge(self, message: bytes, size: int) -> None:
-        for _, record in self.companions[size].records(pickle.loads(message)):  # noqa: S301 - made by `work`
-            record_line(record)
+    def harness(self, chunk: Sequence[Case]) -> Callable[[], None]:
+        """Return what does the work of a worker for a chunk."""
+        message = pickle.dumps(chunk)
+
+        def work() -> None:
+            cases = pickle.loads(message)  # noqa: S301 - it was made above
+            for _, record in evaluated_in_stages(cases, self.evaluator, self.position):
+                record_line(record)
+
+        return work
 
 
 def main() -> int:

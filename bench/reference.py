@@ -1,8 +1,7 @@
 """The reference against torch's conv_transpose in float64, one thread each, as multiples of torch's value.
 
 Measured are the value by `definition` and as it is used, the value with the verdict on a right output and on one with a
-wrong element, the same for a tiny shape alone and in stacks of 100, the memory beyond operands and output, and how the
-time grows with the output. All of a shape is measured in turn, call by call, in seconds of this thread's processor.
+wrong element. All of a shape is measured in turn, call by call, in seconds of this thread's processor.
 
 Run `python bench/reference.py [--small] [--json FILE] [--against FILE]`.
 """
@@ -17,31 +16,26 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import argparse
-import gc
 import sys
-import tracemalloc
 from dataclasses import dataclass
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from command import missing, run
-from figures import Curve, Figure, Findings
+from figures import Figure, Findings
 from measure import in_turn, ratios
 from tconv.dialects.geometry import Geometry
 from tconv.expectation import stream
-from tconv.expectation.certificate import Composition, conforms
-from tconv.expectation.memory import SCRATCH
 from tconv.expectation.reference import definition
-from tconv.expectation.tiny import plan
 from tconv.expectation.truth import Truth
 from tconv.verdict.comparison import compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from types import ModuleType
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -50,9 +44,6 @@ SECONDS = 3.0
 """How long a line is measured, at least."""
 SMALL = 0.1
 """The same with --small."""
-STACK = 100
-ROW = 100
-"""So many calls of a tiny shape in a row: one among others finds the caches full of theirs."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,6 @@ class Shape:
         return Geometry(spatial=spatial, kernel=kernel, pads_begin=(0,) * rank, output=full, groups=self.groups, **same)
 
 
-TINY = Shape("tiny 1x2x3x3, k3", (1, 2, 3, 3), (2, 2, 3, 3))
 SHAPES = (
     Shape("1x20x224x224, k3 s2", (1, 20, 224, 224), (20, 20, 3, 3), 2),
     Shape("1x512x4x4 -> 256, k4 s2", (1, 512, 4, 4), (512, 256, 4, 4), 2),
@@ -86,13 +76,6 @@ SHAPES = (
     Shape("64x28x28, k3 d2, 4 groups", (1, 64, 28, 28), (64, 16, 3, 3), 1, 2, 4),
     Shape("8x32x16x16, k4 s2", (8, 32, 16, 16), (32, 32, 4, 4), 2),
 )
-ONE_CHANNEL = Shape("1x1x500x500, k3 s2", (1, 1, 500, 500), (1, 1, 3, 3), 2)
-"""What is known of a place serves one channel only: the most memory for each element."""
-SIZES = (1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7)
-"""About so many elements have the outputs of the growth curves: k3 s2 in the plane."""
-CHANNELS = (1, 16)
-LINEAR = 2.5e4
-"""From so many elements of the output on its cost is to be linear."""
 COLUMNS = {"definition": None, "value": (0.2, 2.0), "right": (0.4, 4.0), "wrong": None}
 """What is measured of a shape, and the band of its geometric mean."""
 
@@ -106,12 +89,11 @@ def measured(arguments: argparse.Namespace) -> Findings:
     torch.set_num_threads(1)
     seconds = SMALL if arguments.small else SECONDS
     with torch.inference_mode():
-        curves = growth(SIZES[:-2] if arguments.small else SIZES, seconds)
-        return Findings(shapes(torch, seconds) | tiny(torch, seconds) | memory() | linearity(curves), curves)
+        return Findings(shapes(torch, seconds))
 
 
 def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
-    """Measure the larger shapes, in units of torch's value."""
+    """Measure each shape, in units of torch's value."""
     figures: dict[str, Figure] = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
@@ -136,103 +118,6 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
         each = [figures[f"{name}, {shape.name}"].median for shape in SHAPES]
         figures[f"{name}, geometric mean"] = Figure.of([geometric_mean(each)], band=band)
         figures[f"{name}, worst"] = Figure.of([max(each)])
-    return figures
-
-
-def tiny(torch: ModuleType, seconds: float) -> dict[str, Figure]:
-    """Measure a tiny shape: microseconds of one call, with everything known of its geometry, and with nothing."""
-    x, w, geometry = *operands(TINY), TINY.geometry()
-    right = stream.sums(x, w, None, geometry).y.astype(np.float32)
-    of = Composition(geometry, x.shape[1], bias=False, dtype=DType.F32)
-    stack_x, stack_w, stack_right = (np.stack([array] * STACK) for array in (x, w, right))
-
-    def judged() -> bool:
-        made = stream.stacked(x[None], w[None], None, geometry)
-        return all(conforms(right[None], made, of))
-
-    def stacked() -> bool:
-        return all(conforms(stack_right, stream.stacked(stack_x, stack_w, None, geometry), of))
-
-    def unknown() -> object:
-        plan.cache_clear()
-        return stream.sums(x, w, None, geometry)
-
-    assert judged()
-    assert stacked()
-    by_itself = by_torch(torch, TINY, x, w)
-    functions = {
-        "torch, value": (by_itself, 1),
-        f"torch, value, each of {ROW} in a row": (lambda: in_a_row(by_itself), ROW),
-        "definition": (lambda: definition(x, w, None, geometry), 1),
-        "value": (lambda: stream.sums(x, w, None, geometry), 1),
-        "value, new geometry": (unknown, 1),
-        "value, bound, verdict": (judged, 1),
-        f"value, bound, verdict, each of {ROW} in a row": (lambda: in_a_row(judged), ROW),
-        "Truth and compare": (lambda: compare(right, Truth({"x": x, "w": w}, DType.F32), geometry, {}), 1),
-        f"value, bound, verdict, each of {STACK} stacked": (stacked, STACK),
-    }
-    measured = in_turn([function for function, _ in functions.values()], seconds, thread_time)
-    return {
-        f"tiny, {name}": Figure.of([taken / calls * 1e6 for taken in each], "us")
-        for (name, (_, calls)), each in zip(functions.items(), measured, strict=True)
-    }
-
-
-def in_a_row(function: Callable[[], object]) -> None:
-    """Call a function `ROW` times: what it needs is in the processor's caches then."""
-    for _ in range(ROW):
-        function()
-
-
-def memory() -> dict[str, Figure]:
-    """Measure the peak of what is allocated beyond operands and output, for value and verdict on a right output."""
-    figures = {}
-    for shape in (*SHAPES, ONE_CHANNEL):
-        x, w, geometry = *operands(shape), shape.geometry()
-        right = stream.sums(x, w, None, geometry).y.astype(np.float32)
-        output = right.size * 8
-        for name, function in (
-            ("value", lambda x=x, w=w, g=geometry: stream.sums(x, w, None, g)),
-            ("right", lambda x=x, w=w, g=geometry, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {})),
-        ):
-            gc.collect()
-            SCRATCH.arrays.clear()
-            tracemalloc.start()
-            function()
-            beyond = (tracemalloc.get_traced_memory()[1] - output) / 1e6
-            tracemalloc.stop()
-            figures[f"memory, {name}, {shape.name}, of 2 MB + output / 2"] = Figure.of([beyond / (2 + output / 2e6)])
-    return figures
-
-
-def growth(sizes: Sequence[float], seconds: float) -> dict[str, Curve]:
-    """Measure nanoseconds for each output element, for value and verdict on a right output."""
-    curves = {}
-    for channels in CHANNELS:
-        lines: dict[str, list[tuple[float, float]]] = {"value": [], "value and verdict": []}
-        for size in sizes:
-            side = round((size / channels) ** 0.5 / 2)
-            shape = Shape("", (1, channels, side, side), (channels, channels, 3, 3), 2)
-            x, w, g = *operands(shape), shape.geometry()
-            right = stream.sums(x, w, None, g).y.astype(np.float32)
-            functions = (
-                lambda x=x, w=w, g=g: stream.sums(x, w, None, g),
-                lambda x=x, w=w, g=g, y=right: compare(y, Truth({"x": x, "w": w}, DType.F32), g, {}),
-            )
-            for line, taken in zip(lines.values(), in_turn(functions, seconds / 2, thread_time), strict=True):
-                line.append((float(right.size), median(taken) / right.size * 1e9))
-        name = f"reference by the size of the output, {channels} to {channels} channels"
-        curves[name] = Curve("elements of the output", "ns an element", lines)
-    return curves
-
-
-def linearity(curves: Mapping[str, Curve]) -> dict[str, Figure]:
-    """Return the most that an element costs in large outputs, in units of the least: 1 where the cost is linear."""
-    figures = {}
-    for curve, channels in zip(curves.values(), CHANNELS, strict=True):
-        for line, points in curve.lines.items():
-            large = [cost for size, cost in points if size >= LINEAR]
-            figures[f"growth, {line}, {channels} channels, dearest / cheapest"] = Figure.of([max(large) / min(large)])
     return figures
 
 

@@ -9,8 +9,6 @@ Each run is a whole command: start, corpus, cases, records, gate, page. The comm
   processors' time says more: what two workers cost beyond what one costs;
 - the first verdict: from the start of the command until a record is in the file; the run is ended then.
 
-`bench/cluster.py` sets `--dask` beside `-j 2` in the same way.
-
 Run `python bench/whole.py [--rounds N] [--small] [--json FILE] [--against FILE]`.
 """
 
@@ -31,7 +29,6 @@ from floor import PARTS, Bench, Floor
 from measure import ratios
 from processes import QUIET, Cost, cost, environment
 from tconv.corpus import Corpus
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.selection import Selection
 
 if TYPE_CHECKING:
@@ -76,8 +73,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
     parts = [SMALL] if arguments.small else [GATE, FULL]
     first = parts[0]
     commands = {f"{part.name}, -j {jobs}": (*part.options, "-j", str(jobs)) for part in parts for jobs in (1, 2)}
-    alone, company, one = f"{first.name}, -j 1", f"{first.name}, -j 1, in company", ONE_CASE.name
-    commands[company] = (*commands[alone], "--together", str(WORTHWHILE))
+    one_worker, one = f"{first.name}, -j 1", ONE_CASE.name
     commands[one] = (*ONE_CASE.options, "-j", "1")
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     verdicts, floors, gains = [], [], []
@@ -90,13 +86,12 @@ def measured(arguments: argparse.Namespace) -> Findings:
             gains.append(sum(floors[-1].wall / each.wall for each in floors_of(2)))
             for command, options in commands.items():
                 costs[command].append(run_of(options, compiled))
-            verdicts.append(first_verdict(commands[alone], compiled))
+            verdicts.append(first_verdict(commands[one_worker], compiled))
     figures = {
         "first verdict": Figure.of(verdicts, "s"),
         "floors of two processes at once in units of one, by the second": Figure.of(gains),
     }
-    for command in (alone, company):
-        figures |= in_floors(command, first.cases, costs[command], costs[one], floors)
+    figures |= in_floors(one_worker, first.cases, costs[one_worker], costs[one], floors)
     for part in parts:
         figures |= of_two_workers(part, costs[f"{part.name}, -j 1"], costs[f"{part.name}, -j 2"])
     for command, of_command in costs.items():

@@ -173,10 +173,8 @@ def _records(count: int) -> Tally:
         }
         for fault, content in list(contents.items())[:count]:
             path.write_bytes(content)
-            wrong = None
-            for command in ("gate", "report"):
-                code = surroundings.run(command, str(path), "--cases", "cases.yaml", "--waivers", "none")
-                wrong = wrong or surroundings.wrong(code)
+            code = surroundings.run("report", str(path), "--cases", "cases.yaml", "--waivers", "none")
+            wrong = surroundings.wrong(code)
             code = surroundings.run(*RUN, "cases.yaml", "--resume")
             wrong = wrong or surroundings.wrong(code, EITHER)
             if not wrong and code == 0 and len(verdicts(surroundings)) != _CASES:
@@ -193,7 +191,7 @@ def _records(count: int) -> Tally:
         for fault, make in list(kinds.items())[:count]:
             make()
             wrong = None
-            for arguments in (("gate", str(path)), ("report", str(path)), ("compare", str(path), str(path))):
+            for arguments in (("report", str(path)), ("report", str(path), "--baseline", str(path))):
                 wrong = wrong or surroundings.wrong(surroundings.run(*arguments), DOCUMENTED)
             tally.count(fault, wrong or surroundings.wrong(surroundings.run(*RUN, "cases.yaml", "--resume")))
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -42,7 +42,7 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
     del seed
     from in_process import command  # noqa: PLC0415 - it imports tconv
 
-    tallies = {name: Tally(f"hostile strings: {name}") for name in ("page", "gate and JUnit", "atlas", "arguments")}
+    tallies = {name: Tally(f"hostile strings: {name}") for name in ("page", "JUnit", "atlas", "arguments")}
     with Surroundings() as surroundings:
         surroundings.run(*RUN)
         text = next((surroundings.folder / "reports").glob("*.jsonl")).read_text()
@@ -55,7 +55,7 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
                 common = ("reports/edited.jsonl", "--cases", "cases.yaml", "--waivers", "none")
                 for name, arguments, written, look in (
                     ("page", ("report", *common, "--page", "page.html"), "page.html", _of_html),
-                    ("gate and JUnit", ("gate", *common, "--junit", "junit.xml"), "junit.xml", ET.fromstring),
+                    ("JUnit", ("report", *common, "--junit", "junit.xml"), "junit.xml", ET.fromstring),
                     ("atlas", ("atlas", *common, "--output", "atlas.md"), "atlas.md", _of_markdown),
                 ):
                     code, printed = command(surroundings, *arguments)
@@ -65,7 +65,7 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
                 ("list", string),
                 ("check", f"x{string}"),
                 ("run", "--option", f"a={string}"),
-                ("gate", f"r{string}"),
+                ("report", f"r{string}"),
             ):
                 if not _can_be_an_argument(string):
                     continue

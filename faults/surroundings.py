@@ -1,4 +1,4 @@
-"""Full disks, files too large, folders that cannot be written, closed outputs, few handles, odd times, two runs at once."""
+"""Full disks, files too large, folders that cannot be written, few handles, two runs at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tconv.execution.selection import name_of_cases
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_NOT_WRITTEN, _NO_READER = 2, 141
 RUN = ("run", "--cases", "cases.yaml", "--waivers", "none", "-j", "1", "--backend", "wrong_backends:Right")
 WRONG = frozenset({2})
 
@@ -31,8 +30,6 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
     del seed
     yield outputs()
     yield limits(count)
-    yield streams()
-    yield times()
     yield two_runs(min(count, 5))
     yield imports()
 
@@ -46,7 +43,7 @@ def outputs() -> Tally:
         "a file above the folder": (lambda folder: (folder / "out").touch(), (*RUN, "--output", "out/below")),
         "a path that is too long": (lambda _: None, (*RUN, "--output", "o" * 300)),
         "cases at a path that is too long": (lambda _: None, ("check", "c" * 300)),
-        "records at a path that is too long": (lambda _: None, ("gate", "r" * 300)),
+        "records at a path that is too long": (lambda _: None, ("report", "r" * 300)),
         "waivers at a path that is too long": (lambda _: None, (*RUN[:3], "--waivers", "w" * 300)),
         "a full disk": (
             lambda folder: _linked(folder / "out" / _records(folder), "/dev/full"),
@@ -102,53 +99,6 @@ def limits(count: int) -> Tally:
                 else surroundings.wrong(code, killed=True)
             )
             tally.count(f"{kind} at {size}", wrong)
-    return tally
-
-
-def streams() -> Tally:
-    """Standard output and error closed, full, or without a reader: the exit code is the usual one, or says so."""
-    tally = Tally("standard output and error")
-    # With the exit code of each as it is with a reader.
-    commands = ((RUN, 0), (("list", "--cases", "cases.yaml"), 0), (("list", "nothing"), 2), (("--help",), 0))
-    for name in ("stdout", "stderr"):
-        for how in ("closed", "full", "no reader"):
-            for arguments, usual in commands:
-                with Surroundings() as surroundings:
-                    settings, close = _stream(name, how)
-                    code = surroundings.run(*arguments, **settings)
-                    close()
-                    codes = frozenset({_code_without(name, how, arguments, usual)})
-                    tally.count(f"{name} {how} of {' '.join(arguments[:2])}", surroundings.wrong(code, codes))
-    return tally
-
-
-def _code_without(name: str, how: str, arguments: tuple[str, ...], usual: int) -> int:
-    """Return the exit code that docs/verdicts.md says of a command without a stream, which prints on it where it is 0."""
-    if name == "stderr" or usual != 0 or how == "closed":
-        return usual
-    if how == "full":
-        return _NOT_WRITTEN
-    return usual if arguments is RUN else _NO_READER
-
-
-def _stream(name: str, how: str) -> tuple[dict[str, object], Callable[[], object]]:
-    """Return the settings of a command whose stream is so, and what closes our end of it."""
-    if how == "closed":
-        return {"preexec_fn": partial(os.close, 1 if name == "stdout" else 2)}, lambda: None
-    if how == "full":
-        descriptor = os.open("/dev/full", os.O_WRONLY)
-    else:
-        reading, descriptor = os.pipe()
-        os.close(reading)
-    return {name: descriptor}, partial(os.close, descriptor)
-
-
-def times() -> Tally:
-    """Seconds that are none."""
-    tally = Tally("times")
-    for text in ("nan", "inf", "-inf", "1e9", "0", "-1", "1e-300", "", "x", "1" * 400):
-        with Surroundings() as surroundings:
-            tally.count(f"--timeout {text[:9]}", surroundings.wrong(surroundings.run(*RUN, "--timeout", text), WRONG))
     return tally
 
 

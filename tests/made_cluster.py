@@ -1,8 +1,7 @@
-"""Clusters for tests: one of processes, and a client that answers by itself, without any."""
+"""Clusters of processes for tests."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import subprocess
@@ -10,110 +9,12 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any, Self
-
-from distributed import KilledWorker
+from typing import TYPE_CHECKING
 
 from small_corpus import environment
-from tconv import __version__
-from tconv.execution.cluster_messages import Introduction, Order, Reply, cases_of
-from tconv.execution.versions import versions
-from tconv.records.headers import BackendHeader
-from tconv.records.record import Line, Record
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tconv.cases.case import Case
-
-DIALECT = "onnx/ConvTranspose-22"
-NAME = "acme"
-
-
-def introduction(version: str = "1.0", **machine: str) -> Introduction:
-    """Return what a worker on such a machine says of itself."""
-    backend = BackendHeader(name=NAME, version=version, machine=machine)
-    return Introduction(tconv=__version__, platform=versions(), dialect=DIALECT, backend=backend)
-
-
-def agreed(cases: Sequence[Case]) -> Reply:
-    """Return the reply of a worker whose backend agrees in all cases."""
-    return Reply(lines=tuple((c.id, Line.of(Record(c.id, NAME, DIALECT, ver.Agreed("exact"))).text) for c in cases))
-
-
-class Client:
-    """dask's client, as far as `Cluster` calls it, whose workers are functions.
-
-    Attributes:
-        introductions: what each worker says of itself; an exception where it says nothing.
-        answer: what comes of a chunk.
-        deadly: ids of cases that end the dask worker.
-        chunks: the chunks that were submitted.
-        waiting: how many of them have not been fetched.
-        most: the largest number of these.
-    """
-
-    introductions: dict[str, Introduction | Exception]
-    answer: Callable[[Sequence[Case]], Reply]
-    deadly: frozenset[str]
-
-    def __init__(self, *_: object, **__: object) -> None:
-        self.chunks: list[list[str]] = []
-        self.waiting = self.most = 0
-        type(self).last = self
-
-    last: Self
-
-    def wait_for_workers(self, *_: object, **__: object) -> None:
-        """Have all workers at once."""
-
-    def nthreads(self) -> dict[str, int]:
-        """Return a thread for each worker."""
-        return dict.fromkeys(self.introductions, 1)
-
-    def run(self, function: Callable[..., Any], *_: object, **__: object) -> dict[str, bytes | Exception]:
-        """Return the introductions."""
-        if function.__name__ != "introduce":
-            return {}
-        return {
-            worker: said if isinstance(said, Exception) else Reply(introduction=said).model_dump_json().encode()
-            for worker, said in self.introductions.items()
-        }
-
-    def submit(self, _: object, order: bytes, __: bytes, cases: bytes, *, key: object, pure: bool) -> Future:
-        """Return a future that has ended."""
-        Order.model_validate_json(order)
-        assert not pure
-        chunk = cases_of(cases)
-        self.chunks.append([case.id for case in chunk])
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
-        return Future(self, key, chunk)
-
-    def cancel(self, futures: object) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Future:
-    """What came of a chunk."""
-
-    def __init__(self, client: Client, key: object, chunk: list[Case]) -> None:
-        self.key, self._client, self._chunk = key, client, chunk
-
-    def add_done_callback(self, function: Callable[[Future], None]) -> None:
-        """Call it at once."""
-        function(self)
-
-    def result(self) -> bytes:
-        """Return the reply, or raise what dask raises of a task that has ended its workers."""
-        self._client.waiting -= 1
-        if self._client.deadly & {case.id for case in self._chunk}:
-            raise KilledWorker("task", None, 3)  # type: ignore[arg-type] # nobody reads the worker
-        return type(self._client).answer(self._chunk).model_dump_json().encode()
+    from collections.abc import Iterator
 
 
 class Processes:
@@ -200,11 +101,6 @@ def pools_below(folder: Path) -> list[int]:
             if log.is_relative_to(folder) and re.fullmatch(r"worker-\d+\.log", log.name):
                 found.append(int(process.name))
     return found
-
-
-def answered(coroutine: Any) -> Reply:  # noqa: ANN401 - a coroutine of any kind
-    """Run a coroutine of a dask worker, and return its reply."""
-    return Reply.model_validate_json(asyncio.run(coroutine))
 
 
 def are_there(folder: Path, count: int) -> bool:

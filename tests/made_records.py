@@ -39,7 +39,6 @@ EVERY_VERDICT: tuple[ver.Verdict, ...] = (
     ver.Inexpressible("there is no such attribute"),
     ver.Died("SIGSEGV", "ouch"),
     ver.TimedOut(60.0),
-    ver.DiffersInCompany(("a/b", "a/c"), "differed", "agreed"),
     ver.Unstable("twice is not once"),
     ver.Broke("RuntimeError: oh"),
 )

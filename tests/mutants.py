@@ -10,7 +10,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.expectation.problem import Problem
-from tconv.investigation.mutants import mutated
+from tconv.investigation.further_cases import misread_output
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 
@@ -42,7 +42,7 @@ def noticed(cases: Iterable[Case], dialect: Dialect) -> dict[str, Noticed]:
         written = [(name, value) for name, value in case.attributes.given().items() if not name.endswith("_format")]
         key = (problem.signature.attributes.groups, problem.values, case.x, case.w, case.b, tuple(written))
         if key not in seen:
-            outputs = {misreading.name: mutated(problem, misreading) for misreading in misreadings}
+            outputs = {misreading.name: misread_output(problem, misreading) for misreading in misreadings}
             seen[key] = {
                 name: not isinstance(judge(problem, out.Produced(array), {}), ver.Allowed)
                 for name, array in outputs.items()

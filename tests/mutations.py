@@ -47,8 +47,7 @@ MUTATIONS = (
         "right_names",
     ),
     Mutation("diagnosis/faulty_products.py", "((0, lacking), (2, -lacking))", "((0, lacking),)", "right_names"),
-    Mutation("execution/cluster_messages.py", "reversed(by_worker.items())", "[*by_worker.items()][:1]", "cluster"),
-    Mutation("execution/company.py", "self._failed[like] * share > self._asked[like]", "False", "company"),
+    Mutation("execution/cluster.py", "said.items() ^ expected.items()", "said.items() & ()", "cluster"),
     Mutation("expectation/bound.py", "nu / (1 - nu)", "nu", "bound"),
     Mutation("expectation/bound.py", "terms.count + 1, _F64", "terms.count, _F64", "bound reference"),
     Mutation("expectation/certificate.py", "_ENOUGH = 0.99", "_ENOUGH = 9.9", "certificate"),
@@ -59,7 +58,7 @@ MUTATIONS = (
     Mutation("gate/waivers.py", "prereleases=True", "prereleases=False", "waivers"),
     Mutation("investigation/shrinking.py", "reversed(range(rank))", "range(0)", "shrinking"),
     Mutation("learning/formulas.py", "sum((sign * columns[name]", "sum((columns[name]", "learning"),
-    Mutation("records/shards.py", "position % self.count + 1", "position // self.count + 1", "shards"),
+    Mutation("records/shards.py", "positions % self.count + 1", "positions // self.count + 1", "shards"),
     Mutation("verdict/judge.py", "if dtype != truth.dtype:", "if False:", "judge"),
     Mutation("verdict/transform_errors.py", "off.size / _SHARE))", "1))", "transform_errors"),
 )

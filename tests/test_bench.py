@@ -1,4 +1,4 @@
-"""What the benches have in common: bands of ratios, runs set beside each other, pictures."""
+"""What the benches have in common: bands of ratios, and runs set beside each other."""
 
 from __future__ import annotations
 
@@ -97,15 +97,3 @@ def test_functions_take_turns() -> None:
     seconds = measure.in_turn([lambda: called.append("a"), lambda: called.append("b")], 0.0)
     assert "".join(called) == "ab" + "ab" + "ba" + "ab"
     assert [len(each) for each in seconds] == [3, 3]
-
-
-def test_curves_are_drawn(tmp_path: Path) -> None:
-    """Each curve of the findings is an SVG file with its name and its title."""
-    pytest.importorskip("matplotlib")
-    curves: Any = __import__("curves")
-    figures: Any = __import__("figures")
-    curve = figures.Curve("cores", "hours", {"simulated": [(1.0, 100.0), (100.0, 1.0)]})
-    (path,) = curves.drawn({"made": figures.Findings({}, {"hours by cores": curve})}, tmp_path)
-    assert path.name == "made-hours-by-cores.svg"
-    assert "simulated" not in path.read_text()
-    assert "hours by cores" in path.read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,15 @@ RIGHT = "wrong_backends:Right"
 SWAPPED = "wrong_backends:PadsSwapped"
 
 
+def baseline_of_swapped(machine: Path, reports: Path) -> None:
+    """Make a baseline of a run, as if the other backend had answered so before."""
+    (machine / "baseline").mkdir()
+    (records,) = reports.glob("*.jsonl")
+    text = records.read_text(encoding="utf-8").replace("Right", "PadsSwapped")
+    (machine / "baseline" / "old.jsonl").write_text(text, encoding="utf-8")
+    shutil.rmtree(reports)
+
+
 def test_every_input_reaches_the_shell() -> None:
     """One that no step reads would be accepted and ignored; the table of the docs has them all."""
     steps = json.dumps(ACTION["runs"]["steps"])
@@ -122,9 +132,10 @@ def test_the_action_installs_runs_and_writes_what_github_reads(machine: Path) ->
 def test_the_action_annotates_the_case_that_fails(machine: Path) -> None:
     """At its line of the case file; and what became worse since the baseline, which stands in the summary too."""
     assert github(machine, backend=RIGHT, cases="small.yaml").returncode == 0
-    (machine / "temp" / "tconv-report").rename(machine / "baseline")
-    done = github(machine, backend=SWAPPED, cases="small.yaml", baseline="baseline")
+    baseline_of_swapped(machine, machine / "temp" / "tconv-report")
+    done = github(machine, backend=SWAPPED, cases="small.yaml", baseline="baseline", badge="b.json")
     assert done.returncode == 1
+    assert json.loads((machine / "b.json").read_text())["color"] == "red"
     assert re.search(
         r"^::error file=small.yaml,line=8,col=12,title=tconv%3A PadsSwapped 1.0::1 failed", done.stderr, re.MULTILINE
     )
@@ -162,7 +173,7 @@ def test_the_templates_run(machine: Path, system: object) -> None:
     assert done.returncode == 0, done.stderr
     assert (machine / "pip.log").read_text().split() == ["install", ".", "acme"]
     assert (machine / "tconv-report" / "junit.xml").is_file()
-    (machine / "tconv-report").rename(machine / "baseline")
+    baseline_of_swapped(machine, machine / "tconv-report")
     red = system(machine, TCONV_BACKEND=SWAPPED, TCONV_BASELINE="baseline", **common)
     assert red.returncode == 1, red.stderr
     assert "1 case became worse" in red.stdout

@@ -187,6 +187,8 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         ),
         (("run", "-j", "two"), "tconv: Invalid value for '-j' / '--jobs': 'two' is no integer; see 'tconv run --help'"),
         (("run", "--timeout", "0"), "tconv: Invalid value for '--timeout': 0.0 is not in the range"),
+        (("run", "--timeout", "nan"), "tconv: Invalid value for '--timeout': 'nan' is not a number of seconds"),
+        (("run", "--timeout", "inf"), "tconv: Invalid value for '--timeout': inf is not in the range"),
         (("run", "-j", "0"), "tconv: Invalid value for '-j' / '--jobs': 0 is not in the range"),
         (
             ("run", "--dialect", "onnx/ConvTranspose-2"),
@@ -219,10 +221,8 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("check", "--tier", "full"), "tconv: --tier and --dialect must be beside --coverage"),
         (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
         (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
-        (
-            ("gate",),
-            "tconv: RECORDS must be given, files or folders of runs (got none); or --prove-waivers, which runs the",
-        ),
+        (("gate", "out"), "tconv: gate is now `tconv report` or `tconv waivers`; see 'tconv --help'"),
+        (("compare", "old", "new"), "tconv: compare is now `tconv report NEW --baseline OLD`; see 'tconv --help'"),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
         (("show", "--spatial", "3"), "tconv: there must be CASE, or --spatial and --kernel (got no --kernel)"),
         (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases must stand beside CASE"),
@@ -250,9 +250,9 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("check", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
         (("check", "empty"), "empty: must have a case file, *.yaml (got none)"),
         (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
-        (("gate", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
+        (("report", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
         (("report", "empty"), "empty: must be a folder with record files, *.jsonl (got none)"),
-        (("gate", "small.yaml"), "small.yaml:1: must start with a header of format 2 (got: "),
+        (("report", "small.yaml"), "small.yaml:1: must start with a header of format 2 (got: "),
         (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
         (
             ("run", "--output", "small.yaml/deep"),
@@ -446,7 +446,7 @@ def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command,
 
 
 @pytest.mark.parametrize(
-    "judging", ["gate", "report --format json", "learn", "compare out", "atlas", "history --records"]
+    "judging", ["report", "waivers propose --output w.yaml", "explain", "atlas", "history --records"]
 )
 def test_records_of_one_s_own_cases_alone_are_judged_by_these_cases(
     judging: str, command: Command, tmp_path: Path
@@ -467,11 +467,11 @@ def test_records_of_one_s_own_cases_are_red_where_a_case_is_missing_or_changed(
     (path,) = (tmp_path / "out").glob("*.jsonl")
     whole = path.read_text(encoding="utf-8")
     path.write_text("".join(whole.splitlines(keepends=True)[:-1]), encoding="utf-8")
-    done = command("gate", "out")
+    done = command("report", "out")
     assert (done.returncode, "red: 6 cases must have a record (got 5)" in done.stdout) == (1, True)
     path.write_text(whole, encoding="utf-8")
     written(tmp_path, CASES.replace("strides: 3", "strides: 4"))
-    done = command("gate", "out")
+    done = command("report", "out")
     assert (done.returncode, "red: the records must be of this corpus" in done.stdout) == (1, True)
     assert f"name its cases with --cases {tmp_path / 'small.yaml'}" in " ".join(done.stdout.split())
     assert "note: judged by" not in done.stderr

@@ -1,9 +1,7 @@
-"""Two runs side by side: what became worse, by cause, in every form, and the exit code that says so."""
+"""A run and its baseline: what became worse, by cause, in every report, and the exit code that says so."""
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +19,8 @@ from tconv.errors import UsageError
 from tconv.gate.assessment import assess
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import CallSummary, Record, record_line
-from tconv.reports import html, job_summary, junit, terminal
-from tconv.reports.between_runs import FORMS, compared, paired, refuse_ambiguous, regressions, show
+from tconv.reports import html, job_summary, junit, plain, terminal
+from tconv.reports.between_runs import compared, paired, refuse_unpaired, regressions, show
 from tconv.reports.between_runs.transitions import Transition
 from tconv.verdict import kinds as ver
 
@@ -245,21 +243,17 @@ def test_what_became_worse_is_told_first(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """In every form: what was not asked before and does not fail is counted too; what fails is new."""
+    """In every report: what was not asked before and does not fail is counted too; what fails is new."""
     old, new = run({CASES[0]: AGREED}), run({CASES[0]: AGREED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
     comparison = compared(old, new)
     counts = "1 new, 0 changed, 0 fixed, 0 gone, 1 as before, 2 not asked before"
     assert comparison.sentence == f"1 case became worse ({counts})"
     show(comparison)
     assert counts in capsys.readouterr().out
-    assert counts in FORMS["markdown"]([comparison])
-    assert counts in FORMS["html"]([comparison])
+    assert counts in job_summary.markdown([new], [comparison])
     html.write([new], tmp_path / "index.html", comparisons=[comparison])
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert counts in page
-    assert "<title>tconv: 1 case became worse, 0 fixed</title>" in FORMS["html"]([comparison])
-    mended = compared(run({CASES[0]: DIFFERED}), old)
-    assert "<title>tconv: no case became worse, 1 fixed</title>" in FORMS["html"]([mended])
     assert "1 new</a>, 2 not asked before" in page
     assert "not asked before" not in compared(old, old).sentence
 
@@ -272,67 +266,65 @@ def test_two_runs_of_one_version_are_told_apart_by_their_files() -> None:
     assert comparison.title == f"acme 1.2.0, {DIALECT} (acme.jsonl) -> acme 1.2.0, {DIALECT} (later.jsonl)"
 
 
-def test_runs_of_several_backends_are_compared_pairwise() -> None:
-    """Of the same backend and dialect, whatever the versions are; a run without a fellow is an error in words."""
+def of(name: str = "acme", version: str = "1", **settings: object) -> Assessment:
+    """Return a run of this backend, judged; its header has these settings."""
+    made = run_of({"a/b": AGREED}, version)
+    backend = BackendHeader(name=name, version=version)
+    return assess(replace(made, header=made.header.model_copy(update={"backend": backend} | settings)), None, facts)
 
-    def of(name: str, version: str) -> Assessment:
-        made = run_of({CASES[3]: AGREED}, version)
-        backend = BackendHeader(name=name, version=version)
-        made.header = made.header.model_copy(update={"backend": backend})
-        return assess(made, None, facts)
 
-    old, new = [of("a", "1"), of("b", "1")], [of("b", "2"), of("a", "2")]
+def test_each_run_is_compared_with_the_old_one_of_its_backend_and_dialect() -> None:
+    """Whatever the versions are; that a run of either side has none of the other side is an error."""
+    old, new = [of("a"), of("b")], [of("b", "2"), of("a", "2")]
     titles = [comparison.title for comparison in paired(old, new)]
     assert titles == [f"{name} 1, {DIALECT} -> {name} 2, {DIALECT}" for name in "ba"]
-    assert len(paired(old[:1], new)) == 2
-    # A single new run is compared with the old one of its kind, and not with the others.
-    assert [comparison.old for comparison in paired(old, new[:1])] == [
-        before for before in old if before.run.header.backend.name == new[0].run.header.backend.name
-    ]
-    with pytest.raises(UsageError, match="the old runs must have one of c in "):
-        paired(old, [of("c", "1"), of("a", "2")])
+    assert [comparison.old for comparison in paired(old, new[:1])] == [old[1]]
+    for before in ([of("c")], [of("a", dialect="onnx/ConvTranspose-11")]):
+        with pytest.raises(UsageError, match=f"the baseline must have one run of a in {DIALECT}"):
+            paired(before, [of("a", "2")])
     with pytest.raises(UsageError, match="the new runs must have one of b in "):
-        paired([*old, of("c", "1")], [of("a", "2"), of("c", "2")])
+        paired([*old, of("c")], [of("a", "2"), of("c", "2")])
+
+
+def test_of_several_old_runs_that_of_the_same_options_is_compared() -> None:
+    """One alone is compared whatever its options are: the comparison says in what the runs differ."""
+    threads = [BackendHeader(name="acme", version="1", options={"threads": count}) for count in "12"]
+    old = [of(backend=backend) for backend in threads]
+    assert [comparison.old for comparison in paired(old, [of(backend=threads[1])])] == [old[1]]
+    (comparison,) = paired(old[:1], [of(backend=threads[1])])
+    assert [difference.name for difference in comparison.differences] == ["backend.options.threads"]
 
 
 def test_runs_of_other_cases_are_not_compared_with_those_of_tconvs_own() -> None:
     """A folder has the records of both: a new run of one's own cases has one old run of its kind."""
-
-    def of(path: str, version: str) -> Assessment:
-        made = run_of({"a/b": AGREED}, version)
-        return assess(replace(made, header=made.header.model_copy(update={"path": path})), None, facts)
-
-    old = [of("", "1"), of("mine.yaml", "1")]
-    (comparison,) = paired(old, [of("elsewhere/mine.yaml", "2")])
+    old = [of(), of(path="mine.yaml")]
+    (comparison,) = paired(old, [of(path="elsewhere/mine.yaml")])
     assert comparison.old is old[1]
-    assert [one.old for one in paired(old, [of("", "2"), of("mine.yaml", "2")])] == old
+    assert [one.old for one in paired(old, [of(), of(path="mine.yaml")])] == old
 
 
 def test_of_several_runs_of_other_cases_that_of_the_same_cases_is_compared() -> None:
-    """By what the cases are, or else by where they are; where that names none, or several, both are said."""
+    """By what the cases are, or else by where they are; that this leaves several is said before the run too."""
+    old = [of(path="mine.yaml", corpus="sha256:1"), of(path="yours.yaml", corpus="sha256:2")]
+    for path, corpus, expected in (("moved.yaml", "sha256:2", old[1]), ("mine.yaml", "sha256:3", old[0])):
+        assert [comparison.old for comparison in paired(old, [of(path=path, corpus=corpus)])] == [expected]
+        refuse_unpaired(old, ["acme"], None, {}, corpus, path, named=True)
+    again = [*old, of(path="mine.yaml", corpus="sha256:1")]
+    for path, corpus in (("third.yaml", "sha256:3"), ("mine.yaml", "sha256:9")):
+        with pytest.raises(UsageError, match=r"the baseline must have one run of acme in .* \(got [23]: "):
+            paired(again, [of(path=path, corpus=corpus)])
+        with pytest.raises(UsageError, match=r"the baseline must have one run of acme in .* \(got [23]: "):
+            refuse_unpaired(again, ["acme"], None, {}, corpus, path, named=True)
 
-    def of(path: str, corpus: str) -> Assessment:
-        made = run_of({"a/b": AGREED})
-        return assess(
-            replace(made, header=made.header.model_copy(update={"path": path, "corpus": corpus})), None, facts
-        )
 
-    old = [of("mine.yaml", "sha256:1"), of("yours.yaml", "sha256:2")]
-    for new, expected in ((of("moved.yaml", "sha256:2"), old[1]), (of("mine.yaml", "sha256:3"), old[0])):
-        assert [comparison.old for comparison in paired(old, [new])] == [expected]
-        refuse_ambiguous(old, ["acme"], None, {}, new.run.header.corpus, new.run.header.path)
-    both = [of("yours.yaml", "sha256:2"), of("mine.yaml", "sha256:1")]
-    assert [comparison.old for comparison in paired(old, both)] == [old[1], old[0]]
-    for backend, path, corpus in (("acme", "third.yaml", "sha256:3"), ("acme", "mine.yaml", "sha256:9")):
-        again = [*old, of("mine.yaml", "sha256:1")]
-        with pytest.raises(UsageError, match=r"the old runs must have one of acme in .* \(got [23]: "):
-            paired(again, [of(path, corpus)])
-        with pytest.raises(UsageError, match=r"the old runs must have one of acme in .* \(got [23]: "):
-            refuse_ambiguous(again, [backend], None, {}, corpus, path)
-    # These are no choice that the new run has.
-    refuse_ambiguous(again, ["another"], None, {}, "sha256:9", "third.yaml")
-    refuse_ambiguous(again, ["acme"], None, {"threads": "2"}, "sha256:9", "third.yaml")
-    refuse_ambiguous(again, ["acme"], None, {}, "sha256:9", "")
+def test_a_baseline_without_the_backend_is_refused_before_the_run() -> None:
+    """Unless the name of the backend is known with the run alone, or a backend that is not there may be left out."""
+    with pytest.raises(UsageError, match=r"the baseline must have one run of other in its dialect \(got none\)"):
+        refuse_unpaired([of()], ["other"], None, {}, "sha256:0", "", named=True)
+    with pytest.raises(UsageError, match=r"the baseline must have one run of acme in onnx/ConvTranspose-11"):
+        refuse_unpaired([of()], ["acme"], DIALECTS["onnx/ConvTranspose-11"], {}, "sha256:0", "", named=True)
+    refuse_unpaired([of()], ["module:Acme"], None, {}, "sha256:0", "", named=True)
+    refuse_unpaired([of()], ["other"], None, {}, "sha256:0", "", named=False)
 
 
 def test_a_baseline_of_several_runs_is_refused_before_the_run(command: Command, tmp_path: Path) -> None:
@@ -348,25 +340,19 @@ def test_a_baseline_of_several_runs_is_refused_before_the_run(command: Command, 
     (tmp_path / "old" / "again.jsonl").write_bytes(record_file(tmp_path, output="old").read_bytes())
     done = command(*run_of_cases, "small.yaml", "--output", "never", "--baseline", "old")
     assert done.returncode == 2
-    assert "the old runs must have one of Right in" in done.stderr
+    assert "the baseline must have one run of wrong_backends:Right in" in done.stderr
     assert not list((tmp_path / "never").iterdir())
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_hostile_text_is_inert_in_every_form(form: str) -> None:
-    """A runtime's message becomes no markup, no cell of a table and no script; the page loads nothing."""
+def test_hostile_text_is_inert_in_a_comparison() -> None:
+    """A runtime's message becomes no markup and no cell of a table."""
     ids = {f"a/b/c[s={number}]": AGREED for number in range(3)}
-    text = FORMS[form](
-        [compared(run(ids), run(dict.fromkeys(ids, ver.RefusedValid("<script>alert(1)</script> | `x`"))))]
-    )
+    old, new = run(ids), run(dict.fromkeys(ids, ver.RefusedValid("<script>alert(1)</script> | `x`")))
+    comparisons = [compared(old, new)]
+    text = job_summary.markdown([new], comparisons)
     assert "alert" in text
-    if form == "json":
-        assert json.loads(text)[0]["causes"][0]["cases"] == list(ids)
-    else:
-        assert "<script>" not in text.replace("\\<script\\>", "")
-    if form == "html":
-        assert "default-src 'none'" in text
-        assert not re.search(r"(?:src|href)=", text)
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    assert plain.results([new], comparisons)["comparisons"][0]["causes"][0]["cases"] == list(ids)
 
 
 def test_markdown_is_cut_before_github_cuts_it() -> None:
@@ -374,7 +360,7 @@ def test_markdown_is_cut_before_github_cuts_it() -> None:
     ids = [f"a/b{number}/c[s={index}]" for number in range(100) for index in range(60)]
     old = run(dict.fromkeys(ids, AGREED))
     new = run({case: ver.RefusedValid(case.partition("/c")[0] + " " + "word " * 20) for case in ids})
-    text = FORMS["markdown"]([compared(old, new)])
+    text = job_summary.markdown([new], [compared(old, new)])
     assert len(text) < 300_000
     assert "60 smaller causes are left out." in text
     assert "- and 10 more" in text
@@ -411,35 +397,42 @@ def two_runs(tmp_path: Path) -> tuple[str, str]:
 SMALL = ("--cases", "small.yaml", "--waivers", "none")
 
 
-def test_the_command_ends_with_1_where_a_case_became_worse(command: Command, two_runs: tuple[str, str]) -> None:
-    """A case that fails before and after is no reason."""
-    done = command("compare", *two_runs, *SMALL)
+def test_report_ends_with_1_if_a_case_became_worse(command: Command, two_runs: tuple[str, str]) -> None:
+    """Though the gate is red in both runs; a case that fails before and after is named by the gate alone."""
+    old, new = two_runs
+    done = command("report", new, "--baseline", old, *SMALL)
     assert done.returncode == 1
     assert "        tconv show small/after --cases small.yaml" in done.stdout.splitlines()
     assert "(1 new, 0 changed, 1 fixed, 0 gone, 4 as before)" in done.stdout
-    assert command("compare", two_runs[0], two_runs[0], *SMALL).returncode == 0
+    assert "no case became worse" in command("report", old, "--baseline", old, *SMALL).stdout
+
+
+def test_a_baseline_of_another_backend_is_refused(command: Command, two_runs: tuple[str, str], tmp_path: Path) -> None:
+    """Two backends stand side by side in one report."""
+    old, new = two_runs
+    (tmp_path / old).write_text((tmp_path / old).read_text().replace('"acme"', '"other"'))
+    done = command("report", new, "--baseline", old, *SMALL)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tconv: the baseline must have one run of acme in {DIALECT} (got none)\n"
+    assert {"acme", "other"} <= set(command("report", new, old, *SMALL).stdout.split())
 
 
 def test_quiet_is_a_line_and_verbose_names_every_case(command: Command, two_runs: tuple[str, str]) -> None:
     """The two together are refused."""
-    assert command("compare", *two_runs, *SMALL, "-q").stdout.count("\n") == 1
-    assert "small/padded" in command("compare", *two_runs, *SMALL, "--verbose").stdout
-    assert command("compare", *two_runs, *SMALL, "-q", "-v").returncode == 2
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_other_forms_go_to_standard_output_or_a_file(command: Command, two_runs: tuple[str, str], form: str) -> None:
-    """The same text, and the same exit code."""
-    printed = command("compare", *two_runs, *SMALL, "--format", form)
-    filed = command("compare", *two_runs, *SMALL, "--format", form, "--output", "out/comparison")
-    assert (printed.returncode, filed.returncode, filed.stdout) == (1, 1, "")
-    assert Path("out/comparison").read_text(encoding="utf-8") == printed.stdout
+    words = ("report", two_runs[1], "--baseline", two_runs[0], *SMALL)
+    assert command(*words, "-q").stdout.splitlines()[-1].startswith("1 case became worse (1 new, ")
+    assert "small/padded" in command(*words, "--verbose").stdout
+    assert command(*words, "-q", "-v").returncode == 2
 
 
 def test_standard_input_brings_one_side(
     command: Command, two_runs: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As `curl ... | tconv compare - NEW` does."""
-    with (tmp_path / two_runs[0]).open() as stream:
-        monkeypatch.setattr(sys, "stdin", stream)
-        assert command("compare", "-", two_runs[1], *SMALL, "-q").returncode == 1
+    """As `curl ... | tconv report NEW --baseline -` does; a page of what standard input brings has no folder."""
+    old, new = two_runs
+    for brought, words in ((old, (new, "--baseline", "-")), (new, ("-", "--baseline", old))):
+        with (tmp_path / brought).open() as stream:
+            monkeypatch.setattr(sys, "stdin", stream)
+            (tmp_path / "index.html").unlink(missing_ok=True)
+            assert command("report", *words, *SMALL, "-q").returncode == 1
+        assert (tmp_path / "index.html").exists() == (words[0] != "-")

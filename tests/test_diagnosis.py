@@ -23,7 +23,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.investigation.mutants import mutated
+from tconv.investigation.further_cases import misread_output
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
@@ -97,7 +97,10 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
             continue
         for misreading in misreadings_of(ONNX):
             # Two failures of each topic are enough of each.
-            if failed[misreading.name, topic_of(case.id)] >= 2 or (array := mutated(problem, misreading)) is None:
+            if (
+                failed[misreading.name, topic_of(case.id)] >= 2
+                or (array := misread_output(problem, misreading)) is None
+            ):
                 continue
             verdict = judge(problem, out.Produced(array), {})
             if not isinstance(verdict, ver.Differed | ver.WrongShape):

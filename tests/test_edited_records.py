@@ -11,7 +11,7 @@ from made_records import AGREED, DIALECT, header
 from small_corpus import CASES, written
 from tconv.corpus import Corpus
 from tconv.errors import FileError
-from tconv.gate.selected_records import read_selected
+from tconv.gate.record_files import read_selected
 from tconv.records.headers import header_line
 from tconv.records.record import Record, record_line
 

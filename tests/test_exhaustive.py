@@ -146,7 +146,7 @@ def test_run_list_and_show_take_it(command: Command, every: Corpus, tmp_path: Pa
     assert "27 of 27 cases" in done.stderr
     records = next((tmp_path / "out").glob("*.jsonl"))
     assert len(records.read_text(encoding="utf-8").splitlines()) == 1 + 27
-    again = command("gate", str(records), *where)
+    again = command("report", str(records), *where)
     assert (again.returncode, "15  passed" in again.stdout) == (0, True)
 
 

@@ -297,7 +297,7 @@ def test_a_report_has_the_shape_of_a_large_output(command: Command, tmp_path: Pa
 
 
 def test_a_report_names_the_explanations_that_further_cases_leave(command: Command, tmp_path: Path) -> None:
-    """Of two that give the output of the case the one that `tconv diagnose` would leave."""
+    """Of two that give the output of the case the one that `tconv explain` would leave."""
     text = f"{BARE_HEAD}cases:\n  - {{name: two, with: {{spatial: [5], kernel: [3], pads_begin: 1, pads_end: 2}}}}\n"
     title = issue(command, tmp_path, "PadsSwapped", "two", text=text).stdout.splitlines()[0]
     assert title == "# PadsSwapped 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged"

@@ -20,8 +20,8 @@ from tconv.errors import DialectError, FileError
 from tconv.execution.lock import exclusive
 from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
+from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
-from tconv.gate.varying_answers import NOT_ASKED
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation import fresh_answers
 from tconv.records.record import FreshAnswer, Record
@@ -78,7 +78,7 @@ def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(
     assert f"     2  {MESSAGE}: " in printed
     # Alone it would agree.
     assert "tconv run --backend wrong_backends:RemembersPads --dialect onnx/ConvTranspose-22 --tier gate" in printed
-    assert "tconv diagnose" not in printed
+    assert "tconv explain" not in printed
     assert "exchanged" not in printed + Path("junit.xml").read_text(encoding="utf-8")
     assert Path("junit.xml").read_text(encoding="utf-8").count("after other calls, and agreed alone") == 2
 
@@ -224,23 +224,26 @@ def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
     assert not path.with_name("index.html").exists()
     assert read(path).header.asked_again is False
     note = f"note: {NOT_KNOWN} 4 failures"
-    assert note in command("gate", "out").stdout
-    (of_gate,) = json.loads(command("gate", "out", "--json").stdout)["runs"]
-    assert of_gate["not_asked_again"].startswith(f"{NOT_KNOWN} 4 failures")
-    for kind in ("html", "junit", "markdown", "json"):
-        command("report", "out", "--format", kind, "--output", f"report.{kind}")
-        assert NOT_KNOWN in Path(f"report.{kind}").read_text(encoding="utf-8")
+    assert note in command("report", "out").stdout
+    (of_report,) = json.loads(command("report", "out", "--json").stdout)["runs"]
+    assert of_report["not_asked_again"].startswith(f"{NOT_KNOWN} 4 failures")
+    command("report", "out", "--page", "report.html", "--junit", "report.xml", "--summary", "report.md")
+    for file in ("report.html", "report.xml", "report.md"):
+        assert NOT_KNOWN in Path(file).read_text(encoding="utf-8")
     _, printed = recorded("PadsSwapped", "--resume")
     assert read(path).header.asked_again
-    assert NOT_KNOWN not in printed + command("gate", "out").stdout
+    assert NOT_KNOWN not in printed + command("report", "out").stdout
 
 
 def test_a_run_that_goes_on_says_that_its_new_failures_were_not_asked_again(
     recorded: Callable[..., tuple[dict[str, Record], str]], command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That the first part of it came to its end says nothing of the second, which is killed."""
-    recorded("PadsSwapped", "--maxfail", "1")
+    recorded("PadsSwapped")
     (path,) = Path("out").glob("*.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first_failure = next(number for number, line in enumerate(lines) if '"kind":"differed"' in line)
+    path.write_text("".join(lines[: first_failure + 1]), encoding="utf-8")
     assert read(path).header.asked_again
 
     def killed(*_: object) -> None:
@@ -250,7 +253,7 @@ def test_a_run_that_goes_on_says_that_its_new_failures_were_not_asked_again(
     monkeypatch.setattr(fresh_answers, "Pool", killed)
     assert command("run", *words, "--resume").stdout == ""
     assert [record.alone is None for record in read(path).records].count(False) == 1
-    assert f"{NOT_KNOWN} 3 failures" in command("gate", "out").stdout
+    assert f"{NOT_KNOWN} 3 failures" in command("report", "out").stdout
 
 
 def test_failures_that_nobody_asks_again_are_told_where_the_run_would_have_done_so() -> None:
@@ -298,7 +301,7 @@ def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Com
     (path,) = (tmp_path / "out").glob("*.jsonl")
     verdicts = {record.case: record.verdict.kind for record in read(path).records}
     assert verdicts == {refused: "disputed", denies: "disputed"}
-    ended = command("gate", "out", "--waivers", "none")
+    ended = command("report", "out", "--waivers", "none")
     assert "1  refused-valid: " in ended.stdout
 
 

@@ -56,7 +56,6 @@ STATUSES = {
     "inexpressible": Status.INEXPRESSIBLE,
     "died": Status.FAILED,
     "timed-out": Status.FAILED,
-    "differs-in-company": Status.FAILED,
     "unstable": Status.FAILED,
     "broke": Status.FAILED,
 }
@@ -610,7 +609,7 @@ def test_a_waiver_that_covers_agreeing_cases_too_is_told() -> None:
     assert assessment.red == []
 
 
-UNDECLARED = "1 case is unsupported, and not declared so; declare them: tconv gate RECORDS --propose-waivers FILE"
+UNDECLARED = "1 case is unsupported, and not declared so; declare them: tconv waivers propose RECORDS --output FILE"
 
 
 def test_unsupported_is_a_failure_unless_it_is_declared() -> None:
@@ -636,12 +635,12 @@ def test_a_case_that_the_corpus_no_longer_has_keeps_its_verdict() -> None:
 
 @pytest.mark.parametrize(("verdict", "code"), [(AGREED, 0), (DIFFERED, 1)], ids=["green", "red"])
 def test_the_gate_command_ends_with_0_or_1(verdict: ver.Verdict, code: int, command: Command, tmp_path: Path) -> None:
-    """`tconv gate RECORDS` needs no backend and no worker."""
+    """`tconv report RECORDS` needs no backend and no worker."""
     cases = written(tmp_path)
     records = tmp_path / "acme.jsonl"
     head = header().model_copy(update={"corpus": Corpus.load(cases).digest, "patterns": ("small/plain",)})
     lines = [header_line(head), record_line(Record("small/plain", "acme", DIALECT, verdict))]
     records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    done = command("gate", str(records), "--cases", str(cases))
+    done = command("report", str(records), "--cases", str(cases))
     assert done.returncode == code
     assert ("green: " in done.stdout) == (code == 0)

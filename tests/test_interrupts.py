@@ -64,21 +64,17 @@ def test_an_interrupt_is_one_whatever_python_makes_of_it(program: str, tmp_path:
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_only_a_command_with_resume_speaks_of_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice that the command itself refuses would be untrue."""
-    command = import_module(f"tconv.cli.{name}_command").command
+    named = import_module(f"tconv.cli.{name}_command").command
 
     def stopped(**_: object) -> None:
         raise Stopped(signal.SIGINT)
 
-    monkeypatch.setattr(command, "callback", stopped)
-    context = click.Context(command)
-    with pytest.raises(Stopped) as raised:
-        command.invoke(context)
-    has_resume = any("--resume" in parameter.opts for parameter in command.params)
-    assert ("--resume" in raised.value.outcome) == has_resume
-    context.params["last_failed"] = True
-    with pytest.raises(Stopped) as raised:
-        command.invoke(context)
-    assert not raised.value.outcome
+    for command in named.commands.values() if isinstance(named, click.Group) else [named]:
+        monkeypatch.setattr(command, "callback", stopped)
+        with pytest.raises(Stopped) as raised:
+            command.invoke(click.Context(command))
+        has_resume = any("--resume" in parameter.opts for parameter in command.params)
+        assert ("--resume" in raised.value.outcome) == has_resume
 
 
 def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:

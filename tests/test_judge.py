@@ -662,7 +662,6 @@ def test_every_kind_of_verdict_is_known_by_its_word() -> None:
         "inconsistent",
         "mistrusted",
         "differed",
-        "differs-in-company",
         "exceeds-summation-bound",
         "wrong-shape",
         "wrong-dtype",

@@ -16,6 +16,7 @@ from small_corpus import BARE_HEAD, written
 from strategies import case, every, examples
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.datafiles import data_folder
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.placement import placed
@@ -409,17 +410,21 @@ def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus)
 
 def test_the_command_prints_a_rule_sheet(command: Command) -> None:
     """Of a runtime that is asked, with a star where it computes something else than the text says."""
-    done = command("learn", "--backend", "onnxruntime", "--tier", "smoke", "-j", "1")
+    done = command("explain", "--backend", "onnxruntime", "--cases", str(data_folder("cases") / "padding"))
     assert done.returncode == 0
     assert "* same_*: size is min(X*s, (X-1)*s + (K-1)*d + 1 + op), the text says X*s;" in done.stdout
     assert "  valid: pads_begin is 0, as the text says;" in done.stdout
 
 
-def test_the_command_wants_records_or_a_backend(command: Command) -> None:
-    """One of the two, and says so in one line."""
-    done = command("learn")
-    assert done.returncode == 2
-    assert "RECORDS must be given, or --backend" in done.stderr
+def test_the_command_says_what_it_can_explain(command: Command) -> None:
+    """In one line: a case, records, a backend or arrays; and what a name that is nothing of these may be."""
+    for arguments, must in (
+        ((".", "--backend", "onnxruntime"), "--backend, --option and --dialect must be without RECORDS alone"),
+        (("small",), "'small' is no file or folder of records; as a case: a pattern must match a case"),
+    ):
+        done = command("explain", *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert must in done.stderr
 
 
 def test_a_run_tells_the_rule(command: Command) -> None:
@@ -456,18 +461,18 @@ def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_
     """Every failure is waived by what is proposed; an open reason is refused, with its line."""
     command("run", "padding/pads", "groups", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
     (records,) = map(str, (tmp_path / "out").glob("*.jsonl"))
-    assert command("gate", records, "--propose-waivers", "known.yaml").returncode == 1
+    assert command("waivers", "propose", records, "--output", "known.yaml").returncode == 0
     text = (tmp_path / "known.yaml").read_text()
     assert "diagnosis: [pads-exchanged]" in text
     assert "output_shape_given: 'false'" in text
-    refused = command("gate", records, "--waivers", "known.yaml")
+    refused = command("report", records, "--waivers", "known.yaml")
     assert refused.returncode == 2
     assert "known.yaml:" in refused.stderr
     assert "must be written by a person who knows (got 'TODO'" in refused.stderr
     (tmp_path / "known.yaml").write_text(text.replace("TODO", "the pads are exchanged"))
-    green = command("gate", records, "--waivers", "known.yaml")
+    green = command("report", records, "--waivers", "known.yaml")
     assert "green: every deviation is known" in green.stdout
-    again = command("gate", records, "--propose-waivers", "known.yaml")
+    again = command("waivers", "propose", records, "--output", "known.yaml")
     assert again.returncode == 2
     assert again.stdout == ""
     assert "known.yaml: must not be there yet (got a file); choose another FILE, or remove it" in again.stderr
@@ -477,11 +482,11 @@ def test_a_proposal_says_what_to_do_with_it(command: Command, tmp_path: Path) ->
     """The next run takes it; and where the records were judged by a file, its entries belong there."""
     command("run", "padding/pads", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
     run = "tconv run padding/pads --backend wrong_backends:PadsSwapped --dialect onnx/ConvTranspose-22 --tier gate"
-    done = command("gate", "out", "--propose-waivers", "known.yaml")
+    done = command("waivers", "propose", "out", "--output", "known.yaml")
     assert done.stderr.endswith(f"known.yaml: complete what says TODO; then {run} --waivers known.yaml\n")
     declared = "{where: {dtype: bf16}, because: not yet}"
     (tmp_path / "mine.yaml").write_text(f"format: 1\nbackend: PadsSwapped\nunsupported: [{declared}]\n")
-    done = command("gate", "out", "--waivers", "mine.yaml", "--propose-waivers", "more.yaml")
+    done = command("waivers", "propose", "out", "--waivers", "mine.yaml", "--output", "more.yaml")
     asked = "and add its entries to mine.yaml, by which these records were judged; then"
     assert done.stderr.endswith(f"more.yaml: complete what says TODO, {asked} {run} --waivers mine.yaml\n")
 
@@ -490,17 +495,17 @@ def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> N
     """And where nothing fails, the proposal has no waiver."""
     command("run", "padding/pads", "--backend", "wrong_backends:Right", "--output", "out", "-j", "1")
     (records,) = map(str, (tmp_path / "out").glob("*.jsonl"))
-    done = command("gate", records, "--propose-waivers", "none.yaml")
+    done = command("waivers", "propose", records, "--output", "none.yaml")
     assert (done.returncode, done.stderr) == (0, "proposed waivers none.yaml: none, as no case failed\n")
     assert "waivers: []" in (tmp_path / "none.yaml").read_text()
-    assert command("gate", records, "--waivers", "none.yaml").returncode == 0
+    assert command("report", records, "--waivers", "none.yaml").returncode == 0
 
 
 def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Command, tmp_path: Path) -> None:
     """Where hardly a case agrees that has the fact, as with an attribute that is ignored; and all failures have it."""
     backend = ("--backend", "wrong_backends:NoOutputPaddingInThePlane", "--dialect", "onnx/ConvTranspose-22")
     command("run", "output-padding", "kernels", *backend, "--tier", "smoke", "--output", "out", "-j", "1")
-    command("gate", "out", "--propose-waivers", "known.yaml")
+    command("waivers", "propose", "out", "--output", "known.yaml")
     text = (tmp_path / "known.yaml").read_text()
     counts = [tuple(map(int, found)) for found in re.findall(r"# (\d+) of \d+ cases.*?; (\d+) cases that agree", text)]
     assert counts
@@ -509,7 +514,7 @@ def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Comma
     assert "output_padding_positive" in {
         name for waiver in load(tmp_path / "known.yaml").waivers for name in waiver.where
     }
-    green = command("gate", "out", "--waivers", "known.yaml")
+    green = command("report", "out", "--waivers", "known.yaml")
     assert "green: every deviation is known" in green.stdout
 
 
@@ -517,7 +522,7 @@ def test_no_fact_is_proposed_that_rules_out_few_cases(command: Command, tmp_path
     """Such as that no failing case has a size of 0, which is no part of the deviation."""
     sweeps = ("padding", "invalid", "porting", "empty", "--tier", "smoke")
     command("run", *sweeps, "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
-    command("gate", "out", "--propose-waivers", "known.yaml")
+    command("waivers", "propose", "out", "--output", "known.yaml")
     (tmp_path / "known.yaml").write_text((tmp_path / "known.yaml").read_text().replace("TODO", "exchanged"))
     wheres = [set(waiver.where) for waiver in load(tmp_path / "known.yaml").waivers]
     assert wheres == [{"auto_pad", "output_shape_given", "pads_given"}]
@@ -534,12 +539,12 @@ def test_what_is_not_implemented_is_proposed_as_declared(
     written(tmp_path)
     run = ("run", "--cases", "small.yaml", "--backend", f"wrong_backends:{backend}", "--output", "out", "-j", "1")
     assert command(*run).returncode == 1
-    done = command("gate", "out", "--cases", "small.yaml", "--propose-waivers", "known.yaml")
+    done = command("waivers", "propose", "out", "--cases", "small.yaml", "--output", "known.yaml")
     assert "proposed waivers known.yaml: read whether what it declares is as it must be; then" in done.stderr
     assert "TODO" not in (tmp_path / "known.yaml").read_text()
     file = load(tmp_path / "known.yaml")
     assert (file.waivers, {entry.because for entry in file.unsupported}) == ([], {because})
-    declared = command("gate", "out", "--cases", "small.yaml", "--waivers", "known.yaml")
+    declared = command("report", "out", "--cases", "small.yaml", "--waivers", "known.yaml")
     assert "0  failed" in declared.stdout
     assert "and not declared so" not in declared.stdout
 
@@ -551,7 +556,7 @@ def test_what_an_entry_declares_besides_is_called_unsupported_too(command: Comma
     )
     backend = ("--backend", "wrong_backends:UnsupportedEverywhere")
     command("run", "--cases", "small.yaml", *backend, "--output", "out", "-j", "1")
-    command("gate", "out", "--cases", "small.yaml", "--propose-waivers", "known.yaml")
+    command("waivers", "propose", "out", "--cases", "small.yaml", "--output", "known.yaml")
     text = (tmp_path / "known.yaml").read_text()
     assert "# 2 of 2 cases, and 2 that are unsupported with other words; 0 cases that agree are covered too." in text
 
@@ -559,7 +564,7 @@ def test_what_an_entry_declares_besides_is_called_unsupported_too(command: Comma
 def test_diagnose_prints_the_rule(command: Command) -> None:
     """Of one failing case: what the backend computes there, learnt from cases of the same padding mode."""
     case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"
-    done = command("diagnose", case, "--backend", "wrong_backends:PadsSwapped")
+    done = command("explain", case, "--backend", "wrong_backends:PadsSwapped")
     assert done.returncode == 0
     assert "its own rule, learnt from cases of this kind: under explicit: pads_begin is pads_end" in done.stdout
 

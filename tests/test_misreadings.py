@@ -17,18 +17,14 @@ from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.investigation.mutants import mutated
-from tconv.investigation.mutants_in_company import killed
+from tconv.investigation.further_cases import misread_output
 from tconv.vocabulary import Attributes, DType, Signature, TensorType
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.diagnosis.misreadings import Misreading
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
-COMPANY_SHARE = 17
-"""One case in so many of the smoke tier is asked alone and in company."""
 BY_NAME = {one.name: one for one in CATALOGUE}
 
 
@@ -483,7 +479,7 @@ def test_what_no_process_can_hold_is_no_mutant(corpus: Corpus) -> None:
     values = [problem for case in cases if (problem := Problem(case, dialect)).values is not None]
     misreading = next(each for each in misreadings_of(dialect) if each.name == "strides-for-dilations")
     assert values
-    assert {mutated(problem, misreading) is None for problem in values} == {True}
+    assert {misread_output(problem, misreading) is None for problem in values} == {True}
 
 
 def test_a_misreading_that_no_case_notices_survives(corpus: Corpus) -> None:
@@ -498,11 +494,3 @@ def test_what_was_seen_together_is_looked_for_together() -> None:
     """Pairs of the catalogue, each once."""
     assert len(set(pairs())) == len(pairs()) > len({first for first, _ in pairs()})
     assert all(one in CATALOGUE and other in CATALOGUE and one != other for one, other in pairs())
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("misreading", misreadings_of(ONNX), ids=lambda each: each.name)
-def test_company_notices_what_alone_notices(corpus: Corpus, misreading: Misreading) -> None:
-    """Each misreading as a backend is noticed by the very same cases, whether these are asked alone or in company."""
-    cases = list(corpus.cases("smoke"))[::COMPANY_SHARE]
-    assert killed(cases, ONNX, misreading, 8) == killed(cases, ONNX, misreading, 1)

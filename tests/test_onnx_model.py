@@ -14,7 +14,7 @@ from onnx import AttributeProto, ModelProto, TensorProto, numpy_helper
 
 from strategies import ONNX
 from strategies import case as case_of
-from tconv.backends.onnx_model import ELEMENT_TYPES, build, prefix, serialized, serialized_together
+from tconv.backends.onnx_model import ELEMENT_TYPES, build, serialized
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
 from tconv.backends.wire_format import field
@@ -87,19 +87,11 @@ def test_a_field_is_what_protobuf_makes_of_it(content: bytes) -> None:
 
 
 def test_joined_parts_are_what_protobuf_serializes(gate: list[Case]) -> None:
-    """Of models alone and of several calls: read and serialized anew, they have the same bytes."""
-    pairs = []
+    """Read and serialized anew, a model has the same bytes."""
     for case in gate[::9]:
         call = express(case, DIALECTS[ONNX_22])
-        pairs.append((call, in_layouts(make_operands(case.x, case.w, case.b), call)))
-        model = serialized(*pairs[-1])
+        model = serialized(call, in_layouts(make_operands(case.x, case.w, case.b), call))
         assert ModelProto.FromString(model).SerializeToString() == model, case.id
-    for start in range(0, len(pairs), 32):
-        calls, arrays = zip(*pairs[start : start + 32], strict=True)
-        model = serialized_together(calls, arrays)
-        together = ModelProto.FromString(model)
-        assert together.SerializeToString() == model
-        assert [output.name for output in together.graph.output] == [f"{prefix(n)}Y" for n in range(len(calls))]
 
 
 # The gate tier.

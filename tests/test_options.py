@@ -14,9 +14,7 @@ from small_corpus import record_file, written
 from tconv.backends import Option, create, names, options_of
 from tconv.backends.options import checked, not_default
 from tconv.errors import BackendMissing, OptionError
-from tconv.execution.cluster_messages import Order, order_of
 from tconv.execution.run import record_name
-from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.headers import BackendHeader
@@ -96,7 +94,7 @@ def test_the_options_reach_the_backend_and_stand_in_the_header(command: Command,
     done = command("run", *SWAPPED, *cases)
     assert done.returncode == 1
     assert "PadsAsChosen 1.0 pads=swapped  onnx/ConvTranspose-22" in done.stdout
-    assert f"tconv diagnose small/padded --backend {SPEC} --option pads=swapped --dialect " in done.stdout
+    assert f"tconv explain small/padded --backend {SPEC} --option pads=swapped --dialect " in done.stdout
     first, second = sorted((tmp_path / "out").glob("*.jsonl"))
     assert first == record_file(tmp_path, "PadsAsChosen")
     assert second.name == first.name.replace("1.0", "1.0-pads=swapped")
@@ -123,7 +121,7 @@ def test_a_run_with_other_options_is_not_resumed() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("diagnose", "small/padded"),
+        ("explain", "small/padded"),
         ("shrink", "small/padded"),
         ("export", "small/padded", "--issue"),
     ],
@@ -135,16 +133,7 @@ def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: 
     failing, fine = (command(*words, *backend, *cases) for backend in (SWAPPED, ("--backend", SPEC)))
     assert "pads-exchanged" in failing.stdout
     assert "pads-exchanged" not in fine.stdout
-    assert words[0] == "diagnose" or "--option pads=swapped" in failing.stdout
-
-
-def test_a_backend_is_asked_against_itself_with_other_options(command: Command) -> None:
-    """Both are named with their options where they differ."""
-    words = ("--backend", SPEC, "--against", SPEC, "--against-option", "pads=swapped", "--examples", "60", "-j", "1")
-    done = command("fuzz", *words)
-    assert done.returncode == 1
-    assert "PadsAsChosen 1.0  onnx/ConvTranspose-22  against  PadsAsChosen 1.0 pads=swapped" in done.stdout
-    assert "PadsAsChosen as the text says; PadsAsChosen pads=swapped" in done.stdout
+    assert words[0] == "explain" or "--option pads=swapped" in failing.stdout
 
 
 @pytest.mark.parametrize(
@@ -153,9 +142,7 @@ def test_a_backend_is_asked_against_itself_with_other_options(command: Command) 
         (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("gate", "x.jsonl", "--option", "a=1"), "--backend and --option must be beside --prove-waivers"),
         (("export", "bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
-        (("fuzz", "--against-option", "a=1"), "--against-dialect and --against-option must be beside --against"),
     ],
     ids=str,
 )
@@ -205,22 +192,6 @@ def test_two_values_never_have_one_record_file() -> None:
     assert len(files) == 3
 
 
-@pytest.mark.parametrize("option", ["--option", "--against-option"])
-def test_what_is_no_pair_is_refused_by_the_name_of_its_option(command: Command, option: str) -> None:
-    """`tconv fuzz` has options for each of its two backends."""
-    fuzz = ("fuzz", "--backend", SPEC, "--against", SPEC)
-    assert f"{option} must be KEY=VALUE (got 'pads')" in command(*fuzz, option, "pads").stderr
-    twice = command(*fuzz, option, "pads=swapped", option, "pads=in-place").stderr
-    assert f"{option} must give 'pads' once (got 'swapped' and 'in-place')" in twice
-
-
-def test_a_cluster_is_given_the_options() -> None:
-    """They travel with the order, and workers with others would not judge alike."""
-    order = order_of(Assignment(SPEC, None, None, "", options={"pads": "swapped"}), 1.0)
-    settings = Order.model_validate_json(order.model_dump_json()).settings
-    assert Assignment(dialect=None, folder=None, log="", **settings).options == {"pads": "swapped"}
-
-
 @pytest.mark.parametrize(
     ("of_waiver", "of_file", "options", "status"),
     [
@@ -254,7 +225,7 @@ def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
     settings = waiver(cases="small/*", example="small/padded", options={"pads": "swapped"})
     file = tmp_path / "own.yaml"
     file.write_text(json.dumps({"format": 1, "backend": "PadsAsChosen", "waivers": [settings]}))
-    words = ("gate", "--prove-waivers", "--cases", str(written(tmp_path)), "--waivers", str(file))
+    words = ("waivers", "prove", "--cases", str(written(tmp_path)), "--waivers", str(file))
     stands = command(*words, *SWAPPED)
     assert stands.stdout.startswith("stands ")
     assert "PadsAsChosen 1.0 pads=swapped" in stands.stdout

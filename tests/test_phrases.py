@@ -67,10 +67,6 @@ def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
         (ver.RefusedValid(MESSAGE), ESCAPED),
         (ver.Broke(MESSAGE), ESCAPED),
         (ver.Unstable(MESSAGE), ESCAPED),
-        (
-            ver.DiffersInCompany(("a/b", "a/c"), "SIGSEGV", "agreed"),
-            "SIGSEGV in company of 2 cases in one model, agreed alone",
-        ),
         (ver.Unsupported(MESSAGE), ESCAPED),
         (ver.Inexpressible(MESSAGE), ESCAPED),
     ],

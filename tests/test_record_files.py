@@ -124,7 +124,7 @@ def test_what_has_no_end_or_no_writer_is_refused(kind: str, tmp_path: Path) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such paths")
 def test_what_a_shell_names_for_a_command_is_read() -> None:
-    """`tconv gate <(zcat records.jsonl.gz)`: a pipe that has its writer."""
+    """`tconv report <(zcat records.jsonl.gz)`: a pipe that has its writer."""
     reading, writing = os.pipe()
     with open(reading, "rb"), open(writing, "w", encoding="utf-8") as file:  # noqa: PTH123 - they have no path
         file.write(header_line(header()) + "\n")

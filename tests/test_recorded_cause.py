@@ -1,4 +1,4 @@
-"""`tconv diagnose CASE` beside the records of a run: the cause that all cases of the run give to the case."""
+"""`tconv explain CASE` beside the records of a run: the cause that all cases of the run give to the case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKEND = ("--backend", "wrong_backends:BiasOfTheFirstGroup")
 
 def said(command: Command, *arguments: str) -> str:
     """Return what a diagnosis of the case prints, in one line."""
-    done = command("diagnose", CASE, *BACKEND, *arguments)
+    done = command("explain", CASE, *BACKEND, *arguments)
     assert done.returncode == 1, done.stderr
     return " ".join(done.stdout.split())
 
@@ -36,24 +36,22 @@ def test_the_cause_of_a_run_is_told_beside_the_diagnosis(ran: Path, command: Com
     told = said(command)
     assert f"by all cases of a run, which are not asked again here: {file}, a run of 20" in told
     assert "more failures: differed where bias=true and groups >= 2: " in told
-    assert said(command, "--records", file).count("differed where bias=true and groups >= 2: ") == 1
+    assert said(command, file).count("differed where bias=true and groups >= 2: ") == 1
 
 
 @pytest.mark.thorough
 def test_records_of_another_version_or_dialect_say_nothing(ran: Path, command: Command) -> None:
     """They are of another runtime, or of another text; where they are named, that is said."""
     no_run = "reports has no run of BiasOfTheFirstGroup 1.0, onnx/ConvTranspose-"
-    of_another_text = said(command, "--records", "reports", "--dialect", "onnx/ConvTranspose-11")
+    of_another_text = said(command, "reports", "--dialect", "onnx/ConvTranspose-11")
     assert ("by all cases of a run" in of_another_text, no_run in of_another_text) == (False, True)
     text = ran.read_text(encoding="utf-8")
     ran.write_text(text.replace('"version":"1.0"', '"version":"1.1"', 1), encoding="utf-8")
-    of_another_version = said(command, "--records", "reports")
+    of_another_version = said(command, "reports")
     assert ("by all cases of a run" in of_another_version, no_run in of_another_version) == (False, True)
     assert no_run not in said(command)
 
 
 def test_without_records_nothing_is_said_of_a_run(command: Command) -> None:
-    """No folder has to be there; one that is named has to."""
+    """No folder has to be there."""
     assert "by all cases of a run" not in said(command)
-    done = command("diagnose", CASE, *BACKEND, "--records", "nowhere")
-    assert (done.returncode, "'nowhere' does not exist" in done.stderr) == (2, True)

@@ -46,7 +46,6 @@ VERDICTS = {
     ver.Inexpressible: st.builds(ver.Inexpressible, TEXT),
     ver.Died: st.builds(ver.Died, TEXT, TEXT),
     ver.TimedOut: st.builds(ver.TimedOut, NUMBERS),
-    ver.DiffersInCompany: st.builds(ver.DiffersInCompany, WORDS, TEXT, TEXT),
     ver.Unstable: st.builds(ver.Unstable, TEXT),
     ver.Broke: st.builds(ver.Broke, TEXT),
 }

@@ -47,43 +47,6 @@ def ids(folder: Path) -> dict[str, list[str]]:
     return {path.name: [record.case for record in read(path).records] for path in sorted(folder.glob("*.jsonl"))}
 
 
-def test_last_failed_runs_what_failed_last(run: Command, tmp_path: Path) -> None:
-    """By the last record of each case; where none failed, everything is run, and that is told."""
-    everything = run(TROUBLED, "--last-failed")
-    assert "out has no records; the whole selection is run" in everything.stderr
-    assert "small/padded" in everything.stdout
-    again = run(TROUBLED, "--last-failed")
-    assert "  1 case\n" in again.stdout
-    named = ids(tmp_path / "out")
-    assert sorted(map(len, named.values())) == [1, 6]
-    assert ["small/padded"] in named.values()
-    assert run("Right").returncode == 0
-    assert "no case failed last; the whole selection is run" in run("Right", "--last-failed").stderr
-    assert run(TROUBLED, "--last-failed", "--resume").returncode == 2
-
-
-def test_last_failed_says_what_the_waivers_of_today_know(run: Command, tmp_path: Path) -> None:
-    """That no case failed would be untrue of a run that was judged without them, and may be of one with others."""
-    (tmp_path / "w.yaml").write_text(WAIVERS)
-    assert run(TROUBLED, "--waivers", "none").returncode == 1
-    known = run(TROUBLED, "--last-failed", "--waivers", "w.yaml").stderr
-    assert "PadsSwapped: 1 case failed last, and today's waivers know it; the whole selection is run" in known
-    again = run(TROUBLED, "--last-failed", "--waivers", "w.yaml").stderr
-    assert "PadsSwapped: no case failed last; the whole selection is run" in again
-    (tmp_path / "w.yaml").write_text(WAIVERS.replace("exchanged", "swapped"))
-    other = run(TROUBLED, "--last-failed", "--waivers", "w.yaml").stderr
-    assert "PadsSwapped: no case failed last by the waivers of today; the whole selection is run" in other
-
-
-def test_maxfail_ends_the_run_which_can_be_resumed(run: Command) -> None:
-    """Its exit code is 1, as not all cases have a record; resumed, it has them all."""
-    done = run("RefusesEverything", "--maxfail", "2")
-    assert done.returncode == 1
-    assert "2 cases failed without a waiver" in done.stdout
-    assert "6 cases must have a record (got 2); resume the run" in done.stdout
-    assert "  6 cases" in run("RefusesEverything", "--resume").stdout
-
-
 def test_exclude_leaves_cases_out(run: Command, tmp_path: Path) -> None:
     """Beside patterns and alone; one that matches nothing is a mistake."""
     assert "4 passed" in run("Right", "--exclude", "small/p*", "-q").stdout
@@ -105,15 +68,13 @@ def test_quiet_is_a_line_and_nothing_on_standard_error(run: Command) -> None:
 
 
 def test_json_is_the_result_for_a_script(run: Command, command: Command) -> None:
-    """Of run, gate and report: the same document, with every cause and the ids of what failed."""
+    """Of run and report: the same document, with every cause and the ids of what failed."""
     done = run(TROUBLED, "--json")
     (result,) = json.loads(done.stdout)["runs"]
     assert (done.returncode, result["green"], result["counts"]["failed"]) == (1, False, 1)
     assert [cause["cases"] for cause in result["causes"] if cause["status"] == "failed"] == [["small/padded"]]
-    judged = command("gate", "out", "--cases", "small.yaml", "--json")
-    reported = command("report", "out", "--cases", "small.yaml", "--format", "json")
-    assert json.loads(judged.stdout) == json.loads(reported.stdout) == json.loads(done.stdout)
-    assert (judged.returncode, reported.returncode) == (1, 0)
+    reported = command("report", "out", "--cases", "small.yaml", "--json")
+    assert (reported.returncode, json.loads(reported.stdout)) == (1, json.loads(done.stdout))
 
 
 @pytest.mark.parametrize("words", ["list", "show small/padded", "show --spatial 5 --kernel 3", "backends"])
@@ -126,22 +87,22 @@ def test_other_commands_have_json_too(words: str, command: Command, tmp_path: Pa
     assert json.loads(done.stdout)
 
 
-def test_report_has_many_forms(run: Command, command: Command, tmp_path: Path) -> None:
-    """Of a folder, to a file or to standard output; the page goes beside the records."""
+def test_report_writes_every_form(run: Command, command: Command, tmp_path: Path) -> None:
+    """To the files that are named, and the page beside the records; with the exit code of the run."""
     run(TROUBLED)
-    cases = ("--cases", "small.yaml")
-    markdown = command("report", "out", *cases, "--format", "markdown").stdout
+    files = ("--junit", "j/x.xml", "--summary", "s.md", "--badge", "b.json")
+    done = command("report", "out", "--cases", "small.yaml", *files, "--annotate")
+    assert done.returncode == 1
+    assert "<testsuite " in (tmp_path / "j" / "x.xml").read_text(encoding="utf-8")
+    markdown = (tmp_path / "s.md").read_text(encoding="utf-8")
     assert markdown.startswith("## tconv: red\n")
     assert "\n| cases | what | command that shows more |\n|--:|---|---|\n" in markdown
-    assert "<testsuite " in command("report", "out", *cases, "--format", "junit").stdout
-    assert command("report", "out", *cases, "--format", "junit", "--output", "j/x.xml").stdout == ""
-    assert "<testsuite " in (tmp_path / "j" / "x.xml").read_text(encoding="utf-8")
-    assert not (tmp_path / "out" / "index.html").exists()
-    assert command("report", "out", *cases).returncode == 0
+    assert json.loads((tmp_path / "b.json").read_text())["message"] == "5 of 6 conform, red"
+    assert done.stderr.startswith("::error file=small.yaml,line=8,")
     assert (tmp_path / "out" / "index.html").is_file()
 
 
-@pytest.mark.parametrize("option", ["--junit", "--summary", "--badge"])
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
 def test_a_file_that_cannot_be_written_is_told_before_the_run(option: str, run: Command, tmp_path: Path) -> None:
     """And not after it, when its result would be lost; a file that can be written is not there before its time."""
     (tmp_path / "file").write_text("")
@@ -166,7 +127,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command
         ("run --backend wrong_backends:Right --cases", 0, {}),
         ("run --backend wrong_backends:PadsSwapped --cases", 1, {}),
         ("run --backend wrong_backends:PadsSwapped --cases", 1, {"COLUMNS": "60"}),
-        ("compare base.jsonl base.jsonl --cases", 0, {}),
+        ("report base.jsonl --baseline base.jsonl --cases", 0, {}),
         ("check --coverage", 141, {"COLUMNS": "60"}),
     ],
 )
@@ -188,11 +149,12 @@ def test_a_baseline_makes_a_run_red_where_a_case_became_worse(run: Command, tmp_
     """It is read before the run, which writes over it here; what fails as before is no news, but red by itself."""
     assert run("Right", "--baseline", "nothing").returncode == 2
     assert run("Right").returncode == 0
-    worse = run(TROUBLED, "--baseline", "out", "--badge", "badge.json")
+    (records,) = (tmp_path / "out").glob("Right*.jsonl")
+    records.write_text(records.read_text().replace("Right", "PadsSwapped"))
+    records = records.rename(str(records).replace("Right", "PadsSwapped"))
+    worse = run(TROUBLED, "--baseline", "out")
     assert worse.returncode == 1
     assert "1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 5 as before)" in worse.stdout
-    assert json.loads((tmp_path / "badge.json").read_text())["color"] == "red"
-    (records,) = (tmp_path / "out").glob("PadsSwapped*.jsonl")
     same = run(TROUBLED, "--baseline", str(records), "--json")
     assert json.loads(same.stdout)["comparisons"][0]["worse"] == 0
 
@@ -274,19 +236,19 @@ def test_records_say_which_waivers_judged_the_run(run: Command, command: Command
     assert waivers is not None
     assert (waivers.file, len(waivers.digest)) == ("w.yaml", len("sha256:") + 16)
     cases = ("--cases", "small.yaml")
-    assert "the run was judged with" not in command("gate", "out", *cases, "--waivers", "w.yaml").stdout
+    assert "the run was judged with" not in command("report", "out", *cases, "--waivers", "w.yaml").stdout
     other = command("report", "out", *cases, "--waivers", "none", "--page", "page.html")
     note = f"the run was judged with the waivers w.yaml {waivers.digest}; here they are none"
     assert note in " ".join(other.stdout.split())
     assert note in (tmp_path / "page.html").read_text(encoding="utf-8")
     asked = ("out", *cases, "--waivers", "none")
-    assert note in " ".join(command("compare", "out", *asked).stdout.split())
-    for form in ("markdown", "html", "json"):
-        assert note in command("compare", "out", *asked, "--format", form).stdout
-    for form in ("markdown", "json"):
-        assert note in command("report", *asked, "--format", form).stdout
+    compared_runs = command("report", *asked, "--baseline", "out", "--summary", "summary.md").stdout
+    assert f"old: {note}" in " ".join(compared_runs.split())
+    assert f"old: {note}" in command("report", *asked, "--baseline", "out", "--json").stdout
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert summary.count(note) == 3, "of the run, and of both sides of the comparison"
     (tmp_path / "w.yaml").write_text(f"# The same.\n{WAIVERS}")
-    assert "the run was judged with" not in command("gate", "out", *cases, "--waivers", "w.yaml").stdout
+    assert "the run was judged with" not in command("report", "out", *cases, "--waivers", "w.yaml").stdout
 
 
 def test_advice_names_the_cases_where_the_reader_has_them(run: Command, command: Command, tmp_path: Path) -> None:
@@ -294,19 +256,20 @@ def test_advice_names_the_cases_where_the_reader_has_them(run: Command, command:
     assert run(TROUBLED).returncode == 1
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "small.yaml").rename(tmp_path / "elsewhere" / "small.yaml")
-    done = command("gate", "out", "--cases", "elsewhere/small.yaml", "--propose-waivers", "w.yaml")
+    done = command("report", "out", "--cases", "elsewhere/small.yaml")
+    assert command("waivers", "propose", "out", "--cases", "elsewhere/small.yaml", "--output", "w.yaml").returncode == 0
     backend = f"--backend {TROUBLED} --dialect {DIALECT} --cases elsewhere/small.yaml"
-    assert f"tconv diagnose small/padded {backend}" in done.stdout
+    assert f"tconv explain small/padded {backend}" in done.stdout
     assert f"tconv shrink small/padded {backend}\n" in (tmp_path / "w.yaml").read_text(encoding="utf-8")
     assert "name its cases with --cases small.yaml, or run it again" in " ".join(
         command("report", "out").stdout.split()
     )
 
 
-def test_learn_reads_a_folder(run: Command, command: Command) -> None:
-    """As report, gate and compare do."""
+def test_explain_reads_a_folder(run: Command, command: Command) -> None:
+    """As report does."""
     run("Right")
-    done = command("learn", "out", "--cases", "small.yaml")
+    done = command("explain", "out", "--cases", "small.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"Right 1.0  {DIALECT}  6 records\n")
 

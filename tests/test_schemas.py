@@ -86,7 +86,6 @@ VERDICTS: tuple[ver.Verdict, ...] = (
     ver.Inexpressible("no such attribute"),
     ver.Died("SIGSEGV", "out of memory"),
     ver.TimedOut(60.0),
-    ver.DiffersInCompany(("a/b", "a/c"), "differed", "agreed"),
     ver.Unstable("twice asked, two answers"),
     ver.Broke("RuntimeError: ?"),
 )

@@ -8,7 +8,8 @@ import pytest
 
 from small_corpus import written
 from tconv.dialects import DIALECTS
-from tconv.investigation.separating import separate
+from tconv.execution.worker import Assignment
+from tconv.investigation.further_cases import separate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
+
+
+def asked(backend: str) -> Assignment:
+    """Return whom `separate` asks."""
+    return Assignment(f"wrong_backends:{backend}", ONNX, None, "")
+
+
 TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=none,data_format=NCX]"
 
 
 def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corpus) -> None:
     """Pads of 1 and 2 exchanged are the output one too late; a case of other pads is neither, and tells."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("smoke", ["padding/**", "examples/**"]))
-    reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
+    reasoning = separate(case, others, asked("PadsSwapped"), 10.0)
     assert set(map(str, reasoning.record.diagnosis)) == {"pads-exchanged", "one-too-late"}
     assert reasoning.left == ("pads-exchanged",)
     assert len(reasoning.further) == 1
@@ -33,7 +41,7 @@ def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corp
 def test_what_fails_for_another_reason_is_no_evidence(corpus: Corpus) -> None:
     """A further case that dies, is refused or is wrong in another way leaves all candidates, and others are asked."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["padding/**", "examples/**"]))
-    reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwappedAndMore", 10.0)
+    reasoning = separate(case, others, asked("PadsSwappedAndMore"), 10.0)
     assert reasoning.left == ("pads-exchanged",)
     silent = {further.record.verdict.kind for further in reasoning.further if not further.tells}
     assert silent >= {"died", "refused-valid"}
@@ -44,21 +52,21 @@ def test_what_fails_for_another_reason_is_no_evidence(corpus: Corpus) -> None:
 def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
     """An empty output is the same under every candidate: with such cases alone they stay undecided."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["empty/batch"]))
-    reasoning = separate(case, others, ONNX, "wrong_backends:PadsSwapped", 10.0)
+    reasoning = separate(case, others, asked("PadsSwapped"), 10.0)
     assert reasoning.further == ()
     assert reasoning.left == tuple(map(str, reasoning.record.diagnosis))
 
 
 def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
     """What is plain at once is said at once."""
-    reasoning = separate(corpus.case("bias/alone"), [], ONNX, "wrong_backends:BiasDoubled", 10.0)
+    reasoning = separate(corpus.case("bias/alone"), [], asked("BiasDoubled"), 10.0)
     assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
 
 def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe might spoil it, and none is needed for single precision."""
     monkeypatch.setenv("WRONG_BACKENDS_LOG", str(tmp_path / "log"))
-    separate(corpus.case("bias/alone"), [], ONNX, "wrong_backends:Right", 10.0)
+    separate(corpus.case("bias/alone"), [], asked("Right"), 10.0)
     assert len((tmp_path / "log").read_text().splitlines()) == 3
 
 
@@ -88,7 +96,7 @@ def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, mon
 )
 def test_the_command_tells_the_reasoning(backend: str, code: int, last: str, change: str, command: Command) -> None:
     """The case, what explains it, what was asked besides, what is left, and what to change."""
-    done = command("diagnose", TWO_WAYS, "--backend", f"wrong_backends:{backend}")
+    done = command("explain", TWO_WAYS, "--backend", f"wrong_backends:{backend}")
     assert done.returncode == code
     lines = done.stdout.splitlines()
     assert lines[0] == TWO_WAYS
@@ -117,7 +125,7 @@ def test_what_to_run_next_names_the_backend_as_it_was_given(command: Command, tm
     written(tmp_path)
     (tmp_path / "mini_tconv.py").write_text(OWN)
     asked = "small/padded --backend mini_tconv:Mini --option pads=swapped"
-    done = command("diagnose", *asked.split(), "--cases", "small.yaml")
+    done = command("explain", *asked.split(), "--cases", "small.yaml")
     assert done.returncode == 1
     shrink = f"tconv shrink {asked} --dialect onnx/ConvTranspose-11 --cases small.yaml"
     assert done.stdout.endswith(f"a smaller case may: {shrink}\n")
@@ -127,6 +135,6 @@ def test_what_to_run_next_names_the_backend_as_it_was_given(command: Command, tm
 def test_what_changes_has_no_explanation(command: Command, tmp_path: Path) -> None:
     """A backend that answers otherwise each time is told to be unstable."""
     cases = str(written(tmp_path))
-    done = command("diagnose", "small/trouble", "--cases", cases, "--backend", "wrong_backends:Wavers")
+    done = command("explain", "small/trouble", "--cases", cases, "--backend", "wrong_backends:Wavers")
     assert done.returncode == 1
     assert done.stdout.splitlines()[1].startswith("  unstable: ")

@@ -1,4 +1,4 @@
-"""Cases that are asked alone are prepared, asked and judged a few at a time, and each is judged as if it were one."""
+"""Cases are prepared, asked and judged a few at a time, and each is judged as if it were one."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 ONNX = dialect_named("onnx/ConvTranspose-22")
 
 
-def problems(sizes: list[int]) -> list[tuple[int, Problem]]:
-    """Return problems with such sizes of the data, each with an index of its own."""
-    cases = [
+def cases(sizes: list[int]) -> list[Case]:
+    """Return cases with such sizes of the data."""
+    return [
         Case(f"a/b[{place}]", Attributes(), Operand((1, 1, size), "f32"), Operand((1, 1, 3), "f32"), None)
         for place, size in enumerate(sizes)
     ]
-    return [(10 * place, Problem(case, ONNX)) for place, case in enumerate(cases)]
 
 
 class Noted:
     """An evaluator that does nothing, and notes what it is asked for."""
 
+    dialect = ONNX
+
     def __init__(self, position: Position) -> None:
-        self.notes: list[tuple[str, list[int] | None]] = []
+        self.notes: list[tuple[str, int | None]] = []
         self._position = position
 
     def _note(self, word: str) -> None:
@@ -49,12 +50,12 @@ class Noted:
         """Prepare."""
         self._note("prepare")
 
-    def ask_if_expressible(self, _problem: Problem) -> CallResult | None:
+    def ask(self, _problem: Problem) -> CallResult | None:
         """Ask."""
         self._note("ask")
         return None
 
-    def judge_and_record(self, problem: Problem, _result: CallResult | None) -> str:
+    def record(self, problem: Problem, _result: CallResult | None) -> str:
         """Judge."""
         self._note("judge")
         return problem.case.id
@@ -64,13 +65,13 @@ def stages(sizes: list[int], most: int = PREPARED) -> list[tuple[str, list[int]]
     """Return what is done in turn: each stage, and the indices that are said to be worked at."""
     position = Position()
     noted = Noted(position)
-    asked = problems(sizes)
-    found = [*evaluated_in_stages(iter(asked), cast("Evaluator", noted), position, most)]
-    assert found == [(index, problem.case.id) for index, problem in asked]
+    asked = cases(sizes)
+    found = [*evaluated_in_stages(asked, cast("Evaluator", noted), position, most)]
+    assert found == [(index, case.id) for index, case in enumerate(asked)]
     return list(joined(noted.notes))
 
 
-def joined(notes: list[tuple[str, list[int] | None]]) -> Iterator[tuple[str, list[int]]]:
+def joined(notes: list[tuple[str, int | None]]) -> Iterator[tuple[str, list[int]]]:
     """Yield neighbouring notes of a stage as one."""
     last, places = "", list[int]()
     for word, at in notes:
@@ -78,14 +79,15 @@ def joined(notes: list[tuple[str, list[int] | None]]) -> Iterator[tuple[str, lis
             yield last, places
             places = []
         last = word
-        places += at or []
+        assert at is not None
+        places.append(at)
     yield last, places
 
 
 def test_each_stage_is_of_a_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than so many are prepared at once; the worker's position says which of them is worked at."""
     monkeypatch.setattr("tconv.execution.stages._SECONDS", inf)
-    in_turn = [(word, at) for at in ([0, 10], [20, 30], [40]) for word in ("prepare", "ask", "judge")]
+    in_turn = [(word, at) for at in ([0, 1], [2, 3], [4]) for word in ("prepare", "ask", "judge")]
     assert stages([3] * 5, most=2) == in_turn
 
 
@@ -93,20 +95,20 @@ def test_what_is_large_is_prepared_by_itself(monkeypatch: pytest.MonkeyPatch) ->
     """The operands of all that are prepared are held in memory."""
     monkeypatch.setattr("tconv.execution.stages._SECONDS", inf)
     prepared = [at for word, at in stages([3, 3, SMALL, 3, 3]) if word == "prepare"]
-    assert prepared == [[0, 10], [20], [30, 40]]
+    assert prepared == [[0, 1], [2], [3, 4]]
 
 
 def test_the_records_of_a_slow_runtime_come_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while the answers that are there are judged, and the next is asked then."""
     monkeypatch.setattr("tconv.execution.stages._SECONDS", -1.0)
-    assert stages([3, 3]) == [("prepare", [0, 10]), ("ask", [0]), ("judge", [0]), ("ask", [10]), ("judge", [10])]
+    assert stages([3, 3]) == [("prepare", [0, 1]), ("ask", [0]), ("judge", [0]), ("ask", [1]), ("judge", [1])]
 
 
 def test_a_backend_may_use_the_memory_of_its_output_again() -> None:
     """An answer is judged after the next is made, and is still what it was."""
     position = Position()
     evaluator = Evaluator(ReusesItsOutput(), "reuses", ONNX, {}, None, position=position)
-    records = [record for _, record in evaluated_in_stages(problems([3, 4, 5, 6]), evaluator, position)]
+    records = [record for _, record in evaluated_in_stages(cases([3, 4, 5, 6]), evaluator, position)]
     assert [record.verdict.kind for record in records] == ["agreed"] * 4
 
 
@@ -148,7 +150,7 @@ class FailsToPrepare(Prepared):
 )
 def test_what_is_judged_is_what_the_class_of_a_backend_runs(backend: Right, kind: str) -> None:
     """A prepared call is asked as it was prepared; another `run` is not passed over; an error is the call's own."""
-    asked = problems([3, 4, 5])
+    asked = cases([3, 4, 5])
     evaluator = Evaluator(backend, "backend", ONNX, {}, None)
     records = [record for _, record in evaluated_in_stages(asked, evaluator, Position())]
     assert [record.verdict.kind for record in records] == [kind] * 3

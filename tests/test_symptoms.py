@@ -20,8 +20,7 @@ from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.learning import JudgedCalls, symptoms
 from tconv.learning.conditions import HARDLY, condition_of
-from tconv.learning.features import Features, features_of
-from tconv.learning.terms import _terms, terms_of
+from tconv.learning.terms import Features, _terms, features_of, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

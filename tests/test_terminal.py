@@ -131,7 +131,7 @@ def test_a_narrow_terminal_folds_sentences_and_no_id(width: int, on_terminal: Ca
     text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", on_terminal(everything(), width))
     assert max(map(len, lines_without_ids(text))) <= width
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert any(line.startswith(f"        tconv diagnose '{LONG}' --backend acme") for line in text.splitlines())
+    assert any(line.startswith(f"        tconv explain '{LONG}' --backend acme") for line in text.splitlines())
     flowing = "".join(text.split())
     for sentence in everything().red:
         assert "".join(f"red: {sentence}".split()) in flowing
@@ -175,8 +175,8 @@ def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.Ca
     terminal.show(assess(run_of(verdicts), None, facts), None)
     flowing = " ".join(capsys.readouterr().out.split())
     asked = f"--backend acme --dialect {DIALECT}"
-    assert f"200 differed in a/b/c: {phrase(DIFFERED)} tconv diagnose 'a/b/c[s=0]' {asked}" in flowing
-    assert f"1 broke: oh tconv diagnose a/d/e {asked}" in flowing
+    assert f"200 differed in a/b/c: {phrase(DIFFERED)} tconv explain 'a/b/c[s=0]' {asked}" in flowing
+    assert f"1 broke: oh tconv explain a/d/e {asked}" in flowing
 
 
 def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,7 +185,7 @@ def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.Captur
     run = replace(run, header=run.header.model_copy(update={"timeout": 2.5}))
     terminal.show(assess(run, None, facts), None)
     flowing = " ".join(capsys.readouterr().out.split())
-    assert f"tconv diagnose a/d/e --backend acme --timeout 2.5 --dialect {DIALECT}" in flowing
+    assert f"tconv explain a/d/e --backend acme --timeout 2.5 --dialect {DIALECT}" in flowing
 
 
 def test_the_same_words_are_one_line_wherever_they_are_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,7 +195,7 @@ def test_the_same_words_are_one_line_wherever_they_are_said(capsys: pytest.Captu
     }
     terminal.show(assess(run_of(verdicts), None, facts), None)
     flowing = " ".join(capsys.readouterr().out.split())
-    assert "30 broke: no node for axis # tconv diagnose a/b0/c --backend acme" in flowing
+    assert "30 broke: no node for axis # tconv explain a/b0/c --backend acme" in flowing
 
 
 def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:

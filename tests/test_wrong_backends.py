@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from small_corpus import Command
     from tconv.gate.assessment import Assessment
 
-DECLARE = "declare them: tconv gate RECORDS --propose-waivers FILE"
+DECLARE = "declare them: tconv waivers propose RECORDS --output FILE"
 VERDICTS = {
     "Right": {},
     "PadsSwapped": {"padded": "differed"},

@@ -13,9 +13,7 @@ import pytest
 from tconv.corpus import Corpus
 from tconv.datafiles import data_folder
 from tconv.gate.assessment import assess
-from tconv.records.record_file import read
 from tconv.reports import atlas
-from tconv.reports.between_runs import FORMS, compared
 from test_answers import run_of
 
 if TYPE_CHECKING:
@@ -65,8 +63,8 @@ def test_the_page_on_a_phone(browser: Browser, ways: str, view: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_atlas_and_a_comparison(browser: Browser, ways: str, tmp_path: Path, scheme: str) -> None:
-    """The atlas and the page of a comparison have no violation of the rules, light and dark."""
+def test_the_atlas(browser: Browser, tmp_path: Path, scheme: str) -> None:
+    """The atlas has no violation of the rules, light and dark."""
     porting = Corpus.load(data_folder("cases") / "porting", data_folder("cases"))
     cases = list(porting.cases("smoke"))
     runs = [
@@ -74,9 +72,4 @@ def test_the_atlas_and_a_comparison(browser: Browser, ways: str, tmp_path: Path,
     ]
     made = atlas.atlas([assess(run, None, porting.facts) for run in runs], porting)
     (tmp_path / "atlas.html").write_text(atlas.html(made), encoding="utf-8")
-    folder = Path(ways.removeprefix("file://")).parent
-    files = [next(folder.glob(f"{name}/*.jsonl")) for name in ("Right", "TwelveWays")]
-    old, new = (assess(read(file), None, lambda _: {}) for file in files)
-    (tmp_path / "comparison.html").write_text(FORMS["html"]([compared(old, new)]), encoding="utf-8")
-    for name in ("atlas", "comparison"):
-        assert _looked_at(browser, (tmp_path / f"{name}.html").as_uri(), scheme, DESK) == []
+    assert _looked_at(browser, (tmp_path / "atlas.html").as_uri(), scheme, DESK) == []

@@ -135,7 +135,7 @@ def test_neighbours_and_commands(page: Page) -> None:
     expect(first).to_contain_text("passed")
     first.get_by_role("link", name="pads: some → none").click()
     expect(page.locator("#detail .answers tr[aria-current] .status")).to_contain_text("passed")
-    for command in ("run", "show", "diagnose", "shrink", "export", "export"):
+    for command in ("run", "show", "explain", "shrink", "export", "export"):
         expect(page.locator("#detail .commands")).to_contain_text(
             f"tconv {command} 'ways/strides[strides=2,pads=none]'"
         )

@@ -175,7 +175,7 @@ test("commands name the backend as it was given, and options where the command t
   data.runs[0].timeout = "5";
   const limited = Object.fromEntries(caseView(opened(data, { owed: { refusal: ["c", "", true] } }), data).commands);
   const withLimit = "--backend mini_tconv:Mini --option pads=swapped --timeout 5 --dialect onnx --cases my.yaml";
-  assert.equal(limited.diagnose, `tconv diagnose a/b ${withLimit}`);
+  assert.equal(limited.explain, `tconv explain a/b ${withLimit}`);
   assert.equal(limited.export, words.export);
   assert.equal(words.export, "tconv export a/b models --backend mini_tconv:Mini --dialect onnx --cases my.yaml");
 });

@@ -5,7 +5,6 @@ whatever a verdict says of one of them is that one's own doing.
 """
 
 # A backend is named by the package, whichever of its modules has it.
-from wrong_backends.company import *  # noqa: F403
 from wrong_backends.disturbances import *  # noqa: F403
 from wrong_backends.ends import *  # noqa: F403
 from wrong_backends.misread import *  # noqa: F403

@@ -22,8 +22,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 LOG = "WRONG_BACKENDS_LOG"
 """The environment's name for a file that takes a line for every call: process, strides, spatial size."""
-HUNG = "WRONG_BACKENDS_HUNG"
-"""The environment's name for a file that is there once a company was not answered."""
 TROUBLE = 7
 """The stride on which the backends that die or fall silent do so."""
 SPOKEN = "<this was printed by a backend>"

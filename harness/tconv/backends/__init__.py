@@ -30,7 +30,6 @@ __all__ = [
     "BackendInfo",
     "Broke",
     "Died",
-    "KeepsCompany",
     "Option",
     "Outcome",
     "Prepares",
@@ -106,25 +105,6 @@ class Prepares(Protocol):
         Args:
             call: as of `Backend.run`.
             arrays: the operands; no other call has them.
-        """
-
-
-@runtime_checkable
-class KeepsCompany(Protocol):
-    """A backend that answers several calls together, which may cost less than each alone."""
-
-    def run_together(
-        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, np.ndarray[Any, np.dtype[Any]]]]
-    ) -> Sequence[Outcome | None] | Outcome:
-        """Run calls as parts of one model, each on its own operands.
-
-        Args:
-            calls: valid calls of one element type whose sizes are declared, in the words of one dialect.
-            arrays: the operands of each call, as of `Backend.run`.
-
-        Returns:
-            An outcome for each call, None for those that have none because another was refused; or one outcome for them
-            all, where it is not known whose it is. An exception is such an outcome too.
         """
 
 

@@ -17,7 +17,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -56,28 +56,13 @@ class OneDnn:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call: a step that fails makes it `Refused`, the status `unimplemented` makes it `Unsupported`."""
-        outcome = self.run_together([call], [arrays])[0]
-        assert outcome is not None  # noqa: S101 - no other operation of the graph could be refused
-        return outcome
-
-    def run_together(self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]) -> Sequence[Outcome | None]:
-        """Run calls as operations of one graph; where the graph refuses one of them, the others have no answer."""
-        operations = [self._operation(call, operands) for call, operands in zip(calls, arrays, strict=True)]
-        outcomes: dict[int, Outcome | None] = {
-            place: operation for place, operation in enumerate(operations) if isinstance(operation, Unsupported)
-        }
-        expressible = [
-            (place, operation) for place, operation in enumerate(operations) if isinstance(operation, Operation)
-        ]
+        operation = self._operation(call, arrays)
+        if isinstance(operation, Unsupported):
+            return operation
         try:
-            answers = self._graph.run(self.kind, [operation for _, operation in expressible])
+            return Produced(self._graph.run(self.kind, operation))
         except LibraryError as refusal:
-            answers = [refusal] * len(expressible)
-        outcomes.update(
-            (place, None if answer is None else _outcome(answer))
-            for (place, _), answer in zip(expressible, answers, strict=True)
-        )
-        return [outcomes[place] for place in range(len(calls))]
+            return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
 
     def _operation(self, call: Call, arrays: Mapping[str, Array]) -> Operation | Unsupported:
         inputs = []
@@ -121,12 +106,6 @@ class OneDnnBackwardData(OneDnn):
             output_shape = geometry.output if isinstance(geometry, Geometry) else _by_formula(call.written)
         ncx = (call.inputs[0].shape[0], call.written.w.shape[1] * call.groups, *output_shape)
         return {**super().attributes(call), "dst_shape": data_shape(ncx, call.data_format)}
-
-
-def _outcome(answer: Array | LibraryError) -> Outcome:
-    if isinstance(answer, LibraryError):
-        return (Unsupported if answer.status == "unimplemented" else Refused)(str(answer))
-    return Produced(answer)
 
 
 def _by_formula(written: Signature) -> Ints:

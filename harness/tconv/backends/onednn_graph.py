@@ -1,4 +1,4 @@
-"""oneDNN's Graph API through ctypes: independent operations of a graph, compiled and executed on the CPU.
+"""oneDNN's Graph API through ctypes: a graph of one operation, compiled and executed on the CPU.
 
 ctypes makes a compiler and a Python binding unnecessary. Where attributes are invalid, a C++ exception leaves the C API
 and aborts the process, which is one reason why a backend has a process of its own.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes as ct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
     from tconv.vocabulary import Array, Ints
 
-_MOST_TENSORS = 8
-"""Ids of logical tensors that each operation of a graph has for its own."""
 _CPU, _DEFAULT_STREAM, _FUSION = 1, 1, 1
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of a graph.
+    """The operation of a graph; its inputs and its output have their places for ids, the output behind the inputs.
 
     Attributes:
         attributes: by the names of `ATTRIBUTES`.
@@ -41,18 +39,6 @@ class Operation:
     inputs: Sequence[Tensor]
     dtype: np.dtype[Any]
     rank: int
-
-
-class _Placed(NamedTuple):
-    """An operation with its place: the id of its first logical tensor."""
-
-    operation: Operation
-    first: int
-
-    @property
-    def output(self) -> int:
-        """The id of its output."""
-        return self.first + len(self.operation.inputs)
 
 
 class Graph:
@@ -91,85 +77,54 @@ class Graph:
         self._invoke("get_default_fpmath_mode", ct.byref(mode))
         return FPMATH.get(mode.value, str(mode.value))
 
-    def run(self, kind: int, operations: Sequence[Operation]) -> list[Array | LibraryError | None]:
-        """Run independent operations of one graph; to filter a graph costs as much as to compile twenty operations.
+    def run(self, kind: int, operation: Operation) -> Array:
+        """Return the output of an operation.
 
         Args:
             kind: dnnl_graph_op_kind_t.
-            operations: what is run.
-
-        Returns:
-            The output of each, or its refusal; None for those that were not run, as the graph refuses another one.
+            operation: what is run.
 
         Raises:
-            LibraryError: the library does not accept the graph.
+            LibraryError: the library refuses it.
         """
-        placed = [_Placed(operation, number * _MOST_TENSORS) for number, operation in enumerate(operations)]
         with _Handles(self._library) as handles:
-            graph = handles.new("graph_graph")
-            self._invoke("graph_graph_create", ct.byref(graph), _CPU)
-            for number, operation in enumerate(placed):
-                try:
-                    self._add(graph, kind, number, operation, handles)
-                except LibraryError as refusal:
-                    return [refusal if other == number else None for other in range(len(placed))]
-            partitions = self._partitions(graph, handles)
-            return [self._run(partitions.get(number), operation, handles) for number, operation in enumerate(placed)]
-
-    def _add(self, graph: ct.c_void_p, kind: int, number: int, placed: _Placed, handles: _Handles) -> None:
-        """Add an operation to a graph."""
-        op, inputs = handles.new("graph_op"), placed.operation.inputs
-        self._invoke("graph_op_create", ct.byref(op), ct.c_size_t(number), kind, b"tconv")
-        for name, value in placed.operation.attributes.items():
-            self._set_attribute(op, name, value)
-        for place, tensor in enumerate(inputs, placed.first):
-            self._invoke("graph_op_add_input", op, ct.byref(declared(self._library, place, tensor)))
-        output = without_shape(self._library, placed.output, inputs[0].data_type)
-        self._invoke("graph_op_add_output", op, ct.byref(output))
-        self._invoke("graph_add_op", graph, op)
-
-    def _partitions(self, graph: ct.c_void_p, handles: _Handles) -> dict[int, ct.c_void_p]:
-        """Return the partitions of a graph by the number of their only operation."""
-        self._invoke("graph_graph_finalize", graph)
-        self._invoke("graph_graph_filter", graph, _FUSION)
-        count = ct.c_size_t()
-        self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
-        addresses = (ct.c_void_p * count.value)()
-        self._invoke("graph_graph_get_partitions", graph, count, addresses)
-        partitions, number = {}, (ct.c_size_t * 1)()
-        for address in addresses:
-            partition = handles.new("graph_partition")
-            partition.value = address
-            self._invoke("graph_partition_get_ops", partition, ct.c_size_t(1), number)
-            partitions[number[0]] = partition
-        return partitions
-
-    def _run(self, partition: ct.c_void_p | None, placed: _Placed, handles: _Handles) -> Array | LibraryError:
-        """Return the output of a partition, or the library's refusal.
-
-        Args:
-            partition: None where the graph has none for the operation.
-            placed: the operation.
-            handles: what is destroyed afterwards.
-        """
-        if partition is None:
-            return LibraryError("filter gave 0 partitions", UNIMPLEMENTED)
-        operation = placed.operation
-        try:
+            partition = self._partition(self._finished(kind, operation, handles), handles)
             self._check_support(partition)
-            inputs = [
-                of_array(self._library, place, tensor) for place, tensor in enumerate(operation.inputs, placed.first)
-            ]
-            output = without_shape(self._library, placed.output, operation.inputs[0].data_type)
+            inputs = [of_array(self._library, place, tensor) for place, tensor in enumerate(operation.inputs)]
+            output = without_shape(self._library, len(inputs), operation.inputs[0].data_type)
             compiled = self._compiled(partition, inputs, output, handles)
             # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
             # writes nothing.
             array = np.full(output.dims[: operation.rank], np.nan, dtype=operation.dtype)
             arrays = [*(tensor.array for tensor in operation.inputs), array]
             self._execute(compiled, [*inputs, output], arrays, handles)
-        except LibraryError as refusal:
-            return refusal
         return array
+
+    def _finished(self, kind: int, operation: Operation, handles: _Handles) -> ct.c_void_p:
+        """Return a graph of one operation."""
+        graph, op = handles.new("graph_graph"), handles.new("graph_op")
+        self._invoke("graph_graph_create", ct.byref(graph), _CPU)
+        self._invoke("graph_op_create", ct.byref(op), ct.c_size_t(0), kind, b"tconv")
+        for name, value in operation.attributes.items():
+            self._set_attribute(op, name, value)
+        for place, tensor in enumerate(operation.inputs):
+            self._invoke("graph_op_add_input", op, ct.byref(declared(self._library, place, tensor)))
+        output = without_shape(self._library, len(operation.inputs), operation.inputs[0].data_type)
+        self._invoke("graph_op_add_output", op, ct.byref(output))
+        self._invoke("graph_add_op", graph, op)
+        self._invoke("graph_graph_finalize", graph)
+        return graph
+
+    def _partition(self, graph: ct.c_void_p, handles: _Handles) -> ct.c_void_p:
+        """Return the partition of a graph's only operation."""
+        self._invoke("graph_graph_filter", graph, _FUSION)
+        count = ct.c_size_t()
+        self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
+        if not count.value:
+            raise LibraryError("filter gave 0 partitions", UNIMPLEMENTED)
+        partition = handles.new("graph_partition")
+        self._invoke("graph_graph_get_partitions", graph, count, ct.byref(partition))
+        return partition
 
     def _check_support(self, partition: ct.c_void_p) -> None:
         supported = ct.c_uint8()

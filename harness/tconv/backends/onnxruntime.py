@@ -9,12 +9,12 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, fed_together, prefix, serialized, serialized_together
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -89,21 +89,6 @@ class OnnxRuntime:
             return _refusal(error)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             return Broke(f"{type(error).__name__}: {_first_line(error)}")
-
-    def run_together(
-        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
-    ) -> Sequence[Outcome | None] | Outcome:
-        """Run calls as nodes of one model; the node that a refusal names is refused, and the others have no answer."""
-        model = serialized_together(calls, arrays)
-        outputs = [f"{prefix(place)}Y" for place in range(len(calls))]
-        try:
-            session = ort.InferenceSession(model, self._options, providers=[self._provider])
-            return [Produced(array) for array in session.run(outputs, fed_together(calls, arrays))]
-        except (state.NotImplemented, *_REFUSALS) as error:
-            outcome = _refusal(error)
-        message = outcome.reason if isinstance(outcome, Unsupported) else outcome.message
-        named = {place for place in range(len(calls)) if prefix(place) in message}
-        return [outcome if place in named else None for place in range(len(calls))] if named else outcome
 
 
 def _refusal(error: Exception) -> Unsupported | Refused:

@@ -17,7 +17,7 @@ from tconv.shown_texts import beginning, one_line
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call, Input
@@ -64,22 +64,6 @@ class OpenVino:
             return Refused(said(error))
         return outcome(self._device, model, call, arrays)
 
-    def run_together(
-        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
-    ) -> Sequence[Outcome | None] | Outcome:
-        """Run calls as results of one model; where one cannot be built, the others have no answer."""
-        results, parameters = [], []
-        for place, (call, operands) in enumerate(zip(calls, arrays, strict=True)):
-            try:
-                result, more = _result(call, operands)
-            except RuntimeError as error:
-                refused = Refused(said(error))
-                return [refused if other == place else None for other in range(len(calls))]
-            results.append(result)
-            parameters += more
-        fed = [array for call, operands in zip(calls, arrays, strict=True) for array in call.feeds(operands).values()]
-        return outcomes(self._device, ov.Model(results, parameters, "tconv"), fed)
-
 
 def outcome(device: Device, model: ov.Model, call: Call, arrays: Mapping[str, Array]) -> Outcome:
     """Compile a call's model for the device, infer, and return what came of it."""
@@ -89,38 +73,25 @@ def outcome(device: Device, model: ov.Model, call: Call, arrays: Mapping[str, Ar
         message = said(error)
         return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
     try:
-        return Produced(_inferred(compiled, call.feeds(arrays).values())[0])
+        return Produced(_inferred(compiled, call.feeds(arrays).values()))
     except RuntimeError as error:
         # Sizes that the model does not have are not known before: what is wrong with them is refused here.
         return Broke(said(error)) if _has_sizes(call) else Refused(said(error))
 
 
-def outcomes(device: Device, model: ov.Model, fed: Sequence[Array]) -> Sequence[Outcome] | Outcome:
-    """Compile a model of several calls, infer, and return the outcome of each; what goes wrong is an outcome of all."""
-    try:
-        compiled = device.compiled(model)
-    except RuntimeError as error:
-        return Refused(said(error))
-    try:
-        return [Produced(array) for array in _inferred(compiled, fed)]
-    except RuntimeError as error:
-        return Broke(said(error))
-
-
-def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> list[Array]:
-    """Return the outputs of a compiled model.
+def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
+    """Return the output of a compiled model.
 
     Raises:
         RuntimeError: the runtime refuses what it is fed.
     """
-    request = compiled.create_infer_request()
+    request, output = compiled.create_infer_request(), compiled.outputs[0]
     for index, array in enumerate(fed):
         request.set_input_tensor(index, _tensor(array))
-    for index, output in enumerate(compiled.outputs):
-        if output.get_partial_shape().is_static:
-            request.set_output_tensor(index, _nan_filled(output))
+    if output.get_partial_shape().is_static:
+        request.set_output_tensor(0, _nan_filled(output))
     request.infer()
-    return [_array(request.get_output_tensor(index)) for index in range(len(compiled.outputs))]
+    return _array(request.get_output_tensor(0))
 
 
 def _has_sizes(call: Call) -> bool:

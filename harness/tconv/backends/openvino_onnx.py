@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, fed_together, serialized, serialized_together
-from tconv.backends.openvino import outcome, outcomes, said
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
+from tconv.backends.openvino import outcome, said
 from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -45,17 +45,6 @@ class OpenVinoOnnx:
             for _ in range(_REPETITIONS):
                 self._run(model, call, arrays)
         return self._run(model, call, arrays)
-
-    def run_together(
-        self, calls: Sequence[Call], arrays: Sequence[Mapping[str, Array]]
-    ) -> Sequence[Outcome | None] | Outcome:
-        """Read one model of all calls, compile it, infer."""
-        model = serialized_together(calls, arrays)
-        try:
-            ov_model = self._device.core.read_model(model, b"")
-        except RuntimeError as error:
-            return Refused(said(error))
-        return outcomes(self._device, ov_model, list(fed_together(calls, arrays).values()))
 
     def _run(self, model: bytes, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:

@@ -25,15 +25,12 @@ from tconv.shown_texts import one_line
 GROUPS = {
     "Judge a runtime": {
         "run": "Run cases on a backend, judge every answer, report.",
-        "report": "Make the HTML page of records, and print their totals.",
-        "gate": "Judge records by the waivers.",
-        "compare": "Print what became of every case between two runs.",
+        "report": "Judge records, compare them with older ones, make the page.",
         "atlas": "Write which answer each backend gives where the texts differ.",
     },
     "Find out why": {
         "show": "Print what each dialect expects of a case, or of sizes.",
-        "diagnose": "Tell which misreading explains what a backend does.",
-        "learn": "Print the formulas by which a runtime computes sizes and pads.",
+        "explain": "Say why a case fails, and what a runtime computes instead.",
         "shrink": "Find the smallest case that fails as another does.",
         "fuzz": "Ask a backend what no case file asks.",
         "history": "Tell since which release a runtime does what it does.",
@@ -43,6 +40,7 @@ GROUPS = {
         "export": "Write a case as a model with a script, or as a bug report.",
     },
     "Keep cases and waivers": {
+        "waivers": "Propose waivers for failures, prove those that there are.",
         "list": "Print the ids of cases.",
         "check": "Check case files and waiver files, or print what cases cover.",
         "backends": "Print the installed backends and their dialects.",
@@ -51,7 +49,11 @@ GROUPS = {
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 MOVED = {
+    "gate": "report` or `tconv waivers",
+    "compare": "report NEW --baseline OLD",
     "resolve": "show",
+    "diagnose": "explain",
+    "learn": "explain",
     "coverage": "check --coverage",
 }
 """Earlier names of commands, and what to call now."""

@@ -52,9 +52,9 @@ class OfSizes(click.Command):
         return super().parse_args(ctx, args)
 
 
-def sizes(name: str, text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+def sizes(name: str, text: str) -> Callable[[_Command], _Command]:
     """Return an option that takes integers, one for each spatial axis."""
-    return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), required=required, help=text)
+    return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), help=text)
 
 
 def attributes(command: _Command) -> _Command:

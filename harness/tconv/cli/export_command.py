@@ -19,7 +19,7 @@ from tconv.expectation.problem import expressed
 from tconv.export.asking import DEFAULT, FIRST_DIALECT
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
-from tconv.investigation.separating import separate
+from tconv.investigation.further_cases import separate
 from tconv.records import artifacts
 from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
@@ -39,7 +39,7 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
 @click.option("--backend", default=None, help="The backend that repro.py asks, or that the report of --issue is about.")
-@options.backend_options()
+@options.backend_options
 @click.option(
     "--dialect",
     "dialect_name",
@@ -96,11 +96,11 @@ def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> i
 
 
 def _narrowed(record: Record, case: Case, assignment: Assignment, timeout: float) -> Record:
-    """Return a record with those of its explanations that further cases leave, as `tconv diagnose` finds them."""
+    """Return a record with those of its explanations that further cases leave, as `tconv explain` finds them."""
     if len(record.diagnosis) == 1 or not record.diagnosis:
         return record
     own = tuple(Corpus.load().cases("gate"))
-    reasoning = separate(case, own, assignment.dialect, assignment.backend, timeout, options=assignment.options)
+    reasoning = separate(case, own, assignment, timeout)
     remaining = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
     return replace(record, diagnosis=remaining or record.diagnosis)
 

@@ -10,7 +10,7 @@ import click
 from tconv.errors import FileError
 from tconv.execution.run import assignment_of
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.selected_records import read_selected
+from tconv.gate.record_files import read_selected
 from tconv.gate.status import Status
 from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.fresh_answers import fresh_answers

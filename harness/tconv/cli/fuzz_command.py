@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli import options
-from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.options import option_field, with_options
 from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
-from tconv.errors import BackendLost, UsageError, writing
-from tconv.execution.company import WORTHWHILE
+from tconv.errors import BackendLost, writing
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, status_of
@@ -27,19 +26,18 @@ from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
-from tconv.investigation.two_backends import side_by_side
 from tconv.records.failure import failure
 from tconv.reports.listing import console, print_line, show
 from tconv.reports.phrases import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.gate.waivers import WaiverFile
-    from tconv.investigation.fuzzing import Finding, Look
+    from tconv.investigation.fuzzing import Finding
     from tconv.records.failure import Failure
     from tconv.records.record import Record
 
@@ -53,15 +51,8 @@ class FuzzArguments:
     """Whom cases are drawn for, and how many."""
 
     backend: str = option_field("--backend", default="onnxruntime", show_default=True, help="The backend to ask.")
-    option: dict[str, str] = option_field(options.backend_options())
+    option: dict[str, str] = option_field(options.backend_options)
     dialect: str | None = option_field(options.spoken)
-    against: str | None = option_field(
-        "--against", metavar="BACKEND", help="Ask this one too, and tell where the two differ."
-    )
-    against_option: dict[str, str] = option_field(options.backend_options("--against-option", "--against"))
-    against_dialect: str | None = option_field(
-        "--against-dialect", help="The dialect that --against speaks; default: its first."
-    )
     seconds: float | None = option_field(
         "--seconds",
         type=click.FloatRange(min=0.1),
@@ -94,63 +85,34 @@ def command(arguments: FuzzArguments) -> int:
     """Ask a backend what no case file asks: cases drawn at random over all attributes.
 
     Failures that no waiver knows of are reported once each, shrunk to the smallest case that fails alike, and written
-    to findings.yaml, which `tconv run --cases` takes. With --against, cases are reported that two backends answer
-    differently. The same seed draws the same cases. Exits with 1 where something is found.
+    to findings.yaml, which `tconv run --cases` takes. The same seed draws the same cases. Exits with 1 where something
+    is found.
     """
     seconds = _SECONDS if arguments.seconds is None and arguments.examples is None else arguments.seconds
-    backends = _backends(arguments)
     # An unusable folder is reported before the run, which may take an hour.
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
     refuse_unwritable([arguments.output / FILE])
-    with ExitStack() as stack:
-        targets = [stack.enter_context(_target(arguments, backend)) for backend in backends]
-        dialect, look = targets[0].dialect, _look(targets)
-        clock = _Clock(" and ".join(target.pool.backend.name for target in targets), seconds)
-        cases = islice(drawn(arguments.seed, dialect, broken=arguments.faults), arguments.examples)
-        fuzzing = Fuzzing(dialect)
+    with _target(arguments) as target:
+        clock = _Clock(target.pool.backend.name, seconds)
+        cases = islice(drawn(arguments.seed, target.dialect, broken=arguments.faults), arguments.examples)
+        fuzzing = Fuzzing(target.dialect)
         try:
-            fuzzing.draw(cases, _look(targets, fuzzing.right.keep), clock)
-            if fuzzing.deviations and arguments.against is None:
-                fuzzing.familiar = _familiar(targets[0])
-            fuzzing.shrink(look, _shrinking)
+            fuzzing.draw(cases, looking(target.pool, target.passes, fuzzing.right.keep), clock)
+            if fuzzing.deviations:
+                fuzzing.familiar = _familiar(target)
+            fuzzing.shrink(looking(target.pool, target.passes), _shrinking)
         except Stopped as stopped:
-            stopped.outcome = _saved(fuzzing, _title(targets, arguments.seed, clock.ran), arguments.output)
+            stopped.outcome = _saved(fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
             raise
         except BackendLost as lost:
-            saved = _saved(fuzzing, _title(targets, arguments.seed, clock.ran), arguments.output)
+            saved = _saved(fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
             raise BackendLost(f"{lost}; {saved}") from None
-    return _report(targets, fuzzing, _title(targets, arguments.seed, clock.ran), arguments.output)
+    return _report(target, fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
 
 
-class _Backend(NamedTuple):
-    """A backend as the command line names it."""
-
-    spec: str
-    dialect_name: str | None
-    options: dict[str, str]
-
-
-def _backends(arguments: FuzzArguments) -> list[_Backend]:
-    """Return the backend, and the one that it is compared with, if any.
-
-    Raises:
-        UsageError: options must not go together.
-    """
-    backends = [_Backend(arguments.backend, arguments.dialect, arguments.option)]
-    if arguments.against is None:
-        if arguments.against_dialect is not None or arguments.against_option:
-            raise UsageError("--against-dialect and --against-option must be beside --against")
-        return backends
-    if arguments.waivers not in {None, "none"}:
-        must = "--waivers must be 'none' beside --against, or left out"
-        raise UsageError(f"{must}: each backend has a file of its own")
-    return [*backends, _Backend(arguments.against, arguments.against_dialect, arguments.against_option)]
-
-
-def _title(targets: list[_Target], seed: int, ran: int) -> str:
-    whom = "  against  ".join(f"{target.pool.backend.title}  {target.dialect.name}" for target in targets)
-    return f"{whom}  seed {seed}  {ran:,} cases"
+def _title(target: _Target, seed: int, ran: int) -> str:
+    return f"{target.pool.backend.title}  {target.dialect.name}  seed {seed}  {ran:,} cases"
 
 
 def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
@@ -164,27 +126,19 @@ def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
     return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
 
 
-def _report(targets: list[_Target], fuzzing: Fuzzing, title: str, output: Path) -> int:
+def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path) -> int:
     """Print the findings, and write them to a file; return the exit code."""
     out, findings, count = console(), fuzzing.findings(), len(fuzzing.deviations)
     print_line(out, title)
     if not findings:
-        print_line(out, _NOTHING[len(targets)], "green")
+        print_line(out, "nothing found: every case passed, or is known", "green")
         return 0
     show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
-    cases = "1 case" if count == 1 else f"{count:,} cases"
-    print_line(out, f"{cases} {'failed' if len(targets) == 1 else 'differ'}; written to {path}:")
-    for target in targets:
-        words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
-        print_line(out, shlex.join(words))
+    print_line(out, f"{'1 case' if count == 1 else f'{count:,} cases'} failed; written to {path}:")
+    words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
+    print_line(out, shlex.join(words))
     return 1
-
-
-_NOTHING = {
-    1: "nothing found: every case passed, or is known",
-    2: "nothing found: the two answered every case alike, but for what is known",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,34 +151,19 @@ class _Target:
 
     def passes(self, case: Case, record: Record) -> bool:
         """Return whether a record does not fail at the gate."""
-        return self._status(case, record) is not Status.FAILED
-
-    def waived(self, case: Case, record: Record) -> bool:
-        """Return whether a record is waived."""
-        return self._status(case, record) is Status.WAIVED
-
-    def _status(self, case: Case, record: Record) -> Status:
         active = active_entries(self.waivers, self.dialect.name, self.pool.backend)
-        return status_of(record, case.facts, active).status
+        return status_of(record, case.facts, active).status is not Status.FAILED
 
 
 @contextmanager
-def _target(arguments: FuzzArguments, backend: _Backend) -> Iterator[_Target]:
-    waivers, dialect = chosen_waivers(arguments.waivers, backend.spec), options.dialect(backend.dialect_name)
-    assignment = Assignment(
-        backend.spec, dialect, None, "", together=WORTHWHILE, options=backend.options, isolate=arguments.isolate
-    )
+def _target(arguments: FuzzArguments) -> Iterator[_Target]:
+    backend = arguments.backend
+    waivers, dialect = chosen_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
+    assignment = Assignment(backend, dialect, None, "", options=arguments.option, isolate=arguments.isolate)
     with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
-        if ":" in backend.spec:
+        if ":" in backend:
             waivers = chosen_waivers(arguments.waivers, pool.backend.name)
         yield _Target(pool, pool.dialect, waivers)
-
-
-def _look(targets: list[_Target], keep: Callable[[Case, Record], None] = lambda *_: None) -> Look:
-    if len(targets) == 1:
-        return looking(targets[0].pool, targets[0].passes, keep)
-    first, second = targets
-    return side_by_side((first.pool, second.pool), (first.dialect, second.dialect), (first.waived, second.waived))
 
 
 def _familiar(target: _Target) -> dict[str, Failure]:
@@ -267,7 +206,7 @@ def _write(findings: list[Finding], folder: Path, title: str) -> Path:
     cases = [
         replace(
             finding.smallest.case,
-            about=f"{'; '.join(map(_about, finding.smallest.records))}; {finding.count} such, first {finding.first}",
+            about=f"{_about(finding.smallest.record)}; {finding.count} such, first {finding.first}",
         )
         for finding in findings
     ]

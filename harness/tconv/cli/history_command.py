@@ -11,7 +11,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from tconv.cli import options
-from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.options import option_field, with_options
 from tconv.cli.progress import showing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.stopping import Resumable

@@ -1,15 +1,17 @@
-"""Options that several commands take."""
+"""Options that several commands take, and options as fields of a dataclass: name, type and option in one place."""
 
 from __future__ import annotations
 
+from dataclasses import field, fields
+from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tconv.backends.machine import cores
-from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
+from tconv.corpus.corpus import TIERS
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import required
@@ -18,9 +20,10 @@ from tconv.records.headers import USUAL_TIMEOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from _typeshed import DataclassInstance
     from click.decorators import FC
 
-    from tconv.reports.terminal import Detail
+_Result = TypeVar("_Result")
 
 
 class _Seconds(click.FloatRange):
@@ -32,6 +35,8 @@ class _Seconds(click.FloatRange):
         return number if isfinite(number) else self.fail(f"{value!r} is not a number of seconds.", param, ctx)
 
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""A file that is written."""
 SECONDS = _Seconds(min=0.05, max=86_400)
 
 cases = click.option(
@@ -42,9 +47,6 @@ cases = click.option(
 )
 tier = click.option(
     "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
-)
-tier_to_full = click.option(
-    "--tier", type=click.Choice(TIERS_TO_FULL), default="gate", show_default=True, help="How much of the corpus."
 )
 waivers = click.option(
     "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
@@ -63,10 +65,6 @@ def folder(text: str) -> Callable[[FC], FC]:
 
 
 output = folder("The folder of records, artifacts and the page.")
-junit = click.option(
-    "--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write JUnit XML too."
-)
-
 jobs = click.option(
     "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
 )
@@ -91,63 +89,40 @@ isolate = click.option(
 )
 
 
-def baseline(text: str) -> Callable[[FC], FC]:
-    """Return the option that names the records to compare with, with its help."""
-    return click.option("--baseline", multiple=True, type=click.Path(path_type=Path, exists=True), help=text)
-
+baseline = click.option(
+    "--baseline",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, allow_dash=True),
+    help="Records to compare with: exit with 1 too if a case became worse; repeatable.",
+)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def detail(command: FC) -> FC:
-    """Add the options that say how much is printed."""
-    command = click.option("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")(command)
-    return click.option("-q", "--quiet", is_flag=True, help="Print a line for each run, and why it is red.")(command)
-
-
-def detail_of(*, quiet: bool, verbose: bool) -> Detail:
-    """Return how much is printed.
-
-    Raises:
-        UsageError: both more and less are asked for.
-    """
-    if quiet and verbose:
-        raise UsageError("there must be --quiet or --verbose (got both)")
-    return "quiet" if quiet else "verbose" if verbose else "screen"
-
-
-def _chosen(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return options of a backend by their names.
 
     Raises:
         UsageError: a text is not KEY=VALUE, or a key comes twice.
     """
-    option, chosen = parameter.opts[0], dict[str, str]()
+    chosen: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise UsageError(f"{option} must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
+            raise UsageError(f"--option must be KEY=VALUE (got {text!r}); 'tconv backends' shows the keys")
         if name in chosen:
-            raise UsageError(f"{option} must give {name!r} once (got {chosen[name]!r} and {value!r})")
+            raise UsageError(f"--option must give {name!r} once (got {chosen[name]!r} and {value!r})")
         chosen[name] = value
     return chosen
 
 
-def backend_options(flag: str = "--option", of: str = "--backend") -> Callable[[FC], FC]:
-    """Return the option that takes the options of a backend.
-
-    Args:
-        flag: how it is called.
-        of: the option that names the backend.
-    """
-    return click.option(
-        flag,
-        flag.strip("-").replace("-", "_"),
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=_chosen,
-        help=f"An option of {of}, as 'tconv backends' lists them; repeatable.",
-    )
+backend_options = click.option(
+    "--option",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_chosen,
+    help="An option of --backend, as 'tconv backends' lists them; repeatable.",
+)
 
 
 def dialect(name: str | None) -> Dialect | None:
@@ -157,3 +132,37 @@ def dialect(name: str | None) -> Dialect | None:
         UsageError: no dialect has that name.
     """
     return None if name is None else dialect_named(name)
+
+
+def option_field(option: str | Callable[..., Any], *names: str, **settings: Any) -> Any:  # noqa: ANN401 - of its field's type
+    """Return a field of a dataclass that an option of click sets; both have the same name.
+
+    Args:
+        option: how it is written, such as `--jobs`, or what `click.option` or `click.argument` returned.
+        names: what else `click.option` takes by position.
+        settings: what `click.option` takes by name.
+    """
+    return field(metadata={"option": click.option(option, *names, **settings) if isinstance(option, str) else option})
+
+
+def with_options(options: type[DataclassInstance]) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Return a decorator that adds the options of a dataclass to a command, which gets an instance of it.
+
+    Values of options that other decorators add are passed to the command by name. With several dataclasses the command
+    gets their instances in the order of the decorators.
+
+    Args:
+        options: a dataclass; every field is made with `option_field`, and --help has the options in their order.
+    """
+    names = [option.name for option in fields(options)]
+
+    def decorated(command: Callable[..., _Result]) -> Callable[..., _Result]:
+        @wraps(command)
+        def called(*others: DataclassInstance, **chosen: Any) -> _Result:  # noqa: ANN401 - of each option's type
+            return command(*others, options(**{name: chosen.pop(name) for name in names}), **chosen)
+
+        for option in reversed(fields(options)):
+            called = option.metadata["option"](called)
+        return called
+
+    return decorated

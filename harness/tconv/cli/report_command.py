@@ -1,21 +1,22 @@
-"""`tconv report`: what records say, without a run: the page, or another form."""
+"""`tconv report`: what records say, without a run, and what became of every case since a baseline."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, write_output
+from tconv.cli.options import with_options
+from tconv.cli.output import json_text, refuse_unwritable, write_output
 from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
-from tconv.cli.reporting import Reporting, reporting, result
-from tconv.errors import UsageError
+from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.gate.record_files import assess_files
-from tconv.reports import between_runs, html, job_summary, junit
+from tconv.reports import between_runs, html, plain
+from tconv.reports.page.answer import is_red
 
-Form = Literal["html", "markdown", "junit", "json"]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(name="report")
@@ -23,59 +24,45 @@ Form = Literal["html", "markdown", "junit", "json"]
 @options.cases
 @options.waivers
 @options.strict
+@options.baseline
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", "markdown", "junit", "json"]),
-    default="html",
-    show_default=True,
-    help="What is written: the page and the totals, or one of the others alone.",
-)
-@click.option(
-    "--output",
     "--page",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.FILE,
     default=None,
-    help="The file to write; default: a page beside the first records, and standard output for the other formats.",
+    help="The file of the HTML page; default: index.html beside the first records, none for standard input.",
 )
-@options.baseline("Records to compare with; repeatable.")
-@reporting
+@click.option("--badge", type=options.FILE, default=None, help="Write the JSON of a shields.io badge.")
+@with_options(Reporting)
 def command(
+    report: Reporting,
     records: tuple[Path, ...],
     cases: Path | None,
     waivers: str | None,
-    form: Form,
-    output: Path | None,
     baseline: tuple[Path, ...],
+    page: Path | None,
+    badge: Path | None,
     *,
     strict: bool,
-    **reports: Any,  # noqa: ANN401 - the options of `reporting`
 ) -> int:
-    """Make the HTML page of RECORDS and print their totals, or write them in another format.
+    """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
-    RECORDS are files, folders, or - for standard input. The shards of one run are joined; exit with 1 where one is
-    missing.
+    RECORDS are files, folders, or - for standard input. The shards of one run are joined. With --baseline each run is
+    compared with the older one of the same backend and dialect: new (became worse, or fails and was not asked before),
+    changed, fixed and gone.
+
+    Exit with 1 if the gate is red, or if a case is worse than in the baseline; with 2 if the baseline has no such run.
     """
-    if form != "html" and any(reports.values()):
-        raise UsageError(f"--format {form} must be alone: reports and details are written beside --format html")
-    if form == "html" and output is None and records[0] == STANDARD_INPUT:
-        raise UsageError("--output must say where the page goes, as standard input has no folder")
-    report = Reporting.of(**reports)
+    if page is None and records[0] != STANDARD_INPUT:
+        page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"
+    refuse_unwritable([page, badge])
     files = record_files(records, cases)
     cases = cases_of(files, cases)
     assessments, corpus = assess_files(files, cases, waivers, strict=strict)
-    before = assess_files(record_files(baseline, cases), cases, waivers, strict=strict)[0] if baseline else []
+    before = baseline_runs(baseline, cases, waivers, strict=strict)
     comparisons = between_runs.paired(before, assessments) if before else []
-    match form:
-        case "html":
-            beside = records[0] if records[0].is_dir() else records[0].parent
-            destination = output or beside / "index.html"
-            html.write(assessments, destination, corpus.find, comparisons)
-            report.report(assessments, cases, waivers, destination, comparisons)
-        case "markdown":
-            write_output(job_summary.markdown(assessments, comparisons), output)
-        case "junit":
-            write_output(junit.text(assessments, comparisons), output)
-        case "json":
-            write_output(json_text(result(assessments, comparisons)), output)
-    return int(any(assessment.run.header.shard for assessment in assessments))
+    if page is not None:
+        html.write(assessments, page, corpus.find, comparisons)
+    if badge is not None:
+        write_output(json_text(plain.badge(assessments, comparisons)), badge)
+    report.report(assessments, cases, waivers, page, comparisons)
+    return int(is_red(assessments, comparisons))

@@ -1,64 +1,54 @@
-"""What a command makes of runs that are judged: the terminal or JSON, JUnit XML, a job's summary, a badge."""
+"""What `run` and `report` make of runs that are judged: the terminal or JSON, JUnit XML, a summary, annotations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli import options
-from tconv.cli.output import json_text, printing, refuse_unwritable, write_output
+from tconv.cli.options import option_field
+from tconv.cli.output import json_text, printing, refuse_unwritable
+from tconv.cli.record_files import record_files
 from tconv.datafiles import data_folder
-from tconv.errors import writing
+from tconv.errors import UsageError, writing
+from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs, job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs import Comparison
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
-    options.junit,
-    click.option("--summary", type=_FILE, default=None, help="Add a summary in Markdown to this file."),
-    click.option("--badge", type=_FILE, default=None, help="Write the JSON of a shields.io badge."),
-    click.option("--annotate", is_flag=True, help="Print GitHub's annotations at the lines of case and waiver files."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of as text."),
-    options.detail,
-)
 
-
-def reporting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `Reporting`; the command hands its keyword arguments on."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reporting:
-    """What is made of runs, as the options of `reporting` say it."""
+    """What is made of runs that are judged.
 
-    junit_file: Path | None
-    summary: Path | None
-    badge: Path | None
-    annotate: bool
-    as_json: bool
-    detail: terminal.Detail = field(default="screen")
+    Raises:
+        UsageError: both more and less than usual are to be printed.
+        FileError: a file cannot be written, which is said before a run that may take an hour.
+    """
 
-    @classmethod
-    def of(cls, *, quiet: bool, verbose: bool, **chosen: Any) -> Reporting:  # noqa: ANN401 - of each option's type
-        """Return it, and try whether the files can be written, before a run that may take an hour.
+    junit: Path | None = option_field("--junit", type=options.FILE, default=None, help="Write JUnit XML too.")
+    summary: Path | None = option_field(
+        "--summary", type=options.FILE, default=None, help="Add a summary in Markdown to this file."
+    )
+    annotate: bool = option_field(
+        "--annotate", is_flag=True, help="Print GitHub's annotations at the lines of case and waiver files."
+    )
+    as_json: bool = option_field(options.as_json)
+    quiet: bool = option_field("-q", "--quiet", is_flag=True, help="Print a line for each run, and why it is red.")
+    verbose: bool = option_field("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")
 
-        Raises:
-            FileError: one cannot.
-        """
-        refuse_unwritable([chosen["junit_file"], chosen["summary"], chosen["badge"]])
-        return cls(**chosen, detail=options.detail_of(quiet=quiet, verbose=verbose))
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise UsageError("there must be --quiet or --verbose (got both)")
+        refuse_unwritable([self.junit, self.summary])
 
     def report(
         self,
@@ -77,30 +67,35 @@ class Reporting:
             page: the path of the HTML page; None where there is none.
             comparisons: what became of the cases since a baseline.
         """
-        if self.junit_file is not None:
-            junit.write(assessments, self.junit_file, comparisons)
-        if self.badge is not None:
-            write_output(json_text(plain.badge(assessments, comparisons)), self.badge)
+        if self.junit is not None:
+            junit.write(assessments, self.junit, comparisons)
         if self.summary is not None:
             # GitHub gives all steps of a job one file.
             with writing(self.summary), self.summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(job_summary.markdown(assessments, comparisons))
+        detail: terminal.Detail = "quiet" if self.quiet else "verbose" if self.verbose else "screen"
         with printing():
             if self.as_json:
-                click.echo(json_text(result(assessments, comparisons)), nl=False)
+                click.echo(json_text(plain.results(assessments, comparisons)), nl=False)
             else:
                 for assessment in assessments:
-                    terminal.show(assessment, page, self.detail, between_runs.regressions(assessment, comparisons))
+                    terminal.show(assessment, page, detail, between_runs.regressions(assessment, comparisons))
                 for comparison in comparisons:
-                    between_runs.show(comparison, self.detail)
+                    between_runs.show(comparison, detail)
             if self.annotate:
                 _annotate(assessments, cases, waivers, comparisons)
 
 
-def result(assessments: Sequence[Assessment], comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return what --json and --format json print: the runs, and what became of their cases since a baseline."""
-    runs = {"runs": [plain.result(assessment, comparisons) for assessment in assessments]}
-    return runs | ({"comparisons": between_runs.as_json(comparisons)} if comparisons else {})
+def baseline_runs(paths: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool) -> list[Assessment]:
+    """Return the runs to compare with, judged as those that are compared with them.
+
+    Args:
+        paths: the values of --baseline.
+        cases: the cases that the new runs are judged by.
+        waivers: the value of --waivers.
+        strict: the value of --strict.
+    """
+    return assess_files(record_files(paths, cases), cases, waivers, strict=strict)[0] if paths else []
 
 
 def _annotate(

@@ -4,45 +4,36 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.finished_run import finished_run
-from tconv.cli.last_failed import failed_last
-from tconv.cli.option_fields import option_field, with_options
+from tconv.cli.options import option_field, with_options
 from tconv.cli.progress import showing
-from tconv.cli.record_files import record_files
-from tconv.cli.reporting import Reporting, reporting
+from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
-from tconv.execution.company import WORTHWHILE
 from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
-from tconv.gate.record_files import assess_files
-from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import chosen_waivers, header_of
-from tconv.gate.waivers_of_run import active_entries
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
+from tconv.reports.page.answer import is_red
 from tconv.reports.page.problems import CaseParts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
-    from tconv.records.headers import BackendHeader
-    from tconv.records.record import Line
 
 _ALL = "all"
 
@@ -60,7 +51,7 @@ class RunArguments:
         show_default=True,
         help="The backend to judge; 'all' for all that are installed.",
     )
-    option: dict[str, str] = option_field(options.backend_options())
+    option: dict[str, str] = option_field(options.backend_options)
     dialect: str | None = option_field(options.spoken)
     tier: Tier = option_field(options.tier)
     cases: Path | None = option_field(options.cases)
@@ -78,11 +69,6 @@ class RunArguments:
         show_default=True,
         help="Ask each case so often; answers that differ are unstable.",
     )
-    together: int | None = option_field(
-        "--together",
-        type=click.IntRange(1, 1000),
-        help=f"Ask so many valid cases in one model; default: 1, and {WORTHWHILE} in the tiers full and exhaustive.",
-    )
     shard: str | None = option_field(
         "--shard",
         metavar="I/N",
@@ -91,15 +77,7 @@ class RunArguments:
     exclude: tuple[str, ...] = option_field(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable."
     )
-    last_failed: bool = option_field(
-        "--last-failed", is_flag=True, help="Run what failed last, by the records in --output."
-    )
-    maxfail: int | None = option_field(
-        "--maxfail", type=click.IntRange(1), metavar="N", help="End the run after N failures."
-    )
-    baseline: tuple[Path, ...] = option_field(
-        options.baseline("Records to compare with: exit with 1 too where a case became worse; repeatable.")
-    )
+    baseline: tuple[Path, ...] = option_field(options.baseline)
     output: Path = option_field(options.output)
     resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same run.")
     strict: bool = option_field(options.strict)
@@ -107,8 +85,8 @@ class RunArguments:
 
 @click.command(name="run", cls=Resumable)
 @with_options(RunArguments)
-@reporting
-def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - the options of `reporting`
+@with_options(Reporting)
+def command(arguments: RunArguments, report: Reporting) -> int:
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
@@ -116,34 +94,32 @@ def command(arguments: RunArguments, **reports: Any) -> int:  # noqa: ANN401 - t
     """
     backends = _backends(arguments)
     _refuse_contradictions(arguments)
-    report = Reporting.of(**reports)
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.output).close()
     # Read before the run, which may write over the records.
-    before = _baseline(arguments)
+    before = baseline_runs(arguments.baseline, arguments.cases, arguments.waivers, strict=arguments.strict)
     corpus = Corpus.load(arguments.cases)
     if arguments.cases is not None:
         refuse_contradicted(corpus)
     dialect = options.dialect(arguments.dialect)
-    between_runs.refuse_ambiguous(
-        before, backends, dialect, arguments.option, corpus.digest, str(arguments.cases or "")
-    )
-    whole = _selection(arguments, corpus)
+    if before:
+        path, named = str(arguments.cases or ""), _ALL not in arguments.backends
+        between_runs.refuse_unpaired(before, backends, dialect, arguments.option, corpus.digest, path, named=named)
+    selection = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
     waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}
-    selections = {backend: _last_failed(arguments, backend, whole) for backend in backends}
     assessments, parts = [], CaseParts()
-    for backend, selection in selections.items():
-        settings = _settings(arguments, backend, dialect, corpus, waiver_files[backend], parts)
-        assessments += _run(arguments, settings, selection, waiver_files[backend], quiet=report.detail == "quiet")
+    for backend in backends:
+        settings = _settings(arguments, backend, dialect, parts)
+        assessments += _run(arguments, settings, selection, waiver_files[backend], quiet=report.quiet)
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
-    page = arguments.output / f"{_page_name(selections)}.html"
+    page = arguments.output / f"{selection.name or 'index'}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
-    html.write(assessments, page, whole.find, comparisons, parts)
+    html.write(assessments, page, selection.find, comparisons, parts)
     report.report(assessments, arguments.cases, arguments.waivers, page, comparisons)
-    return int(any(assessment.red for assessment in assessments) or any(comparison.worse for comparison in comparisons))
+    return int(is_red(assessments, comparisons))
 
 
 def _backends(arguments: RunArguments) -> tuple[str, ...]:
@@ -161,18 +137,8 @@ def _backends(arguments: RunArguments) -> tuple[str, ...]:
 
 def _refuse_contradictions(arguments: RunArguments) -> None:
     """Refuse options that must not go together, before anything is written."""
-    if arguments.last_failed and (arguments.resume or arguments.shard):
-        raise UsageError("--last-failed must be without --resume and --shard: it is a selection of its own")
-    if arguments.together is not None and arguments.together > 1 and arguments.repeat > 1:
-        raise UsageError(f"--together must be 1 beside --repeat, which asks each case alone (got {arguments.together})")
     if arguments.dask is not None and arguments.jobs is not None:
         raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
-
-
-def _baseline(arguments: RunArguments) -> list[Assessment]:
-    """Return the runs that this one is compared with."""
-    files = record_files(arguments.baseline, arguments.cases) if arguments.baseline else []
-    return assess_files(files, arguments.cases, arguments.waivers, strict=arguments.strict)[0] if files else []
 
 
 def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
@@ -184,46 +150,12 @@ def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
     return selection
 
 
-def _page_name(selections: Mapping[str, Selection]) -> str:
-    """Return the name of the page of all runs: that of their selection, where they have one in common."""
-    names = {selection.name for selection in selections.values()}
-    return (names.pop() if len(names) == 1 else "") or "index"
-
-
-def _last_failed(arguments: RunArguments, backend: str, whole: Selection) -> Selection:
-    """Return the part of a selection that failed last, where that is asked for and any case did; else all of it."""
-    if not arguments.last_failed:
-        return whole
-    failed = failed_last(
-        arguments.output,
-        backend,
-        arguments.dialect,
-        arguments.option,
-        whole.corpus,
-        arguments.waivers,
-        own=_own(arguments),
-        strict=arguments.strict,
-    )
-    if not failed:
-        return whole
-    part = replace(whole, only=failed)
-    _ = part.count
-    return part
-
-
 def _own(arguments: RunArguments) -> bool:
     """Return whether the waivers were written for this corpus."""
     return arguments.cases is None or arguments.waivers is not None
 
 
-def _settings(
-    arguments: RunArguments,
-    backend: str,
-    dialect: Dialect | None,
-    corpus: Corpus,
-    file: WaiverFile | None,
-    parts: CaseParts,
-) -> RunSettings:
+def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None, parts: CaseParts) -> RunSettings:
     """Return how the cases are run on a backend."""
     return RunSettings(
         backend,
@@ -233,14 +165,12 @@ def _settings(
         output=arguments.output,
         resume=arguments.resume,
         repeat=arguments.repeat,
-        together=_company(arguments),
         dask=arguments.dask,
         options=arguments.option,
         waivers=lambda name: header_of(
             chosen_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
         ),
         isolate=arguments.isolate,
-        ends_after=_ends_after(arguments.maxfail, corpus, file, arguments.waivers, strict=arguments.strict),
         asks_again=True,
         precompute=parts.of,
     )
@@ -261,31 +191,3 @@ def _run(
             raise
         click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
         return []
-
-
-def _ends_after(
-    maxfail: int | None, corpus: Corpus, file: WaiverFile | None, waivers: str | None, *, strict: bool
-) -> Callable[[Line, BackendHeader], bool]:
-    """Return the function that says after which line `maxfail` cases have failed; a waived one does not count."""
-    failed = 0
-    # The name of one's own backend, and so its waivers, are known with its first record.
-    waivers_named = cache(lambda name: chosen_waivers(waivers, name))
-
-    def ends_after(line: Line, backend: BackendHeader) -> bool:
-        nonlocal failed
-        if maxfail is None or '"kind":"agreed"' in line.text:
-            return False
-        waiver_file = waivers_named(backend.name) if ":" in backend.spec and waivers != "none" else file
-        record, facts = line.record, corpus.facts(line.case) or {}
-        active = active_entries(waiver_file, record.dialect, backend)
-        failed += status_of(record, facts, active, strict=strict).status is Status.FAILED
-        return failed >= maxfail
-
-    return ends_after
-
-
-def _company(arguments: RunArguments) -> int:
-    """Return how many cases are asked in company: none in the gate, so that a failure there is the case's own."""
-    if arguments.together is not None:
-        return arguments.together
-    return WORTHWHILE if arguments.tier in {"full", "exhaustive"} and arguments.repeat == 1 else 1

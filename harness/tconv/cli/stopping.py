@@ -48,9 +48,7 @@ class Resumable(click.Command):
         try:
             return super().invoke(ctx)
         except Stopped as stopped:
-            # A run of what failed last is a selection of its own each time.
-            if not ctx.params.get("last_failed"):
-                stopped.outcome = "a run goes on from here by the same command with --resume"
+            stopped.outcome = "a run goes on from here by the same command with --resume"
             raise
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from itertools import compress, islice
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,12 +27,19 @@ if TYPE_CHECKING:
     from tconv.cases.patterns import Pattern
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Rows, Sweep
+    from tconv.vocabulary import Mask
 
 Tier = Literal["smoke", "gate", "full", "exhaustive"]
 TIERS: tuple[Tier, ...] = ("smoke", "gate", "full", "exhaustive")
 """Each holds those before it."""
 TIERS_TO_FULL = TIERS[:-1]
 """The tiers that are small enough to keep something in memory for each case."""
+Deal: TypeAlias = "Callable[[int], Mask]"
+"""Says of the next so many cases which of them are wanted."""
+
+
+def _every(count: int) -> Mask:
+    return np.ones(count, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +89,21 @@ class Corpus:
             tuple(files),
         )
 
-    def cases(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Case]:
+    def cases(self, tier: Tier = "full", patterns: Sequence[str] = (), deal: Deal = _every) -> Iterator[Case]:
         """Yield the cases of a tier that match any of the patterns, all of them without patterns.
 
-        Those that match a pattern after a `!` are left out.
+        Those that match a pattern after a `!` are left out. The cases that `deal` leaves out are not made.
         """
-        return (make() for make in self.makers(tier, patterns))
-
-    def makers(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[Callable[[], Case]]:
-        """Yield a function for each of these cases that makes it, so that a part of them can be made alone."""
-        yield from (partial(self.singles.__getitem__, case.id) for case in self._singles(tier, patterns))
+        yield from compress(singles := list(self._singles(tier, patterns)), deal(len(singles)))
         for sweep, rows in self._rows(tier, patterns):
-            yield from (partial(sweep.case, numbers) for numbers in rows.tolist())
+            yield from map(sweep.case, rows[deal(len(rows))].tolist())
 
-    def ids(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> Iterator[str]:
-        """Yield the ids of the cases, without making them."""
-        yield from (case.id for case in self._singles(tier, patterns))
+    def ids(self, tier: Tier = "full", patterns: Sequence[str] = (), deal: Deal = _every) -> Iterator[str]:
+        """Yield the ids of these cases, without making them."""
+        singles = [case.id for case in self._singles(tier, patterns)]
+        yield from compress(singles, deal(len(singles)))
         for sweep, rows in self._rows(tier, patterns):
-            yield from map(sweep.case_id, rows.tolist())
+            yield from map(sweep.case_id, rows[deal(len(rows))].tolist())
 
     def count(self, tier: Tier = "full", patterns: Sequence[str] = ()) -> int:
         """Return how many cases there are, without making them."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.outcome import Produced, Survived
 from tconv.cases.case import Case, Operand
-from tconv.execution.call_result import checked_alone, private
+from tconv.execution.call_result import checked, private
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -59,7 +59,7 @@ def _verdict(backend: Backend, dialect: Dialect, case: Case, accumulator: DType)
     if problem.values is None:
         return None
     try:
-        outcome = checked_alone(backend.run(problem.call, private(problem.arrays)))
+        outcome = checked(backend.run(problem.call, private(problem.arrays)))
     except Exception:  # noqa: BLE001 - without an answer the f32 bound holds, which excuses nothing
         return None
     if isinstance(outcome, Survived):

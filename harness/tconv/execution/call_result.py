@@ -22,7 +22,7 @@ class CallResult:
 
     Attributes:
         outcome: what the backend did.
-        seconds: how long it took; in company, its share of the time of all.
+        seconds: how long it took.
         other: an outcome of the same call that is not the same, where it is asked several times; None for none.
         harmed: how a process of the backend died here that an earlier call had harmed; None where none did.
     """
@@ -33,20 +33,27 @@ class CallResult:
     harmed: str | None = None
 
 
-def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
+def checked(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 - a backend may return anything
     """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file.
 
-    An output is copied: the backend may use its memory for the next call.
+    It may be one that a fresh process has survived. An output is copied: the backend may use its memory for the next
+    call.
     """
+    if isinstance(outcome, out.Survived) and type(outcome.cause) is str:
+        return out.Survived(_checked(outcome.outcome), outcome.cause)
+    return _checked(outcome)
+
+
+def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - as above
     match outcome:
         case out.Produced(array, notes):
             # Of a subclass, such as a masked array, the backend's own code would compare the output.
             if type(array) is not np.ndarray:
                 return out.Broke(f"must produce a plain array (got {type(array).__name__})")
             if not _numeric(array):
-                return out.Broke(f"must produce an array of numbers (got {printed(array.dtype)})")
+                return out.Broke(f"must produce an array of numbers (got {_printed(array.dtype)})")
             if not _are_texts(notes):
-                return out.Broke(f"must note texts (got {printed(notes)})")
+                return out.Broke(f"must note texts (got {_printed(notes)})")
             return out.Produced(array.copy(), notes)
         case out.ShapeOnly(tuple() as shape, str()) if all(type(size) is int for size in shape):
             return outcome
@@ -59,26 +66,19 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
         ):
             return outcome
         case _ if isinstance(outcome, out.Outcome):
-            return out.Broke(f"must give the fields of an outcome values of their types (got {printed(outcome)})")
+            return out.Broke(f"must give the fields of an outcome values of their types (got {_printed(outcome)})")
         case _:
             # The type alone: the numbers of an array say nothing, and would be another message in each case.
             return out.Broke(
-                f"must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got {type_of(outcome)})"
+                f"must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got {_type_of(outcome)})"
             )
-
-
-def checked_alone(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 - a backend may return anything
-    """Return the outcome of a call that was asked alone, checked; it may be one that a fresh process has survived."""
-    if isinstance(outcome, out.Survived) and type(outcome.cause) is str:
-        return out.Survived(checked(outcome.outcome), outcome.cause)
-    return checked(outcome)
 
 
 def _are_texts(notes: object) -> bool:
     return isinstance(notes, tuple) and all(type(note) is str for note in notes)
 
 
-def type_of(value: object) -> str:
+def _type_of(value: object) -> str:
     """Return the name of a value's type, with its module where it is not one of Python's own: `numpy.ndarray`."""
     kind = type(value)
     if value is None:
@@ -86,7 +86,7 @@ def type_of(value: object) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def printed(value: object) -> str:
+def _printed(value: object) -> str:
     """Return how a backend's value prints itself, cut; its type where that raises."""
     try:
         return repr(value)[:_LONGEST_OUTCOME]
@@ -124,7 +124,7 @@ def _values(array: Array) -> Array:
         return array.astype(np.float64)
 
 
-def described(outcome: out.Outcome) -> str:
+def _described(outcome: out.Outcome) -> str:
     """Return an outcome in words, in one line as long as a message may be."""
     if not isinstance(outcome, out.Produced):
         return f"{type(outcome).__name__.lower()}: {outcome}"[:_LONGEST_OUTCOME]
@@ -134,11 +134,10 @@ def described(outcome: out.Outcome) -> str:
 
 def changed(outcome: out.Outcome, other: out.Outcome) -> str:
     """Return two outcomes of one call that are not the same in words: of arrays of one shape, where they differ."""
-    arrays = _of_one_kind(outcome, other)
-    if arrays is None or not isinstance(outcome, out.Produced):
-        return f"{described(outcome)}, and then {described(other)}"
-    before, after = arrays
-    places = _places(before, after)
+    if not (isinstance(outcome, out.Produced) and isinstance(other, out.Produced) and _of_one_kind(outcome, other)):
+        return f"{_described(outcome)}, and then {_described(other)}"
+    before, after = _values(outcome.array), _values(other.array)
+    places = np.argwhere((before != after) & ~(np.isnan(before) & np.isnan(after)))
     first = tuple(places[0].tolist())
     return (
         f"{len(places)} of {before.size} elements of {outcome.array.dtype} {list(before.shape)} change; "
@@ -146,28 +145,8 @@ def changed(outcome: out.Outcome, other: out.Outcome) -> str:
     )
 
 
-def contrasted(first: out.Outcome, second: out.Outcome) -> tuple[str, str]:
-    """Return two outcomes that are not alike in words: of arrays, the first element in which they differ."""
-    arrays = _of_one_kind(first, second)
-    if arrays is None:
-        return described(first), described(second)
-    place = tuple(_places(*arrays)[0].tolist())
-    here, there = (f"{array[place]:.9g} at {list(place)}" for array in arrays)
-    return here, there
-
-
-def _of_one_kind(first: out.Outcome, second: out.Outcome) -> tuple[Array, Array] | None:
-    """Return the values of two arrays of one type and shape; None for any other two outcomes."""
-    if not (isinstance(first, out.Produced) and isinstance(second, out.Produced)):
-        return None
-    if (first.array.dtype, first.array.shape) != (second.array.dtype, second.array.shape):
-        return None
-    return _values(first.array), _values(second.array)
-
-
-def _places(first: Array, second: Array) -> Array:
-    """Return the places at which two arrays differ, NaN beside NaN aside."""
-    return np.argwhere((first != second) & ~(np.isnan(first) & np.isnan(second)))
+def _of_one_kind(first: out.Produced, second: out.Produced) -> bool:
+    return (first.array.dtype, first.array.shape) == (second.array.dtype, second.array.shape)
 
 
 _FIRST = 4

@@ -1,246 +1,212 @@
-"""A run on a dask cluster: the same chunks, judged by the same pools, on other machines. Only this process writes.
+"""A run on a dask cluster: chunks of cases are futures, and each is run by a pool on the machine of a dask worker.
 
-dask runs a chunk again whose worker was lost. Lost often, a chunk is run with nothing beside it, in halves, until the
-case is alone that ends the dask worker itself: its verdict is `died`.
+A runtime that dies ends a process of the pool, and not the dask worker. dask itself runs the chunk of a lost worker
+again. Only the process that gave the command writes records and artifacts.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import deque
-from contextlib import contextmanager, suppress
+import os
+import platform
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import blake2b
 from itertools import islice
-from math import inf
-from operator import length_hint
+from multiprocessing import current_process
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from sys import maxsize
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from threading import Timer
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from distributed import CancelledError, Client, KilledWorker
+from distributed import CancelledError, Client, Future, as_completed
+from distributed.scheduler import KilledWorker, NoWorkerError
 
 from tconv import __version__
 from tconv.dialects import dialect_named
-from tconv.errors import ClusterError, TconvError, writing
-from tconv.execution import dask_worker
-from tconv.execution.cluster_messages import CASES, Introduction, Reply, checked, differences, joined, order_of
+from tconv.errors import ClusterError, FileError, TconvError
+from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
-from tconv.records import artifacts
-from tconv.records.record import Line, Record
+from tconv.execution.work_folder import WorkFolder
+from tconv.records import artifacts, machine_facts
+from tconv.records.headers import flat
+from tconv.records.record import Line
 from tconv.shown_texts import one_line
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from distributed import Future
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tconv.cases.case import Case
     from tconv.execution.worker import Assignment
+    from tconv.records.headers import BackendHeader
 
-    Chunk = list[Case]
+    Reply = tuple[BackendHeader, dict[str, str], list[tuple[str, str]], dict[str, bytes]]
+    """The backend, the facts that all machines must say alike, the line of each case, artifacts by their file names."""
 
 # Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
-for _name in ("distributed", "distributed.client"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL)
+logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
-LARGEST_CHUNK = 256
-"""Cases of a task at most: what dask and the network cost is paid per task."""
-LEAST_CHUNKS = 4
-"""How many tasks a thread has at least, so that all end at about the same time."""
-FEWEST_AHEAD = 16
-"""Chunks that are on their way at least, so that a cluster that grows finds work waiting."""
-_CONNECT_SECONDS = 10
-_WORKER_SECONDS = 30.0
-"""How long no dask worker may be there."""
-_COUNT_SECONDS = 5.0
+_CHUNK = 64
+"""Cases of a future: a lost worker costs so many at most, and what dask and the network cost is paid once for them."""
+_AHEAD = 256
+"""Chunks that are on their way at a time, so that all workers have work and memory is bounded."""
+_CONNECT_SECONDS, _WORKER_SECONDS, _IDLE_SECONDS = 10, 30, 5
+_MAY_DIFFER = {*(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER), f"environment.{machine_facts.CONFINEMENT}"}
 
 
-class Cluster:
-    """The dask workers of a cluster, each with a pool for every thread; it is used as a `Pool` is.
+@contextmanager
+def joined(address: str, assignment: Assignment, timeout: float, folder: Path) -> Iterator[Cluster]:
+    """Give the cluster of a scheduler for one run.
+
+    At the end dask forgets what has not begun, and a pool without a case ends after some seconds.
 
     Args:
         address: the scheduler's.
-        assignment: what the workers are started for; its folder is here, where artifacts are brought.
+        assignment: what the pools are started for.
         timeout: seconds that a case may take.
-
-    Attributes:
-        backend: what the backend says of itself.
-        dialect: the dialect that it speaks.
+        folder: where artifacts are brought.
 
     Raises:
-        ClusterError: there is no scheduler or no worker, or the workers would not judge alike.
-        BackendMissing: the backend is not there or does not start, on any of the workers.
+        ClusterError: there is no scheduler or no worker, or the worker would not judge as this process does.
+        BackendMissing: the backend is not there or does not start.
+    """
+    with _reaching(address):
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    with client:
+        # The environment of this process is nothing that another machine is asked for.
+        yield Cluster(client, address, replace(assignment, environment={}, timeout=timeout), folder)
+
+
+@contextmanager
+def _reaching(address: str) -> Iterator[None]:
+    """Report in words that the scheduler cannot be reached, that a worker lacks tconv, or that dask gave up."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError, CancelledError, KilledWorker, NoWorkerError) as error:
+        got = one_line(f"{type(error).__name__}: {error}")
+        must = "must be a dask scheduler with workers that have tconv and stay"
+        raise ClusterError(f"{address} {must} (got: {got}); go on with --resume if there are records") from None
+
+
+class Cluster:
+    """The dask workers of a cluster; they run cases as a `Pool` does.
+
+    Attributes:
+        backend: what the backend says of itself, on the worker that is asked first.
+        dialect: the dialect that it speaks.
     """
 
-    def __init__(self, address: str, assignment: Assignment, timeout: float) -> None:
-        self._address, self._folder = address, assignment.folder
-        self._order = order_of(assignment, timeout)
-        self._ordered = self._order.model_dump_json().encode()
-        self._tasks = 0
-        self._counted, self._threads = -inf, 1
-        with self._reaching():
-            self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        try:
-            agreed = self._agreement()
-        except BaseException:
-            self.close()
-            raise
-        self._agreed = agreed.model_dump_json().encode()
-        self.backend, self.dialect = agreed.backend, dialect_named(agreed.dialect)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the pools of this run, and leave the cluster."""
-        # A scheduler that is gone cannot be told, and its workers end with it.
-        with suppress(Exception):
-            self._client.run(dask_worker.end, self._order.run, on_error="ignore")
-        with suppress(Exception):
-            self._client.close()
+    def __init__(self, client: Client, address: str, assignment: Assignment, folder: Path) -> None:
+        self._client, self._address, self._assignment, self._folder = client, address, assignment, folder
+        self._facts: dict[str, str] = {}
+        with _reaching(address):
+            client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+            self.backend, said, *_ = self._submitted([]).result()
+        self.dialect = assignment.dialect or dialect_named(said["dialect"])
+        self._facts = _facts(self)
+        _compare(said, self._facts)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Line]:
         """Yield a line for every case, in the order in which they are done.
 
         Raises:
-            ClusterError: the scheduler or all workers are lost.
-            BackendLost: a worker died, and the backend does not start again.
+            ClusterError: the scheduler is lost, dask gives a chunk up, or a worker judges differently.
+            BackendLost: a process of a pool died, and the backend does not start again.
         """
-        size = min(LARGEST_CHUNK, max(1, length_hint(cases, maxsize) // (LEAST_CHUNKS * self._count())))
         remaining = iter(cases)
-        suspects: list[Chunk] = []
-        yield from self._through(iter(lambda: list(islice(remaining, size)), []), suspects)
-        while suspects:
-            # Which of the chunks on a worker ended it can only be seen of a chunk that has no other beside it.
-            lost: list[Chunk] = []
-            yield from self._through(iter([suspects.pop()]), lost)
-            for chunk in lost:
-                if len(chunk) == 1:
-                    yield self._died(chunk[0])
-                else:
-                    suspects += chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
+        chunks = iter(lambda: list(islice(remaining, _CHUNK)), [])
+        futures = as_completed(map(self._submitted, islice(chunks, _AHEAD)), loop=self._client.loop)
+        for future in futures:
+            with _reaching(self._address):
+                _, _, lines, arrays = future.result()
+            futures.update(map(self._submitted, islice(chunks, 1)))
+            for name, data in arrays.items():
+                artifacts.moved_in(self._folder, name, data)
+            yield from (Line(case, text) for case, text in lines)
 
-    def _agreement(self) -> Introduction:
-        """Return what all workers say of themselves, after it was checked that they judge alike."""
-        with self._reaching():
-            self._client.wait_for_workers(1, timeout=_WORKER_SECONDS)
-            replies = self._client.run(dask_worker.introduce, self._ordered, on_error="return")
-        introductions: dict[str, Introduction] = {}
-        for worker, reply in replies.items():
-            if not isinstance(reply, bytes):
-                text = one_line(f"{type(reply).__name__}: {reply}")
-                raise ClusterError(f"every dask worker must have tconv {__version__} ({worker} answers {text})")
-            introduction = checked(reply, worker).introduction
-            if introduction is not None:
-                introductions[worker] = introduction
-        if not introductions:
-            raise ClusterError(f"{self._address} must have a dask worker (the last one is lost)")
-        agreed = joined(list(introductions.values()))
-        own = agreed.model_copy(update={"tconv": __version__, "platform": versions()})
-        if differing := differences(introductions) or differences({"this machine": own, "the workers": agreed}):
-            raise ClusterError(f"every dask worker must judge alike ({'; '.join(differing)})")
-        return agreed
+    def _submitted(self, chunk: list[Case]) -> Future[Reply]:
+        # By this name dask says which chunk it gives up; no other task has it.
+        name = f"{chunk[0].id if chunk else 'introduction'} {uuid4().hex}"
+        return self._client.submit(run_chunk, self._assignment, self._facts, chunk, key=name)
 
-    def _through(self, chunks: Iterator[Chunk], lost: list[Chunk]) -> Iterator[Line]:
-        """Yield the lines of chunks, with a bounded number of them on the cluster.
 
-        Args:
-            chunks: the chunks.
-            lost: takes the chunks whose workers were lost often.
-        """
-        finished: SimpleQueue[Future[bytes]] = SimpleQueue()
-        running: dict[Any, tuple[Future[bytes], Chunk]] = {}
-        again: deque[Chunk] = deque()
-        try:
-            while True:
-                while len(running) < self._most() and (chunk := again.popleft() if again else next(chunks, None)):
-                    future = self._submitted(chunk)
-                    running[future.key] = future, chunk
-                    future.add_done_callback(finished.put)
-                if not running:
-                    return
-                future = self._next(finished)
-                _, chunk = running.pop(future.key)
-                try:
-                    reply = self._result(future)
-                except KilledWorker:
-                    lost.append(chunk)
-                    continue
-                yield from self._lines(reply, chunk)
-                answered = {case for case, _ in reply.lines}
-                if rest := [case for case in chunk if case.id not in answered]:
-                    again.append(rest)
-        finally:
-            with suppress(Exception):
-                self._client.cancel([future for future, _ in running.values()])
+def run_chunk(assignment: Assignment, expected: Mapping[str, str], cases: list[Case]) -> Reply:
+    """Run cases on a dask worker.
 
-    def _submitted(self, chunk: Chunk) -> Future[bytes]:
-        self._tasks += 1
-        return self._client.submit(
-            dask_worker.run_chunk,
-            self._ordered,
-            self._agreed,
-            CASES.dump_json(chunk),
-            # A key's first part names its group; dask gives out tasks of large groups one after another.
-            key=(f"tconv-{self._order.run}", self._tasks),
-            pure=False,
-        )
+    Args:
+        assignment: what the pool is started for.
+        expected: the facts that this machine must say; none for the first one.
+        cases: the cases.
+    """
+    try:
+        with _taken(assignment) as pool:
+            facts = _facts(pool)
+            _compare(facts, expected or facts)
+            lines = [(line.case, line.text) for line in pool.run(cases)]
+            return pool.backend, facts, lines, dict(artifacts.moved_out(pool.folder))
+    except TconvError as error:
+        # dask brings the first argument of an error; and it must say which machine it is about.
+        kind = ClusterError if isinstance(error, FileError) else type(error)
+        raise kind(f"{platform.node()}: {error}") from None
 
-    def _next(self, finished: SimpleQueue[Future[bytes]]) -> Future[bytes]:
-        """Wait for a task that has ended, as long as there are workers."""
-        while True:
-            with suppress(Empty):
-                return finished.get(timeout=_WORKER_SECONDS)
-            with self._reaching():
-                if not self._client.nthreads():
-                    raise ClusterError(f"{self._address} must have a dask worker (the last one is lost)")
 
-    def _result(self, future: Future[bytes]) -> Reply:
-        with self._reaching():
-            data = future.result()
-        return checked(data, self._address)
+class LocalPool(Pool):
+    """A pool with a single worker process, as each thread of a dask worker has one; after a chunk it waits for another.
 
-    def _lines(self, reply: Reply, chunk: Chunk) -> Iterator[Line]:
-        """Write the artifacts of a reply, and yield its lines."""
-        identities = {case.id: (self.backend.name, self.dialect.name, case.id, *self.backend.chosen) for case in chunk}
-        answered = {case for case, _ in reply.lines}
-        if not answered or len(answered) < len(reply.lines) or not answered <= identities.keys():
-            raise TconvError("a dask worker must answer cases that it was sent, each once (got others, or none)")
-        if self._folder is not None:
-            folder = Path(self._folder)
-            for identity in identities.values() if reply.artifacts else ():
-                if (data := reply.artifacts.get(artifacts.file_name(identity))) is not None:
-                    with writing(folder / artifacts.FOLDER, "folder"):
-                        artifacts.moved_in(folder, identity, data)
-        for case, text in reply.lines:
-            yield Line(case, text)
+    Attributes:
+        purpose: the assignment that it is for.
+        folder: where its artifacts are until they are moved out.
+    """
 
-    def _died(self, case: Case) -> Line:
-        verdict = ver.Died("the dask worker is lost whenever it runs this case", "")
-        return Line.of(Record(case.id, self.backend.name, self.dialect.name, verdict))
+    def __init__(self, assignment: Assignment) -> None:
+        # dask's nanny starts a dask worker as a daemon of multiprocessing, which may have no children.
+        current_process().daemon = False
+        self._work = WorkFolder()
+        self.purpose, self.folder = assignment, Path(self._work.name)
+        own = replace(assignment, folder=self._work.name, environment=dict(os.environ))
+        super().__init__(own, 1, assignment.timeout)
 
-    def _most(self) -> int:
-        """Return how many chunks may be on their way."""
-        return max(FEWEST_AHEAD, 2 * self._count())
+    def __exit__(self, *error: object) -> None:
+        if any(error):
+            self.close()
+            return
+        timer = _idle[self] = Timer(_IDLE_SECONDS, _end_idle, [self])
+        timer.start()
 
-    def _count(self) -> int:
-        """Return how many threads the workers have, counted anew now and then: workers come and go."""
-        if monotonic() > self._counted + _COUNT_SECONDS:
-            with self._reaching():
-                self._threads = max(1, sum(self._client.nthreads().values()))
-            self._counted = monotonic()
-        return self._threads
+    def close(self) -> None:
+        """End the worker process, and remove the folder."""
+        super().close()
+        self._work.cleanup()
 
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        """Report in words that the scheduler cannot be reached."""
-        try:
-            yield
-        except (OSError, ValueError, CancelledError) as error:
-            text = one_line(f"{type(error).__name__}: {error}")
-            raise ClusterError(f"{self._address} must be a dask scheduler with workers (got: {text})") from None
+
+_idle: dict[LocalPool, Timer] = {}
+"""On a dask worker: pools that wait for a chunk, and what ends each if none comes. Who removes a pool has it alone."""
+
+
+def _taken(assignment: Assignment) -> LocalPool:
+    """Return a pool that no other thread has."""
+    for pool in list(_idle):
+        if pool.purpose == assignment and (timer := _idle.pop(pool, None)):
+            timer.cancel()
+            return pool
+    return LocalPool(assignment)
+
+
+def _end_idle(pool: LocalPool) -> None:
+    if _idle.pop(pool, None):
+        pool.close()
+
+
+def _facts(judge: Pool | Cluster) -> dict[str, str]:
+    """Return what all that judge must say alike, by name: a digest stands for what the dialect's text says."""
+    digest = blake2b(repr(judge.dialect).encode(), digest_size=8).hexdigest()
+    said = {name: str(value) for name, value in flat(judge.backend.model_dump()) if name not in _MAY_DIFFER}
+    return said | versions() | {"tconv": __version__, "dialect": judge.dialect.name, "digest of the dialect": digest}
+
+
+def _compare(said: Mapping[str, str], expected: Mapping[str, str]) -> None:
+    """Refuse a machine that would not judge as the others do."""
+    names = sorted({name for name, _ in said.items() ^ expected.items()})
+    if names:
+        texts = (f"{name} must be {expected.get(name, '')!r}, got {said.get(name, '')!r}" for name in names)
+        raise ClusterError(f"every dask worker must judge alike ({'; '.join(texts)})")

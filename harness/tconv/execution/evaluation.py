@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tconv.backends import KeepsCompany, preparing
 from tconv.backends import outcome as out
-from tconv.execution.call_result import CallResult, alike, changed, checked, checked_alone, private, raised, type_of
+from tconv.backends import preparing
+from tconv.execution.call_result import CallResult, alike, changed, checked, private, raised
 from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
@@ -71,7 +71,7 @@ class Evaluator:
     def evaluate(self, case: Case) -> Record:
         """Run and judge one case."""
         problem = Problem(case, self.dialect)
-        return self.judge_and_record(problem, self.ask_if_expressible(problem))
+        return self.record(problem, self.ask(problem))
 
     def prepare(self, problem: Problem) -> None:
         """Work out all that is needed to ask a problem."""
@@ -83,19 +83,13 @@ class Evaluator:
             with suppress(Exception):
                 self._prepared[id(problem)] = problem, self._preparing.prepared(call, private(arrays))
 
-    def ask_if_expressible(self, problem: Problem) -> CallResult | None:
-        """Return what the backend does with a call; None where the dialect has no call for the case."""
-        return None if isinstance(problem.expectation, Inexpressible) else self.ask(problem)
+    def ask(self, problem: Problem) -> CallResult | None:
+        """Return what the backend does with a call, and whether it does it again if that is wanted.
 
-    def judge_and_record(self, problem: Problem, result: CallResult | None) -> Record:
-        """Return the record of what `ask_if_expressible` returned."""
-        if result is None:
-            assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
-            return self._recorder.inexpressible(problem.case, problem.expectation.reason)
-        return self.record(problem, result, self.judge(problem, result))
-
-    def ask(self, problem: Problem) -> CallResult:
-        """Return what the backend does with a call, and whether it does it again where that is wanted."""
+        None if the dialect has no call for the case.
+        """
+        if isinstance(problem.expectation, Inexpressible):
+            return None
         result = self._timed(problem)
         for _ in range(1, self._repeat):
             again = self._timed(problem)
@@ -109,19 +103,19 @@ class Evaluator:
         _, run = self._prepared.pop(id(problem), (problem, None))
         run = run or partial(self._backend.run, problem.call, private(problem.arrays))
         with patterned(wanted=problem.case.breaks is not None):
-            outcome, seconds = self._called(lambda: checked_alone(run()))
+            outcome, seconds = self._called(run)
         if isinstance(outcome, out.Survived):
             return CallResult(outcome.outcome, seconds, harmed=outcome.cause)
         return CallResult(outcome, seconds)
 
-    def _called(self, call: Callable[[], Any]) -> tuple[Any, float]:
+    def _called(self, call: Callable[[], out.Outcome | out.Survived]) -> tuple[out.Outcome | out.Survived, float]:
         """Return what a call of the backend returns, or how it broke, and the seconds that it took."""
         process = os.getpid()
         self._position.call()
         self._floating_point.enter()
         started = perf_counter()
         try:
-            outcome = call()
+            outcome = checked(call())
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
             outcome = out.Broke(raised(error))
         seconds = perf_counter() - started
@@ -132,33 +126,14 @@ class Evaluator:
         self._position.answered()
         return outcome, seconds
 
-    @property
-    def keeps_company(self) -> bool:
-        """Whether the backend answers several calls together."""
-        return self._repeat == 1 and isinstance(self._backend, KeepsCompany)
-
-    def ask_together(self, problems: Sequence[Problem]) -> list[CallResult | None] | out.Outcome:
-        """Return what the backend does with calls in company: a result for each, or an outcome of them all."""
-        assert isinstance(self._backend, KeepsCompany)  # noqa: S101 - the caller asked `keeps_company`
-        backend, calls = self._backend, [problem.call for problem in problems]
-        arrays = [private(problem.arrays) for problem in problems]
-        outcomes, seconds = self._called(lambda: backend.run_together(calls, arrays))
-        seconds /= len(problems)
-        if isinstance(outcomes, out.Outcome):
-            return checked(outcomes)
-        got = f"{len(outcomes)} of them" if isinstance(outcomes, list | tuple) else type_of(outcomes)
-        if not isinstance(outcomes, list | tuple) or len(outcomes) != len(problems):
-            return out.Broke(f"must return a list with an outcome for each of {len(problems)} calls (got {got})")
-        if all(outcome is None for outcome in outcomes):
-            return out.Broke(f"must return an outcome for one of {len(problems)} calls at least (got None for each)")
-        return [None if outcome is None else CallResult(checked(outcome), seconds) for outcome in outcomes]
-
-    def judge(self, problem: Problem, result: CallResult) -> ver.Verdict:
-        """Return the verdict on the result of a call."""
+    def record(self, problem: Problem, result: CallResult | None) -> Record:
+        """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
+        if result is None:
+            assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
+            return self._recorder.inexpressible(problem.case, problem.expectation.reason)
+        verdict: ver.Verdict
         if result.other is not None:
-            return ver.Unstable(changed(result.outcome, result.other))
-        return judge(problem, result.outcome, self._accumulates)
-
-    def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
-        """Return the record of a verdict, with what explains it; arrays are written where they are wrong."""
+            verdict = ver.Unstable(changed(result.outcome, result.other))
+        else:
+            verdict = judge(problem, result.outcome, self._accumulates)
         return self._recorder.record(problem, result, verdict)

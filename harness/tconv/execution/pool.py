@@ -11,7 +11,7 @@ from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
 from tconv.execution.spares import Spares
 from tconv.execution.suspects import Suspects
-from tconv.execution.waiting import CHUNK, Waiting
+from tconv.execution.waiting import Waiting
 from tconv.execution.worker_messages import EndedWhileLoading, raise_for
 from tconv.execution.workers import STARTS, Workers
 from tconv.records.record import Line, Record
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tconv.execution.worker import Assignment
 
 _GRACE_SECONDS = 5.0
-_COMPANIES = 4
 _SERVER_ENDED = 255
 _UNASKED = 3
 """So many copies of a worker may end one after another before they are asked anything; then the backend is given up."""
@@ -42,7 +41,6 @@ class Pool:
         backend: what the backend says of itself.
         dialect: the dialect that it speaks.
         options: its options, each as name, meaning, default and what it may be.
-        chunk: how many cases a worker is sent at once.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -52,9 +50,6 @@ class Pool:
     def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
         self._workers = Workers(replace(assignment, timeout=timeout))
         self._spec = assignment.backend
-        # Cases of a type, and those of them that are alike, make a company: of a few companies few cases are left over.
-        self.chunk = max(CHUNK, _COMPANIES * assignment.together)
-        self._together = assignment.together
         self._timeout = timeout
         self._jobs = jobs
         self._suspects = Suspects()
@@ -85,7 +80,7 @@ class Pool:
         Raises:
             BackendLost: a worker died, and the backend does not start again.
         """
-        waiting = Waiting(cases, self.chunk)
+        waiting = Waiting(cases)
         for worker in self._workers:
             if worker.introduced and not worker.spare:
                 self._feed(worker, waiting)
@@ -117,8 +112,8 @@ class Pool:
             yield from self._suspects.confirmed(worker.lines())
             if worker.overwritten and not worker.alone:
                 self._ask_one_by_one(worker, waiting)
-            elif late and (cases := worker.take_asked()):
-                yield from self._without_answer(worker, cases, ver.TimedOut(worker.seconds(self._timeout)), waiting)
+            elif late and (case := worker.take_asked()):
+                yield from self._without_answer(worker, case, ver.TimedOut(worker.seconds(self._timeout)), waiting)
             else:
                 self._replace(worker, waiting)
 
@@ -198,7 +193,7 @@ class Pool:
                         f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
                     )
             case _:
-                raise_for(message, [worker.pending[index].id for index in worker.asked])
+                raise_for(message, worker.pending[worker.asked].id if worker.asked is not None else "no case")
 
     def _without_records(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Ask cases again, each alone, whose records have gone: a runtime has written into or over its worker's file.
@@ -217,7 +212,7 @@ class Pool:
     def _ask_one_by_one(self, worker: WorkerProcess, waiting: Waiting) -> None:
         """Ask cases again, each in a message of its own, where it is not known which of them harmed the worker."""
         for case in reversed(worker.pending.values()):
-            waiting.put_back(Chunk([case], apart=True))
+            waiting.put_back(Chunk([case]))
         worker.pending = {}
         self._replace(worker, waiting)
 
@@ -245,53 +240,34 @@ class Pool:
             self._ask_one_by_one(worker, waiting)
             return
         earlier = worker.earlier_ids
-        if not (cases := worker.take_asked()):
+        if (case := worker.take_asked()) is None:
             self._replace(worker, waiting)
             return
         certain = worker.begun and worker.position.fresh and may_be_backend
-        if (certain and not worker.in_company) or cases[0] in self._suspects:
-            yield from self._without_answer(worker, cases, ver.Died(cause, last_words(worker.log)), waiting)
+        if certain or case in self._suspects:
+            yield from self._without_answer(worker, case, ver.Died(cause, last_words(worker.log)), waiting)
             return
-        self._suspects.add(cases[0], cause, earlier)
-        self._replace(worker, waiting, cases)
+        self._suspects.add(case, cause, earlier)
+        self._replace(worker, waiting, case)
 
     def _without_answer(
-        self, worker: WorkerProcess, cases: list[Case], outcome: ver.Died | ver.TimedOut, waiting: Waiting
+        self, worker: WorkerProcess, case: Case, outcome: ver.Died | ver.TimedOut, waiting: Waiting
     ) -> Iterator[Line]:
-        """Give the verdict to the case at which a worker died or hung; ask each case of a company alone.
-
-        A company at which a worker hung is asked once more before, as one at which a worker died has been.
-        """
-        if not worker.in_company:
-            self._suspects.discard(cases[0])
-            self._workers.count_end(cases[0])
-            self._replace(worker, waiting)
-            yield from self._verdict(cases[0], outcome)
-            return
-        if cases[0] not in self._suspects:
-            self._suspects.add(cases[0])
-            self._replace(worker, waiting, cases)
-            return
-        self._suspects.discard(cases[0])
-        self._suspects.add_company(cases, worker.company_ids, outcome)
-        self._replace(worker, waiting, cases, apart=True)
+        """Give the verdict to the case at which a worker died or hung."""
+        self._suspects.discard(case)
+        self._replace(worker, waiting)
+        yield from self._verdict(case, outcome)
 
     def _verdict(self, case: Case, verdict: ver.Verdict) -> Iterator[Line]:
         """Yield the line of a case that no worker has answered."""
         record = Record(case.id, self.backend.name, self.dialect.name, verdict)
         yield from self._suspects.confirmed([Line.of(record)])
 
-    def _replace(
-        self, worker: WorkerProcess, waiting: Waiting, first: Sequence[Case] = (), *, apart: bool = False
-    ) -> None:
-        """Start another worker for the cases that a worker has not run; where given, for others before them."""
-        was_apart = worker.chunk is not None and worker.chunk.apart
-        rest = Chunk(list(worker.pending.values()), was_apart, staged=False)
-        if self._together == 1:
-            waiting.spread(rest)
-        else:
-            waiting.put_back(rest)
-        waiting.put_back(Chunk(list(first), apart or was_apart, staged=False))
+    def _replace(self, worker: WorkerProcess, waiting: Waiting, first: Case | None = None) -> None:
+        """Start another worker for the cases that a worker has not run; if one is given, for that one before them."""
+        waiting.spread(Chunk(list(worker.pending.values()), staged=False))
+        if first is not None:
+            waiting.put_back(Chunk([first], staged=False))
         if worker.is_copy:
             worker.chunk, worker.pending, worker.is_copy = None, {}, False
             worker.earlier = EarlierCases()

@@ -10,13 +10,11 @@ import ctypes
 from math import inf, isfinite
 from multiprocessing.sharedctypes import RawArray
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-_MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _SEAL, _COMPANY, _INDEX = range(8)
-_NOWHERE: Final = -1
+NOWHERE: Final = -1
+"""The place of a worker that has not begun with a case of its message."""
+_MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _SEAL, _INDEX = range(7)
 _KEY: Final = 1729.5
 """Added to every seal, so that memory that is filled with zeros, or with any integer, has no valid seal."""
 
@@ -26,35 +24,25 @@ class Position:
 
     A runtime that writes outside of its own memory may write here too. A seal, computed from the numbers, tells whether
     they are those that the worker stored.
-
-    Args:
-        most: how many cases it asks together at most.
     """
 
-    def __init__(self, most: int = 1) -> None:
+    def __init__(self) -> None:
         # Numbers of eight bytes are stored whole on every processor that Python runs on. A clock that both processes
         # read alike is the monotonic one.
-        self._cells = RawArray(ctypes.c_double, _INDEX + most)
-        self._most = most
+        self._cells = RawArray(ctypes.c_double, _INDEX + 1)
         self._message = 0
-        self._cells[_FIRST] = _NOWHERE
+        self._cells[_FIRST] = NOWHERE
         self.receive(0)
 
-    def at(self, message: int) -> list[int] | None:
-        """Return the indices of the cases that it asks; none before the first one, None where the seal is wrong.
+    def at(self, message: int) -> int | None:
+        """Return the index of the case that it works at, or `NOWHERE`; None if the seal is wrong.
 
         Args:
-            message: how many messages the worker was sent; a position in an earlier message counts as none.
+            message: how many messages the worker was sent; a position in an earlier message counts as `NOWHERE`.
         """
-        indices = self._cells[_INDEX : _INDEX + self.company]
-        if self._cells[_SEAL] != _sealed(self._cells[_MESSAGE], indices):
+        if self._cells[_SEAL] != _sealed(self._cells[_MESSAGE], self._cells[_INDEX]):
             return None
-        return [] if indices[0] == _NOWHERE or self._cells[_MESSAGE] != message else [int(index) for index in indices]
-
-    @property
-    def most(self) -> int:
-        """How many cases it has room for."""
-        return self._most
+        return self._whole(_INDEX) if self._cells[_MESSAGE] == message else NOWHERE
 
     @property
     def message(self) -> int:
@@ -62,15 +50,10 @@ class Position:
         return self._whole(_MESSAGE)
 
     @property
-    def company(self) -> int:
-        """How many cases it asks together."""
-        return min(max(1, self._whole(_COMPANY)), self._most)
-
-    @property
     def fresh(self) -> bool:
         """Whether the backend has been called for nothing but what it is at since the worker started."""
         calls, first, index = map(self._whole, (_CALLS, _FIRST, _INDEX))
-        return index != _NOWHERE and (calls == 0 or (calls == 1 and first == index))
+        return index != NOWHERE and (calls == 0 or (calls == 1 and first == index))
 
     @property
     def calling(self) -> bool:
@@ -86,33 +69,32 @@ class Position:
     def _whole(self, cell: int) -> int:
         """Return a number as an integer; a runtime that writes outside its own memory may have left anything."""
         value = self._cells[cell]
-        return int(value) if isfinite(value) else _NOWHERE
+        return int(value) if isfinite(value) else NOWHERE
 
     def renew(self) -> None:
         """Reset the count of calls: this process is a new copy, in which the backend has not been called."""
         self._cells[_CALLS] = 0
-        self._cells[_FIRST] = _NOWHERE
+        self._cells[_FIRST] = NOWHERE
         self._move(_CALLING, 0)
 
     def receive(self, message: int) -> None:
         """Store the number of the message that was received; none of its cases has begun."""
         if self._cells[_CALLS]:
             # What is called from now on is not the first.
-            self._cells[_FIRST] = _NOWHERE
+            self._cells[_FIRST] = NOWHERE
         self._message = message
-        self._come_to(_NOWHERE)
+        self._come_to(NOWHERE)
 
-    def begin(self, *indices: int) -> None:
-        """Store which case, or which cases of a company, are worked at."""
-        self._come_to(*indices)
+    def begin(self, index: int) -> None:
+        """Store which case is worked at."""
+        self._come_to(index)
 
-    def _come_to(self, *indices: int) -> None:
+    def _come_to(self, index: int) -> None:
         # The time is stored first: a reader between the stores finds a deadline that is too late, never too early.
         self._cells[_SINCE] = monotonic()
         self._cells[_MESSAGE] = self._message
-        self._cells[_INDEX : _INDEX + len(indices)] = list(indices)
-        self._cells[_COMPANY] = len(indices)
-        self._cells[_SEAL] = _sealed(self._message, indices)
+        self._cells[_INDEX] = index
+        self._cells[_SEAL] = _sealed(self._message, index)
 
     def call(self) -> None:
         """Store that a call of the backend begins."""
@@ -130,5 +112,5 @@ class Position:
         self._cells[cell] = value
 
 
-def _sealed(message: float, indices: Sequence[float]) -> float:
-    return _KEY + message + len(indices) + sum(indices)
+def _sealed(message: float, index: float) -> float:
+    return _KEY + message + index

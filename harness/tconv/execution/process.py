@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing
 from tconv.execution.earlier_cases import EarlierCases
+from tconv.execution.position import NOWHERE
 from tconv.execution.worker_files import records_file
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
 from tconv.execution.worker_records import WorkerRecords
@@ -41,13 +42,11 @@ class Chunk(NamedTuple):
 
     Attributes:
         cases: the cases.
-        apart: whether each is asked alone.
-        staged: whether those that are asked alone are judged a few together, see `stages`. Not those that a worker left
-            which ended: answers that were not judged yet ended with it, and would again.
+        staged: whether they are judged a few together, see `stages`. Not those that a worker left which ended: answers
+            that were not judged yet ended with it, and would again.
     """
 
     cases: list[Case]
-    apart: bool = False
     staged: bool = True
 
 
@@ -110,34 +109,23 @@ class WorkerProcess:
         return self.connection.poll()
 
     @property
-    def asked(self) -> list[int]:
-        """The indices of the cases that it is at: one, or those of a company; where that is not known, of the first."""
-        return [index for index in self._at or () if index in self.pending] or list(self.pending)[:1]
+    def asked(self) -> int | None:
+        """The index of the case that it is at; if that is not known, of the first; None if no case is pending."""
+        return self._at if self._at in self.pending else next(iter(self.pending), None)
 
     @property
     def earlier_ids(self) -> tuple[str, ...]:
         """The ids of the cases that its process was asked before what it is at, without those that agreed.
 
-        An answer that was not judged yet has no record. Cases are asked in order, but for those of companies: of these
-        some may not have been asked.
+        An answer that was not judged yet has no record. Cases are asked in order.
         """
-        first = min(self.asked, default=0)
-        return (*self.earlier.ids, *(case.id for index, case in self.pending.items() if index < first))
+        at = self.asked or 0
+        return (*self.earlier.ids, *(case.id for index, case in self.pending.items() if index < at))
 
     @property
     def begun(self) -> bool:
         """Whether it has begun with a case of its message."""
-        return bool(self._at)
-
-    @property
-    def in_company(self) -> bool:
-        """Whether it asks several cases together."""
-        return len(self._at or ()) > 1
-
-    @property
-    def company_ids(self) -> tuple[str, ...]:
-        """The ids of the company that it asks."""
-        return tuple(self.chunk.cases[index].id for index in self._at or ()) if self.chunk and self.in_company else ()
+        return self._at not in {None, NOWHERE}
 
     @property
     def overwritten(self) -> bool:
@@ -150,11 +138,10 @@ class WorkerProcess:
         return self.chunk is not None and len(self.chunk.cases) == 1
 
     @property
-    def _at(self) -> list[int] | None:
-        """The indices of the cases that it is at; None where that is not known."""
-        indices = self.position.at(self.messages)
-        cases = range(len(self.chunk.cases) if self.chunk else 0)
-        return indices if indices is None or all(index in cases for index in indices) else None
+    def _at(self) -> int | None:
+        """The index of the case that it is at, or `NOWHERE`; None if that is not known."""
+        index = self.position.at(self.messages)
+        return index if index in range(NOWHERE, len(self.chunk.cases) if self.chunk else 0) else None
 
     def lines(self, *, whole: bool = False) -> list[Line]:
         """Return the lines of the cases that have a record since it was asked last, and are not pending any more.
@@ -169,21 +156,21 @@ class WorkerProcess:
             return []
         # Read before the position is: a record that is written in between is left for the next time.
         unread = self._records.unread()
-        at_work, lines = self.asked if self.begun and not whole else [], []
+        at_work, lines = self.asked if self.begun and not whole else None, []
         for line in unread:
             index, _, text = line.decode("utf-8", "replace").partition(" ")
             number = int(index) if index.isascii() and index.isdecimal() else -1
             case = self.pending.get(number)
             # A runtime may have written into the file. Then nothing from here on is read, and the cases have no record.
-            if number in at_work or case is None or not text.startswith(begin(case.id)):
+            if number == at_work or case is None or not text.startswith(begin(case.id)):
                 break
             self._records.consume(line)
             lines.append(self.earlier.passed(Line(self.pending.pop(number).id, text.rstrip("\n"))))
         return lines
 
-    def take_asked(self) -> list[Case]:
-        """Return the cases that it is at, which are not pending any more."""
-        return [self.pending.pop(index) for index in self.asked]
+    def take_asked(self) -> Case | None:
+        """Return the case that it is at, which is not pending any more; None if no case is pending."""
+        return None if self.asked is None else self.pending.pop(self.asked)
 
     def deadline(self, timeout: float) -> float:
         """Return when its next message is due, by the monotonic clock.
@@ -198,8 +185,8 @@ class WorkerProcess:
         return max(self.position.since, self.started) + seconds
 
     def seconds(self, timeout: float) -> float:
-        """Return how long it may take for what it is doing; a company has the time of all its cases."""
-        return timeout * self.position.company if self.position.calling else HARNESS_SECONDS
+        """Return how long it may take for what it is doing."""
+        return timeout if self.position.calling else HARNESS_SECONDS
 
     def feed(self, chunk: Chunk) -> None:
         """Send it cases."""

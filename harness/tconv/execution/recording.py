@@ -67,7 +67,7 @@ class Recorder:
         case, call, outcome, seconds = problem.case, problem.call, result.outcome, result.seconds
         if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
-        if isinstance(verdict, ver.Unstable | ver.DiffersInCompany):
+        if isinstance(verdict, ver.Unstable):
             return self._record(case, verdict, seconds, call=call)
         artifact = self._artifact(problem, outcome, verdict)
         record = self._record(case, verdict, seconds, artifact, call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
@@ -20,8 +20,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import shared_problem
-from tconv.records.header_differences import differences
-from tconv.records.headers import RunHeader, header_line
+from tconv.records.headers import RunHeader, differences, header_line
 from tconv.records.record_file import read
 from tconv.records.rewriting import rewrite
 
@@ -33,14 +32,10 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
-    from tconv.records.headers import BackendHeader, WaiversHeader
+    from tconv.records.headers import WaiversHeader
     from tconv.records.record import Line
     from tconv.records.record_file import Run
     from tconv.records.shards import Shards
-
-
-LAST_FAILED = "--last-failed"
-"""What stands among the patterns of a run of those cases that failed before: it is a part of the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +50,10 @@ class RunSettings:
         output: the folder of records and artifacts.
         resume: whether to go on with a record file whose header is equal.
         repeat: how often each case is run.
-        together: how many cases are asked in company at most.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
-        ends_after: returns whether the run ends after this line of the backend; it can be resumed then.
         precompute: works out what reports will ask of a case after the run, while the workers work.
         asks_again: whether failures will be asked again when the run has ended.
     """
@@ -72,12 +65,10 @@ class RunSettings:
     output: Path
     resume: bool = False
     repeat: int = 1
-    together: int = 1
     dask: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     isolate: bool | None = field(default_factory=required)
-    ends_after: Callable[[Line, BackendHeader], bool] = lambda _line, _backend: False
     precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
     asks_again: bool = False
 
@@ -92,7 +83,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
 def running(
     selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]
 ) -> Iterator[Path]:
-    """Run a selection and give the record file, complete unless it had to end early; no other run may write it then.
+    """Run a selection and give the record file, which is complete; no other run may write it then.
 
     Args:
         selection: the cases.
@@ -110,7 +101,7 @@ def running(
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as lock:
-        with _pool(assignment_of(settings, str(settings.output.resolve())), settings) as pool:
+        with _pool(settings) as pool:
             header = _header(selection, settings, pool, total)
             path = settings.output / record_name(header, selection.name)
             lock.enter_context(exclusive(path))
@@ -126,7 +117,6 @@ def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignmen
         folder,
         "",
         settings.repeat,
-        together=settings.together,
         options=settings.options,
         isolate=settings.isolate,
     )
@@ -150,15 +140,12 @@ def _write(
     with closing(file):
         if file.tell() == 0:
             _append(path, file, header_line(header) + "\n")
-        cases = _Stream(_remaining(selection, recorded), total - done)
-        for number, line in enumerate(pool.run(cases), start=done + 1):
+        for number, line in enumerate(pool.run(_remaining(selection, recorded)), start=done + 1):
             _append(path, file, f"{line.text}\n")
-            if (case := selection.streamed(line.case)) is not None:
+            if (case := selection.find(line.case)) is not None:
                 _precompute(case, pool.dialect)
                 settings.precompute(case, pool.dialect)
             progress(number, total, line)
-            if settings.ends_after(line, pool.backend):
-                break
 
 
 def _precompute(case: Case, dialect: Dialect) -> None:
@@ -182,20 +169,6 @@ def _append(path: Path, file: TextIO, text: str) -> None:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Stream:
-    """Cases of which it is known how many they are: a cluster chooses its chunks by that."""
-
-    cases: Iterator[Case]
-    count: int
-
-    def __iter__(self) -> Iterator[Case]:
-        return self.cases
-
-    def __length_hint__(self) -> int:
-        return self.count
-
-
 def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:
     """Return the cases that have no record."""
     if recorded is None:
@@ -204,15 +177,16 @@ def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:
     return (case for case in selection.stream() if case.id not in done)
 
 
-def _pool(assignment: Assignment, settings: RunSettings) -> Pool | Cluster:
+def _pool(settings: RunSettings) -> AbstractContextManager[Pool | Cluster]:
+    output = settings.output.resolve()
     if settings.dask is None:
-        return Pool(assignment, settings.jobs, settings.timeout)
+        return Pool(assignment_of(settings, str(output)), settings.jobs, settings.timeout)
     try:
-        from tconv.execution.cluster import Cluster  # noqa: PLC0415 - dask is an extra
+        from tconv.execution.cluster import joined  # noqa: PLC0415 - dask is an extra
     except ImportError as error:
         remedy = f"install it with: {installing(['dask'])}"
         raise ClusterError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
-    return Cluster(settings.dask, assignment, settings.timeout)
+    return joined(settings.dask, assignment_of(settings), settings.timeout, output)
 
 
 def record_name(header: RunHeader, selection: str = "") -> str:
@@ -230,14 +204,13 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         backend=pool.backend,
         dialect=pool.dialect.name,
         tier=selection.tier,
-        patterns=(*selection.patterns, *(() if selection.only is None else (LAST_FAILED,))),
+        patterns=selection.patterns,
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,
         shard=_part(selection.shard),
         timeout=settings.timeout,
         repeat=settings.repeat,
-        together=settings.together,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
         asked_again=False if settings.asks_again else None,
@@ -269,7 +242,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
     _cut(path, data[: data.rfind(b"\n") + 1], None if before.resumed(header) == before else before.resumed(header))
-    return read(path, lambda _: selection.known_ids)
+    return read(path, lambda _: frozenset(selection.ids()))
 
 
 def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:

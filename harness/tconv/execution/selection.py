@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from math import ceil
@@ -15,10 +15,11 @@ from tconv.corpus.corpus import EXCLUDING
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus, Tier
+    from tconv.corpus.corpus import Deal
     from tconv.records.shards import Shards
 
 
@@ -27,8 +28,6 @@ MOST_CASES = 100_000
 """Cases of a run. All its records are in memory at the end, for the gate and the page: a gigabyte for so many."""
 _OF_A_SHARD = 18_600
 """Cases of a shard of the size that is advised: its run takes at most 250 MB."""
-_REMEMBERED = 2**16
-"""How many cases are kept for the gate and the reports."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,6 @@ class Selection:
         patterns: any of which a case must match, none means all; and those after a `!`, whose cases are left out.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
         shard: which part of the selection is run; None for all of it.
-        only: ids of cases, of which no others are run; None for no such choice.
     """
 
     corpus: Corpus
@@ -49,7 +47,6 @@ class Selection:
     patterns: tuple[str, ...] = ()
     path: str = ""
     shard: Shards | None = None
-    only: frozenset[str] | None = None
     _made: dict[str, Case] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -59,7 +56,7 @@ class Selection:
         It tells apart folders of cases by where they are, and not by what is in them: who changes a case and runs again
         wants the new records in the place of the old ones.
         """
-        words = "|".join((*self.patterns, *sorted(self.only or ())))
+        words = "|".join(self.patterns)
         parts = (
             name_of_cases(self.path) if self.path else "",
             f"selection-{_digest(words)}" if words else "",
@@ -74,10 +71,7 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier or the shard has none.
         """
-        counts = (self.corpus.count(tier, patterns) for tier, patterns in self._parts)
-        count = sum(counts) if self.only is None else sum(1 for _ in self._chosen())
-        if not count and self.only is not None:
-            raise UsageError("a case that failed last must be in this selection (got none); leave --last-failed out")
+        count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
         if not count:
             chosen = (
                 " that no --exclude leaves out" if any(text.startswith(EXCLUDING) for text in self.patterns) else ""
@@ -85,7 +79,7 @@ class Selection:
             raise UsageError(f"the {self.tier} tier must have a case{chosen} (got none); choose another with --tier")
         if self.shard is None:
             return count
-        if part := sum(1 for _ in self.shard.of(range(count))):
+        if part := int(self.shard.deal()(count).sum()):
             return part
         raise UsageError(f"--shard i/n must have a case (got {self.shard} of {count} cases); take a smaller n")
 
@@ -107,23 +101,14 @@ class Selection:
         Raises:
             UsageError: a pattern matches none.
         """
-        parts = (self.corpus.makers(tier, patterns) for tier, patterns in self._parts)
-        makers: Iterable[Callable[[], Case]] = chain.from_iterable(parts)
-        if self.only is not None:
-            makers = (partial(self.corpus.case, case) for case in self._chosen())
-        for make in makers if self.shard is None else self.shard.of(makers):
-            case = make()
-            if len(self._made) < _REMEMBERED:
-                self._made[case.id] = case
+        dealt = self._dealt()
+        for case in chain.from_iterable(self.corpus.cases(tier, patterns, *dealt) for tier, patterns in self._parts):
+            self._made[case.id] = case
             yield case
 
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None; one that was streamed is not made again."""
-        return self.streamed(case_id) or self.corpus.find(case_id)
-
-    def streamed(self, case_id: str) -> Case | None:
-        """Return the case of that id where it was streamed and is remembered."""
-        return self._made.get(case_id)
+        return self._made.get(case_id) or self.corpus.find(case_id)
 
     def ids(self) -> Iterator[str]:
         """Return the ids of the cases, without making them.
@@ -131,15 +116,8 @@ class Selection:
         Raises:
             UsageError: a pattern matches none, or the tier has none.
         """
-        parts = self._parts if self.count else ()
-        all_ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in parts)
-        ids = all_ids if self.only is None else self._chosen()
-        return iter(ids if self.shard is None else self.shard.of(ids))
-
-    @property
-    def known_ids(self) -> frozenset[str]:
-        """The ids of the cases, which their records are held against."""
-        return frozenset(self.ids())
+        parts, dealt = self._parts if self.count else (), self._dealt()
+        return chain.from_iterable(self.corpus.ids(tier, patterns, *dealt) for tier, patterns in parts)
 
     def cases(self) -> list[Case]:
         """Return the cases of a selection that is not large.
@@ -149,10 +127,9 @@ class Selection:
         """
         return list(self.stream()) if self.count else []
 
-    def _chosen(self) -> Iterator[str]:
-        """Yield the ids of `only` that are in the selection."""
-        ids = chain.from_iterable(self.corpus.ids(tier, patterns) for tier, patterns in self._parts)
-        return (case for case in ids if case in (self.only or ()))
+    def _dealt(self) -> tuple[Deal, ...]:
+        """Return what deals out the cases of all parts to the shard; nothing without a shard."""
+        return (self.shard.deal(),) if self.shard else ()
 
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:

@@ -1,4 +1,4 @@
-"""Cases that are asked alone, a few at a time: all of them are prepared, then asked, then judged.
+"""Cases, a few at a time: all of them are prepared, then asked, then judged.
 
 A runtime that makes a session replaces all that is in the processor's caches. In stages, the work of tconv for a case
 finds the code and the tables of the case before in the caches, and the runtime finds its own.
@@ -10,15 +10,15 @@ from math import prod
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tconv.expectation.problem import PREPARED, SMALL
+from tconv.expectation.problem import PREPARED, SMALL, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tconv.cases.case import Case
     from tconv.execution.call_result import CallResult
     from tconv.execution.evaluation import Evaluator
     from tconv.execution.position import Position
-    from tconv.expectation.problem import Problem
     from tconv.records.record import Record
 
 _SECONDS = 0.02
@@ -27,17 +27,18 @@ runtime come while it works."""
 
 
 def evaluated_in_stages(
-    problems: Iterable[tuple[int, Problem]], evaluator: Evaluator, position: Position, most: int = PREPARED
+    cases: Iterable[Case], evaluator: Evaluator, position: Position, most: int = PREPARED
 ) -> Iterator[tuple[int, Record]]:
-    """Yield the record of each problem with its index, in their order.
+    """Yield the record of each case with its number, in their order.
 
     Args:
-        problems: each with its index.
+        cases: the cases of a message.
         evaluator: prepares, asks and judges them.
         position: where to say which case is worked at.
         most: how many are prepared at once.
     """
-    for part in _parts(problems, most):
+    problems = (Problem(case, evaluator.dialect) for case in cases)
+    for part in _parts(enumerate(problems), most):
         for index, problem in part:
             position.begin(index)
             evaluator.prepare(problem)
@@ -45,11 +46,11 @@ def evaluated_in_stages(
         since = monotonic()
         for index, problem in part:
             position.begin(index)
-            results.append((index, problem, evaluator.ask_if_expressible(problem)))
+            results.append((index, problem, evaluator.ask(problem)))
             if problem is part[-1][1] or monotonic() - since > _SECONDS:
                 for asked_index, asked_problem, result in results:
                     position.begin(asked_index)
-                    yield asked_index, evaluator.judge_and_record(asked_problem, result)
+                    yield asked_index, evaluator.record(asked_problem, result)
                 results, since = [], monotonic()
 
 

@@ -24,14 +24,15 @@ from tconv.backends.options import assignments, not_default
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
 from tconv.execution.accumulation import PROBED, accumulates
-from tconv.execution.company import Companion
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.isolation import confine_worker, required
 from tconv.execution.signals import lead_own_group
+from tconv.execution.stages import evaluated_in_stages
 from tconv.execution.starting import end_with_server, leave_server
 from tconv.execution.succession import shared, succeed
 from tconv.execution.worker_files import make_files, temporary_folder
+from tconv.expectation.problem import PREPARED
 from tconv.records.record import record_line
 from tconv.shown_texts import one_line
 
@@ -61,9 +62,7 @@ class Assignment:
         repeat: how often each case is run.
         accumulates: the types that sums are kept in, as far as they are known; None for one whose probe failed. The
             types that are not in it are probed.
-        together: how many cases are asked in company at most.
         options: values of the backend's options, by name.
-        deadly: cases with such likenesses are asked alone, as several have ended workers.
         environment: the environment variables of the process that starts it.
         timeout: seconds that the hello of a child process may take.
         isolate: whether the process of the runtime must be confined; None for a child process where that is possible.
@@ -76,9 +75,7 @@ class Assignment:
     log: str
     repeat: int = 1
     accumulates: Mapping[str, str | None] = field(default_factory=dict)
-    together: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
-    deadly: frozenset[object] = frozenset()
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     leaves_copies: bool = False
     timeout: float = 60.0
@@ -105,18 +102,18 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     if copied:
         # The parent of the run ends both processes. Where that is gone, the copy ends and no message is sent.
         succeed(lambda code: _send(connection, ["ended", code, position.message]))
-    companion = Companion(evaluator, position, assignment.together, assignment.deadly)
     with suppress(EOFError), files.records:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
-            message, cases, apart, staged = connection.recv()
+            message, cases, staged = connection.recv()
             if copied:
                 # The parent has read what it needs of the process before when it sends a message.
                 position.renew()
                 files.log.truncate(0)
                 copied = False
             position.receive(message)
-            _answer(companion.records(cases, apart=apart, staged=staged), connection, files.records)
+            records = evaluated_in_stages(cases, evaluator, position, PREPARED if staged else 1)
+            _answer(records, connection, files.records)
 
 
 def _word(error: TconvError) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationError
 
 from tconv.errors import BackendMissing, DialectError, FileError, OptionError, TconvError
 from tconv.records.headers import BackendHeader
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class EndedWhileLoading(BackendMissing):
@@ -79,14 +76,14 @@ def _header(values: dict[str, Any]) -> BackendHeader:
         raise BackendMissing(f"a backend must have a name and a version of 1 to 100 characters (got {what})") from None
 
 
-def raise_for(message: list[Any], case_ids: Sequence[str]) -> NoReturn:
-    """Raise what a worker says that it cannot go on for; `asked` are the ids of the cases that it is at."""
+def raise_for(message: list[Any], case: str) -> NoReturn:
+    """Raise what a worker says that it cannot go on for; `case` is the id of the case that it is at."""
     match message:
         case ["unwritable", folder, reason]:
             raise unwritable(folder, reason)
         case ["memory", reason]:
             raise MemoryError(f"a worker: {reason}")
         case ["failed", trace]:
-            raise RuntimeError(f"judging {', '.join(case_ids)} failed:\n{trace}")
+            raise RuntimeError(f"judging {case} failed:\n{trace}")
         case _:
             raise TconvError(f"a worker must answer in the protocol (got {message!r})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import wait
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
 from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
-from tconv.execution.company import form_key
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.signals import undisturbed
@@ -27,14 +25,11 @@ from tconv.execution.worker_messages import EndedWhileLoading, Introduced
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.records.headers import BackendHeader
 
 STARTS = 3
 """After this number of workers that end in turn while they load, the backend does not start."""
-_DEADLY = 2
-"""After this number of cases that end a worker, those that are alike are asked alone: an end in company costs more."""
 _PROBE_SECONDS = 10.0
 _STOPPED_SECONDS = 1.0
 """A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
@@ -58,7 +53,6 @@ class Workers:
         self._context = start_method()
         self._logs = WorkFolder()
         self._started = 0
-        self._deaths: Counter[object] = Counter()
 
     def __iter__(self) -> Iterator[WorkerProcess]:
         return iter(self.processes)
@@ -79,9 +73,7 @@ class Workers:
         log = Path(self._logs.name) / f"worker-{self._started}.log"
         self._started += 1
         ours, theirs = self._context.Pipe()
-        position = Position(self.assignment.together)
-        deadly = frozenset(like for like, deaths in self._deaths.items() if deaths >= _DEADLY)
-        assignment = replace(self.assignment, log=str(log), deadly=deadly)
+        position, assignment = Position(), replace(self.assignment, log=str(log))
         process = self._context.Process(target=serve, args=(theirs, position, assignment), daemon=True)
         worker = WorkerProcess(process, ours, position, log, chunk)
         with undisturbed(), limited():
@@ -137,10 +129,6 @@ class Workers:
     def leave_copies(self) -> None:
         """Let those that are started from now on leave copies of themselves for the time after their deaths."""
         self.assignment = replace(self.assignment, leaves_copies=True)
-
-    def count_end(self, case: Case) -> None:
-        """Count a case that ends a worker: those that are started from now on do not ask its like in company."""
-        self._deaths[form_key(case)] += 1
 
     def ready(self) -> list[WorkerProcess]:
         """Wait until workers send a message, end, or are late; return those that sent a message or ended."""

@@ -49,7 +49,6 @@ TITLES = {
     "unsupported": "does not implement a valid call",
     "died": "dies",
     "timed-out": "does not answer",
-    "differs-in-company": "treats a call otherwise beside others in one model",
     "unstable": "answers the same call differently",
     "broke": "fails",
 }

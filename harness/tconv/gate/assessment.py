@@ -8,14 +8,18 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
-from tconv.gate.completeness import incomplete
-from tconv.gate.declarations import declaration_uses
-from tconv.gate.explanations import Explanations, explanations, where_answers_vary
+from tconv.gate.explanations import (
+    Explanations,
+    answers_vary,
+    explanations,
+    may_vary,
+    where_answers_vary,
+    without_explanations,
+)
 from tconv.gate.notes import notes_of
-from tconv.gate.reasons import other_reasons
+from tconv.gate.reasons import incomplete, other_reasons
 from tconv.gate.status import Status, status_of, with_better_causes
-from tconv.gate.varying_answers import answers_vary, may_vary, without_explanations
-from tconv.gate.waiver_uses import WaiverUse, harmed, waiver_uses
+from tconv.gate.waiver_uses import WaiverUse, declaration_uses, harmed, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import FactColumns
 from tconv.verdict import kinds as ver
@@ -27,11 +31,10 @@ if TYPE_CHECKING:
     from tconv.comparison.answers import QuestionAnswers
     from tconv.corpus import Corpus
     from tconv.dialects.readings import Together
-    from tconv.gate.declarations import DeclarationUse
     from tconv.gate.explanations import Varying
     from tconv.gate.notes import Noted
     from tconv.gate.status import RecordStatus
-    from tconv.gate.waiver_uses import FactsOf
+    from tconv.gate.waiver_uses import DeclarationUse, FactsOf
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom, UnansweredCalls
     from tconv.records.headers import RunHeader
@@ -190,7 +193,7 @@ class Assessment:
         if undeclared:
             failures.append(
                 f"{undeclared} {'case is' if undeclared == 1 else 'cases are'} unsupported, and not declared so; "
-                "declare them: tconv gate RECORDS --propose-waivers FILE"
+                "declare them: tconv waivers propose RECORDS --output FILE"
             )
         return [*failures, *self.other_reasons]
 

@@ -6,17 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
+from tconv.errors import FileError, UsageError
+from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.completeness import missing_shards
-from tconv.gate.selected_records import read_selected
 from tconv.gate.waivers import chosen_waivers
-from tconv.records.shards import merged
+from tconv.records.record_file import read
+from tconv.records.shards import Shards, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
+    from tconv.records.headers import RunHeader
     from tconv.records.record_file import Run
 
 
@@ -40,9 +42,36 @@ def assess_files(
         for run in merged([_found_at(cases, read_selected(path, corpus), corpus) for path in records])
     ]
     return [
-        replace(assessment, incomplete=(*assessment.incomplete, *missing_shards(assessment.run)))
+        replace(assessment, incomplete=(*assessment.incomplete, *_missing_shards(assessment.run)))
         for assessment in assessments
     ], corpus
+
+
+def read_selected(path: Path, corpus: Corpus) -> Run:
+    """Return the run of a record file. The records of another corpus are not held against this one.
+
+    Raises:
+        FileError: the file is not there, or something in it is not as it must be.
+    """
+
+    def selected(header: RunHeader) -> frozenset[str] | None:
+        if header.corpus != corpus.digest:
+            return None
+        try:
+            shard = Shards.parse(header.shard) if header.shard else None
+            return frozenset(Selection(corpus, header.tier, header.patterns, "", shard).ids())
+        except UsageError as error:
+            raise FileError(path, str(error), 1) from None
+
+    return read(path, selected)
+
+
+def _missing_shards(run: Run) -> Iterator[str]:
+    """Yield which shards of a run are not there."""
+    if run.header.shard:
+        shards = Shards.parse(run.header.shard)
+        numbers = ", ".join(map(str, shards.missing))
+        yield f"all {shards.count} shards must be there (missing: {numbers}); give the records of every shard"
 
 
 def _found_at(cases: Path | None, run: Run, corpus: Corpus) -> Run:

@@ -81,7 +81,6 @@ def status_of(record: Record, facts: Mapping[str, str], active: ActiveEntries, *
             ver.AcceptedInvalid()
             | ver.Inconsistent()
             | ver.Differed()
-            | ver.DiffersInCompany()
             | ver.ExceedsSummationBound()
             | ver.WrongShape()
             | ver.WrongDtype()

@@ -1,19 +1,27 @@
-"""What waivers did in a run: whether each is still needed, covers its example, or covers more than it should."""
+"""What the entries of a waiver file did in a run.
+
+Whether each waiver is still needed, covers its example, or covers more than it should; and whether the backend
+implements by now what is declared as unsupported.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tconv.gate.covering import covering
+import numpy as np
+
+from tconv.cases.columns import columns, parts_of
+from tconv.cases.patterns import path_of
 from tconv.gate.status import Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from tconv.gate.scope import Scope
     from tconv.gate.status import RecordStatus
-    from tconv.gate.waivers import Waiver
+    from tconv.gate.waivers import Declaration, Waiver
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -42,6 +50,21 @@ class WaiverUse:
     shadowed_by: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DeclarationUse:
+    """What a declaration under `unsupported:` did in a run.
+
+    Attributes:
+        entry: the declaration.
+        unsupported: how many cases that it covers are unsupported.
+        agreeing: the ids of the valid cases that it covers and that agree, in the order of the run.
+    """
+
+    entry: Declaration
+    unsupported: int
+    agreeing: tuple[str, ...]
+
+
 def waiver_uses(
     run: Run,
     members: Sequence[RecordStatus],
@@ -63,7 +86,7 @@ def waiver_uses(
     """
     whole = _whole(run)
     by_case = {member.record.case: member for member in members}
-    covered_by = covering(members, active, facts)
+    covered_by = _covering(members, active, facts)
     for waiver in active:
         example_facts = facts_of(waiver.example)
         if example_facts is None and own:
@@ -90,6 +113,55 @@ def waiver_uses(
             earlier = example.waiver.name if example and example.waiver and not waived else ""
             wide = agreeing and not waiver.intermittent
             yield WaiverUse(waiver, "wide" if wide else "fitting", waived, agreeing, earlier)
+
+
+def declaration_uses(
+    members: Sequence[RecordStatus],
+    entries: Sequence[Declaration],
+    facts: Mapping[str, Mapping[str, str]],
+) -> Iterator[DeclarationUse]:
+    """Yield what each declaration did in a run.
+
+    Args:
+        members: the records of the run with their statuses.
+        entries: the declarations that hold for its backend and machine.
+        facts: the facts of the records' cases, by id.
+    """
+    covered_by = _covering(members, entries, facts)
+    for entry in entries:
+        covered = covered_by(entry)
+        unsupported = sum(isinstance(member.record.verdict, ver.Unsupported) for member in covered)
+        # That an invalid call is refused does not say whether a valid one is implemented.
+        agreeing = [
+            member.record.case
+            for member in covered
+            if member.status is Status.PASSED and "breaks" not in facts[member.record.case]
+        ]
+        yield DeclarationUse(entry, unsupported, tuple(agreeing))
+
+
+def _covering(
+    members: Sequence[RecordStatus], entries: Sequence[Scope], facts: Mapping[str, Mapping[str, str]]
+) -> Callable[[Scope], list[RecordStatus]]:
+    """Return what says which records an entry covers, in the order of the run.
+
+    Each entry asks all records, so they are looked at column by column.
+
+    Args:
+        members: the records of the run with their statuses.
+        entries: the entries that will be asked for.
+        facts: the facts of the records' cases, by id.
+    """
+    names = {name for entry in entries for name in entry.fact_names}
+    of_cases = columns([parts_of(facts[member.record.case]) for member in members], names)
+    paths: dict[str, int] = {}
+    of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
+
+    def covered(entry: Scope) -> list[RecordStatus]:
+        named = np.array([entry.is_for(path) for path in paths], dtype=bool)[of_path]
+        return [members[index] for index in np.flatnonzero(named & entry.holding(of_cases, len(members))).tolist()]
+
+    return covered
 
 
 def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:

@@ -17,7 +17,7 @@ from tconv.errors import TconvError
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.gate.examples import size
-from tconv.gate.varying_answers import may_vary
+from tconv.gate.explanations import may_vary
 from tconv.records.failure import failure
 from tconv.records.record import FreshAnswer
 from tconv.verdict import kinds as ver
@@ -69,7 +69,7 @@ def fresh_answers(
     """
     # A probe of the type of sums would be a call before the case.
     accumulators: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
-    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES, together=1, accumulates=accumulators)
+    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES, accumulates=accumulators)
     asking = _Asking(fresh, timeout, find, run.answers_vary)
     with suppress(TconvError):
         complete = asking.ask(_in_order(record for record in run.records if may_vary(record) and record.case in failed))

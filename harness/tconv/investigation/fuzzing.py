@@ -1,4 +1,4 @@
-"""Drawn cases on one or two backends: the kinds of deviations, each with its first case shrunk."""
+"""Drawn cases on a backend: the kinds of deviations, each with its first case shrunk."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.investigation.named_findings import RightAnswers
 from tconv.investigation.shrinking import shrunk
+from tconv.learning import JudgedCalls, denials, named_conditions
+from tconv.learning.judged_calls import is_right
 from tconv.records.failure import Failure, failure
 
 if TYPE_CHECKING:
@@ -26,14 +27,16 @@ BATCH = 64
 """Cases that are run before the clock is read again."""
 MOST_SHRUNK = 40
 """Findings that are shrunk; the others of a backend with more are reported as they were drawn."""
+_MOST_KEPT = 2000
+"""Cases with right answers that are kept: a run may have no end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A case that failed, its record of each backend, and what makes two failures the same."""
+    """A case that failed, its record, and what makes two failures the same."""
 
     case: Case
-    records: tuple[Record, ...]
+    record: Record
     failure: Failure
 
 
@@ -78,12 +81,50 @@ def looking(
         for case in cases:
             keep(case, records[case.id])
         return [
-            Deviation(case, (record,), new)
+            Deviation(case, record, new)
             for case, record in ((case, records[case.id]) for case in cases)
             if not known(case, record) and (new := failure(record)) is not None
         ]
 
     return look
+
+
+@dataclass(slots=True)
+class RightAnswers:
+    """The drawn cases with right answers, the first of them.
+
+    Attributes:
+        records: their records, by the case's id.
+        cases: the cases, by id.
+    """
+
+    records: dict[str, Record] = field(default_factory=dict)
+    cases: dict[str, Case] = field(default_factory=dict)
+
+    def keep(self, case: Case, record: Record) -> None:
+        """Keep a case, where its answer is right."""
+        if len(self.cases) < _MOST_KEPT and is_right(record):
+            self.records[case.id], self.cases[case.id] = record, case
+
+    def doubts(self, failed: Iterable[tuple[Case, Record]], dialect: Dialect) -> Mapping[Together, str]:
+        """Return what is to be said beside a name, by the name: its condition, or that cases which agree deny it.
+
+        Args:
+            failed: the drawn cases that failed, with their records.
+            dialect: the dialect of the run.
+        """
+        wrong = {case.id: (case, record) for case, record in failed if record.diagnosis}
+        if not wrong:
+            return {}
+        records = [record for _, record in wrong.values()]
+        find = (self.cases | {case_id: case for case_id, (case, _) in wrong.items()}).get
+        known = [*self.records.values(), *records]
+        denied = denials(known, records, find, dialect)
+        misread = named_conditions(JudgedCalls(known, find, dialect), records)
+        only_fits = {
+            name: f"; {count} drawn cases that agree deny it, so it only fits these" for name, count in denied.items()
+        }
+        return only_fits | {name: f" where {each.condition}" for name, each in misread.items()}
 
 
 @dataclass(slots=True)
@@ -134,7 +175,7 @@ class Fuzzing:
         """Return the kinds of deviations, the most frequent first; what is not shrunk is as it was drawn."""
         findings: dict[object, Finding] = {}
         order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
-        doubts = self.right.doubts(((member.case, member.records[0]) for member in self.deviations), self.dialect)
+        doubts = self.right.doubts(((member.case, member.record) for member in self.deviations), self.dialect)
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
             what, like = _in_words(kind, smallest.failure, doubts), _similar_waiver(smallest.failure, self.familiar)
@@ -190,5 +231,4 @@ def _similar_waiver(failure: Failure, familiar: Mapping[str, Failure]) -> str | 
 
 def _renamed(deviation: Deviation, number: int) -> Deviation:
     name = f"findings/{deviation.failure.kind}-{number}"
-    records = tuple(replace(record, case=name) for record in deviation.records)
-    return replace(deviation, case=replace(deviation.case, id=name), records=records)
+    return replace(deviation, case=replace(deviation.case, id=name), record=replace(deviation.record, case=name))

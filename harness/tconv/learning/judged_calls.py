@@ -10,8 +10,7 @@ import numpy as np
 
 from tconv.expectation.problem import shared_problem
 from tconv.learning.conditions import HARDLY, condition_of
-from tconv.learning.features import features_of
-from tconv.learning.terms import terms_of
+from tconv.learning.terms import features_of, terms_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.learning.conditions import Numbers
-    from tconv.learning.features import Features
+    from tconv.learning.terms import Features
     from tconv.records.record import Record
     from tconv.vocabulary import Mask
 

@@ -1,24 +1,30 @@
-"""The terms of conditions: what can be said of a call in a few words, and for which of many calls it holds."""
+"""What a call is like, in numbers and words, and the terms that say it of many calls: conditions are made of these."""
 
 from __future__ import annotations
 
 from math import gcd, prod
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tconv.learning.features import PER_AXIS, SIZES
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tconv.learning.features import Features
-    from tconv.vocabulary import Mask
+    from tconv.cases.case import Case
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import Mask, Signature
 
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
+_PER_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output_padding", "output")
+"""What each axis has a number of."""
+_SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channels / groups", "groups")
+"""What a call has one number of."""
+_LISTS = ("strides", "dilations", "pads_begin", "output_padding")
+"""Attributes that a call may leave out, so that a runtime has to know their defaults."""
 _LIMITS = 24
 """Numbers that a size is compared with: the smallest of its values."""
 _MULTIPLES = (2, 4, 8, 16)
@@ -33,9 +39,63 @@ _PLANES = (4, 8, 16, 32, 64)
 """Planes of an output, one of each item and channel, from which a kernel may thread."""
 _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
 """Attributes of an axis that are compared."""
-
-
 _SAME = (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
+
+
+class Features(NamedTuple):
+    """What a call is like.
+
+    Attributes:
+        sizes: those of `_SIZES`.
+        axes: for each axis those of `_PER_AXIS`.
+        words: what is no number: padding mode, types, layouts, presentation, whether there is a bias, and which lists
+            are written.
+    """
+
+    sizes: Mapping[str, int]
+    axes: Sequence[Mapping[str, int]]
+    words: Mapping[str, str]
+
+
+def features_of(problem: Problem) -> Features | None:
+    """Return what a call is like; None where it has no spatial axis, or no element to multiply or to owe."""
+    case, signature = problem.case, problem.signature
+    if problem.values is None or not signature.rank:
+        return None
+    geometry = problem.values.primary.geometry
+    if 0 in (*case.x.shape, *case.w.shape, *geometry.output):
+        return None
+    columns = (
+        geometry.spatial,
+        geometry.kernel,
+        geometry.strides,
+        geometry.dilations,
+        *(signature.per_axis(name) for name in ("pads_begin", "pads_end", "output_padding")),
+        geometry.output,
+    )
+    axes = [dict(zip(_PER_AXIS, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
+    (batch, channels), per_group, groups = case.x.shape[:2], case.w.shape[1], geometry.groups
+    sizes = (batch, channels, per_group * groups, channels // groups, per_group, groups)
+    return Features(dict(zip(_SIZES, sizes, strict=True)), axes, _words(case, signature))
+
+
+def _words(case: Case, signature: Signature) -> dict[str, str]:
+    attributes = case.attributes
+    return {
+        "rank": str(signature.rank),
+        "auto_pad": str(signature.auto_pad),
+        "output_shape_given": str(attributes.output_shape is not None).lower(),
+        "bias": str(case.b is not None).lower(),
+        "dtype": str(case.x.dtype),
+        "data": case.x.data,
+        "data_format": attributes.data_format or "",
+        "filter_format": attributes.filter_format or "",
+        "shapes": case.shapes,
+        "data_source": case.data_source,
+        "filter_source": case.filter_source,
+        "output_shape_source": case.output_shape_source if attributes.output_shape else "",
+        **{f"{name}_given": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
+    }
 
 
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
@@ -67,7 +127,7 @@ def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 
 
 def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
-    for name in SIZES:
+    for name in _SIZES:
         sizes = np.array([call.sizes[name] for call in calls])
         yield from _equal(name, sizes)
         yield from _compared(name, sizes)
@@ -85,7 +145,7 @@ def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 
 def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     """Yield terms on some axis, on every axis, and on the first and the last of several."""
-    for name in PER_AXIS:
+    for name in _PER_AXIS:
         columns = [[axis[name] for axis in call.axes] for call in calls]
         for words, of in _PLACES.items():
             numbers = np.array([of(column) for column in columns])

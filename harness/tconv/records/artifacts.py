@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from hashlib import blake2b
 from math import prod
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+
+from tconv.errors import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,15 +62,16 @@ def moved_out(folder: Path) -> Iterator[tuple[str, bytes]]:
         path.unlink()
 
 
-def moved_in(folder: Path, identity: Sequence[str], data: bytes) -> None:
-    """Write the bytes of an artifact that another machine has written; nothing where they are too many.
+def moved_in(folder: Path, name: str, data: bytes) -> None:
+    """Write the bytes of an artifact that another machine has written; nothing if they are too many.
 
-    Its name is made of the identity here, so that no other machine chooses a path of this one.
+    Nothing too under a name that is no artifact's, so that no other machine chooses a path of this one.
     """
-    if len(data) <= _LARGEST_FILE:
-        path = folder / FOLDER / file_name(identity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    if len(data) <= _LARGEST_FILE and re.fullmatch(r"[0-9a-f]{16}\.npz", name):
+        path = folder / FOLDER / name
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
 
 
 def read(

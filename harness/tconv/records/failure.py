@@ -74,8 +74,6 @@ def failure(record: Record) -> Failure | None:
             pass
         case ver.Disputed() | ver.Inconsistent():
             words = _followed(verdict)
-        case ver.DiffersInCompany(_, in_company, alone):
-            words = f"{in_company} {alone}"
         case ver.Unstable(words):
             pass
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut():

@@ -1,9 +1,9 @@
-"""The header of a record file, in JSON: what a run was, and who was judged in it."""
+"""The header of a record file, in JSON: what a run was, who was judged in it, and how two headers differ."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +11,9 @@ from tconv.backends.options import assignments
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
 from tconv.records.machine_facts import joined_backend, without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 FORMAT = 2
 """The version of the format, which each change of what records say raises; a reader refuses others."""
@@ -99,7 +102,6 @@ class RunHeader(BaseModel):
         shard: the part of the run that is here, as 2/4; empty for the whole.
         timeout: seconds that a case may take.
         repeat: how often each case was asked.
-        together: how many cases may be asked in one model.
         platform: versions of what computed: Python, numpy, the system.
         waivers: by which it was judged; None in records of older releases, which do not say it.
         asked_again: whether failures were asked again, alone in a fresh process; False until that has come to its end,
@@ -121,7 +123,6 @@ class RunHeader(BaseModel):
     shard: Annotated[str, Field(pattern=r"^(\d+(,\d+)*/\d+)?$")] = ""
     timeout: float
     repeat: int = 1
-    together: int = 1
     platform: dict[str, str] = {}
     waivers: WaiversHeader | None = None
     asked_again: bool | None = None
@@ -171,3 +172,37 @@ class HeaderLine(BaseModel):
 def header_line(header: RunHeader) -> str:
     """Return the first line of a record file, without its newline."""
     return json.dumps({"format": FORMAT, "run": header.model_dump(mode="json")}, separators=(",", ":"))
+
+
+class Difference(NamedTuple):
+    """Something that the headers of the two runs say differently; empty where one does not say it."""
+
+    name: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.old or 'none'} -> {self.new or 'none'}"
+
+
+def differences(old: RunHeader, new: RunHeader) -> Iterator[Difference]:
+    """Yield what two headers say differently, in the order of the header's fields."""
+    before, after = (_texts(header) for header in (old, new))
+    for name in before | after:
+        if before.get(name) != after.get(name):
+            yield Difference(name, before.get(name, ""), after.get(name, ""))
+
+
+def _texts(header: RunHeader) -> dict[str, str]:
+    """Return the values of a header as texts, by their names."""
+    named = flat(header.model_dump(mode="json"))
+    return {name: " ".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in named}
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested values, each with the names that lead to it, joined by dots."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

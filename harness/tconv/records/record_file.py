@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from pydantic import ValidationError
 
-from tconv.dialects import dialect_named
+from tconv.dialects import DIALECTS, dialect_named
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.readings import Together
 from tconv.errors import FileError
-from tconv.records.consistency import inconsistency
+from tconv.nearest_word import nearest
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
 from tconv.records.record import Record, record_of
 from tconv.records.texts import printable_line
+from tconv.shown_texts import shown
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -80,7 +84,7 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
     seen: set[str] = set()
     for number, line in lines:
         records.append(record := _record(path, number, line))
-        if wrong := inconsistency(record, header, cases):
+        if wrong := _inconsistency(record, header, cases):
             raise FileError(path, wrong, number)
         if record.case in seen:
             raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
@@ -100,6 +104,42 @@ def header_in(path: Path) -> RunHeader:
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     return _header(path, (1, printable_line(line)))
+
+
+def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | None) -> str | None:
+    """Return what a record must be and is not; None where nothing is wrong.
+
+    Args:
+        record: the record.
+        header: the header of its file.
+        cases: the ids of all cases of the run; None where they are not known.
+    """
+    if not record.case:
+        return "a record must name its case (got an empty text)"
+    if record.dialect != header.dialect:
+        return f"a record must be of the header's dialect, {header.dialect} (got {shown(record.dialect)})"
+    if record.backend != header.backend.name:
+        return f"a record must be of the header's backend, {header.backend.name} (got {shown(record.backend)})"
+    if cases is not None and record.case not in cases:
+        must = f"a record must be of a case that the header selects from the corpus (got {shown(record.case, 200)})"
+        return f"{must}; run it again, where the tiers were chosen anew since"
+    return _of_readings(record)
+
+
+def _of_readings(record: Record) -> str | None:
+    """Return what is wrong with the readings that a verdict names: they decide that it is no failure."""
+    verdict, dialect = record.verdict, DIALECTS.get(record.dialect)
+    if not isinstance(verdict, ver.Disputed | ver.Mistrusted) or dialect is None:
+        return None
+    if isinstance(verdict, ver.Disputed) and not verdict.readings:
+        return "a disputed verdict must name a reading (got none)"
+    names = {reading.name for reading in dialect.disputed}
+    refusals = {f"{constraint}-refused" for constraint in CONSTRAINTS}
+    alike = verdict.alike if isinstance(verdict, ver.Disputed) else ()
+    for reading in (*verdict.readings, *alike):
+        if not names.union(refusals).issuperset(Together.parse(reading).names):
+            return f"a reading must be one that {dialect} disputes (got {shown(reading)}){nearest(reading, names)}"
+    return None
 
 
 def _unreadable(path: Path, error: Exception) -> FileError:

@@ -6,7 +6,9 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
 
 from tconv.errors import FileError, UsageError
 from tconv.records import machine_facts
@@ -15,15 +17,15 @@ from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
+    from tconv.vocabulary import Mask
 
 _FORM = re.compile(r"(\d{1,6}(?:,\d{1,6})*)/(\d{1,6})")
 _IN_NAME = re.compile(r"-shard-[\d-]+(?=-of-\d+)")
 _SEVERAL = "(the shards differ)"
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,20 @@ class Shards:
         """The numbers of the other shards."""
         return [number for number in range(1, self.count + 1) if number not in self.numbers]
 
-    def of(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        """Yield the items of these shards: they are dealt out in turn, so that each is in exactly one shard."""
-        return (item for position, item in enumerate(items) if position % self.count + 1 in self.numbers)
+    def deal(self) -> Callable[[int], Mask]:
+        """Return what says of the next so many items which are of these shards.
+
+        Items are dealt out in turn, so that each is in exactly one shard.
+        """
+        dealt = 0
+
+        def of_next(count: int) -> Mask:
+            nonlocal dealt
+            positions = np.arange(dealt, dealt + count)
+            dealt += count
+            return np.isin(positions % self.count + 1, self.numbers)
+
+        return of_next
 
 
 def merged(runs: Sequence[Run]) -> list[Run]:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis import single_explanations
 from tconv.dialects.readings import Together
 from tconv.gate.examples import example
+from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import Status
-from tconv.gate.varying_answers import NOT_ASKED
 from tconv.learning import Lesson, Symptom
-from tconv.reports.common_facts import common_facts
 from tconv.reports.example_phrases import example_phrases
-from tconv.reports.groups import NOT_ASKED_GROUP, Group, grouped
+from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
 from tconv.reports.phrases import fresh_process_phrase
 
 if TYPE_CHECKING:

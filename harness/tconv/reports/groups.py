@@ -1,4 +1,7 @@
-"""The records of one status in groups, each with one cause: a rule, a name, or the words and the calls in common."""
+"""The records of one status in groups, each with one cause: a rule, a name, or the words and the calls in common.
+
+What calls have in common are facts that hardly a case has which agrees.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import Status
-from tconv.gate.varying_answers import NOT_ASKED, may_vary
-from tconv.learning import UNANSWERED, Lesson
+from tconv.gate.explanations import NOT_ASKED, may_vary
+from tconv.gate.status import AGREEING, Status
+from tconv.learning import UNANSWERED, Lesson, shared_facts
 from tconv.records.failure import group_of
-from tconv.reports.common_facts import common_facts
 from tconv.reports.phrases import headline
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Together
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.learning import Symptom, Unanswered
+    from tconv.learning import Shared, Symptom, Unanswered
+    from tconv.records.record import Record
 
 NOT_ASKED_GROUP = (NOT_ASKED,)
 """The key of failures whose answers may vary, as those of others do that were asked again."""
@@ -156,3 +160,28 @@ def _inside(part: Unanswered, members: Sequence[RecordStatus], assessment: Asses
 
 def _cases(members: Sequence[RecordStatus]) -> list[str]:
     return [member.record.case for member in members]
+
+
+def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Shared | None:
+    """Return what the cases of a group have in common, and cases that agree have not."""
+    if len(members) < 2:  # noqa: PLR2004 - what they share
+        return None
+    refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
+    own, statuses = {member.record.case for member in members}, assessment.statuses
+    # Who is owed a refusal, and refuses, says nothing of why others are refused.
+    others = [
+        number
+        for number, other in enumerate(statuses)
+        if other.status in AGREEING and not (refused and _is_refusal(other.record))
+    ]
+    apart = [
+        number
+        for number, other in enumerate(statuses)
+        if other.status is Status.FAILED and other.record.case not in own
+    ]
+    facts, columns = [assessment.facts[member.record.case] for member in members], assessment.fact_columns
+    return shared_facts(facts, columns.chosen(others), columns.chosen(apart))
+
+
+def _is_refusal(record: Record) -> bool:
+    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule == "refusal"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tconv.reports import atomic_write
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import answer, overview
-from tconv.reports.page.array_blocks import MOST, array_blocks
+from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
-from tconv.reports.page.since_baseline import since_baseline, transitions
 from tconv.reports.phrases import inconsistency
-from tconv.reports.scripts import joined, policy
+from tconv.reports.scripts import in_order, joined, policy
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
@@ -29,59 +30,10 @@ if TYPE_CHECKING:
     from tconv.reports.page.problems import CaseParts
     from tconv.reports.page.records import RecordBlocks
 
+_MOST_SINCE = 12
+"""Causes of what became of cases since a baseline; the terminal has all."""
 PAGE_LIMIT = 24 * 2**20
 """The largest number of characters of a page; arrays that would exceed it are left in their artifacts."""
-
-SCRIPTS = (
-    "text.js",
-    "patterns.js",
-    "blocks.js",
-    "page_data.js",
-    "query.js",
-    "query_hint.js",
-    "selection.js",
-    "address.js",
-    "arrays.js",
-    "colours.js",
-    "elements.js",
-    "canvas.js",
-    "geometry.js",
-    "shapes.js",
-    "lane_rows.js",
-    "lanes.js",
-    "grating.js",
-    "planes.js",
-    "drawing_elements.js",
-    "geometry_view.js",
-    "sums.js",
-    "opened_case.js",
-    "fields.js",
-    "shades.js",
-    "value_table.js",
-    "tile_canvas.js",
-    "tile_legend.js",
-    "tile_words.js",
-    "channel_tiles.js",
-    "tiles.js",
-    "issue_text.js",
-    "case_view.js",
-    "given_output.js",
-    "case_sections.js",
-    "case.js",
-    "candidates.js",
-    "case_data.js",
-    "thumbnails.js",
-    "table.js",
-    "columns.js",
-    "matrix.js",
-    "facets.js",
-    "explorer.js",
-    "case_panel.js",
-    "theme.js",
-    "keyboard.js",
-    "page.js",
-)
-"""The modules of the page's script; each imports from those before it only."""
 
 
 def write(
@@ -113,7 +65,15 @@ def _page(
     assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
     runs = overview.overviews(assessments)
     lines = cause_lines(assessments)
-    blocks = record_blocks(runs, lines, find, transitions(runs, comparisons), parts)
+    of_cases = {
+        (number, case): group.transition
+        for number, run in enumerate(runs)
+        for comparison in comparisons
+        if comparison.new is run.assessment
+        for group in comparison.groups
+        for case in group.cases
+    }
+    blocks = record_blocks(runs, lines, find, of_cases, parts)
     empty = _render(runs, lines, blocks, [], comparisons)
     arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
     return _render(runs, lines, blocks, arrays, comparisons)
@@ -134,7 +94,9 @@ def _render(
         lines=lines,
         red=answer.is_red(assessments, comparisons),
         answer=answer.answer(assessments, lines, comparisons),
-        since=since_baseline(runs, comparisons),
+        since={run.key: each for run in runs for each in comparisons if each.new is run.assessment},
+        most_since=_MOST_SINCE,
+        transitions=Transition,
         totals=answer.totals(assessments),
         runs_short={run.key: run.short for run in runs},
         summary=overview.summary(runs),
@@ -150,5 +112,6 @@ def _render(
     )
 
 
+@cache
 def _script() -> Markup:
-    return joined(("page", name) for name in SCRIPTS)
+    return joined(("page", name) for name in in_order("page", "page.js"))

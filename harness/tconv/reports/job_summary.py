@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from html import escape
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import Status
-from tconv.reports.between_runs import markdown as comparison_in_markdown
 from tconv.reports.between_runs import regressions
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
 from tconv.reports.phrases import notes_on
@@ -20,10 +21,16 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs import Comparison
+    from tconv.reports.between_runs.comparing import Group
 
-_MOST = 20
-"""Causes of one status; GitHub cuts a summary off at a megabyte."""
+# GitHub cuts a summary off at a megabyte.
+_MOST, _MOST_COMPARED = 20, 40
+"""Causes of one status, and of a comparison."""
+_MOST_CASES = 50
+"""Ids of one cause of a comparison."""
 _TABLE = ("| cases | what | command that shows more |", "|--:|---|---|")
+_LISTED = (Transition.NEW, Transition.CHANGED)
+"""Transitions of which a comparison lists the cases."""
 _FOLDED = (Status.REPORTED, Status.MISTRUSTED, Status.DISPUTED, Status.WAIVED)
 
 
@@ -45,7 +52,9 @@ def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison
     for name, assessment in zip(names, assessments, strict=True):
         lines += _why(name, assessment)
     if comparisons:
-        lines += ["## Since the baseline", "", comparison_in_markdown(comparisons)]
+        lines += ["## Since the baseline", ""]
+        for comparison in comparisons:
+            lines += _compared(comparison)
     for name, assessment in zip(names, assessments, strict=True):
         lines += _known(name if len(names) > 1 else "", assessment)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -91,6 +100,51 @@ def _known(name: str, assessment: Assessment) -> Iterator[str]:
         yield ""
         yield "</details>"
         yield ""
+
+
+def _compared(comparison: Comparison) -> Iterator[str]:
+    yield f"### {escaped(comparison.title)}"
+    yield ""
+    yield f"**{escaped(comparison.sentence)}**" if comparison.worse else escaped(comparison.sentence)
+    yield ""
+    yield from (f"- {escaped(note)}" for note in comparison.notes)
+    if comparison.differences:
+        names = shorten(", ".join(difference.name for difference in comparison.differences), 200)
+        yield ""
+        yield f"<details><summary>What differs besides the answers: {escape(names)}</summary>"
+        yield ""
+        yield "| | old | new |"
+        yield "|---|---|---|"
+        for name, old, new in comparison.differences:
+            yield f"| {escaped(name)} | {escaped(old)} | {escaped(new)} |"
+        yield ""
+        yield "</details>"
+    shown, more = comparison.groups[:_MOST_COMPARED], comparison.groups[_MOST_COMPARED:]
+    if shown:
+        yield ""
+        yield "| | cases | cause | for example |"
+        yield "|---|--:|---|---|"
+    for group in shown:
+        yield f"| {group.transition} | {len(group.cases):,} | {escaped(group.what)} | {code(group.example)} |"
+    yield ""
+    if more:
+        yield f"{len(more)} smaller causes are left out."
+        yield ""
+    for group in shown:
+        if group.transition in _LISTED and len(group.cases) > 1:
+            yield from _cases(group)
+
+
+def _cases(group: Group) -> Iterator[str]:
+    what = escape(f"{group.transition}, {len(group.cases):,} cases: {group.what}")
+    yield f"<details><summary>{what}</summary>"
+    yield ""
+    yield from (f"- {code(case)}" for case in group.cases[:_MOST_CASES])
+    if (more := len(group.cases) - _MOST_CASES) > 0:
+        yield f"- and {more:,} more"
+    yield ""
+    yield "</details>"
+    yield ""
 
 
 def _causes(assessment: Assessment, status: Status) -> Iterator[str]:

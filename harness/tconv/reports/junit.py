@@ -95,16 +95,16 @@ def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, 
 
 
 def _to_see_it(record: Record, assessment: Assessment) -> str:
-    """Return the command that shows a failure; of `inconsistent` that of the gate, as the case alone is no failure."""
+    """Return the command that shows a failure; of `inconsistent` the report: the case alone is no failure."""
     header = assessment.run.header
     again = reproduce(record, header.arguments, header.path)
     if not isinstance(verdict := record.verdict, ver.Inconsistent):
         return again
-    gate = f"tconv gate {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
+    report = f"tconv report {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
     answers_shown = next((answers.answers for answers in assessment.mixed if answers.question == verdict.question), ())
     others = [answer.example.id for answer in answers_shown if answer.answer == verdict.elsewhere]
     such_as = f", such as {others[0]}" if others else ""
-    return f"{gate}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
+    return f"{report}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
 
 
 def _gate(reason: str) -> TestCase:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from tconv.comparison.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
-    from tconv.gate.declarations import DeclarationUse
-    from tconv.gate.waiver_uses import WaiverUse
+    from tconv.gate.waiver_uses import DeclarationUse, WaiverUse
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
@@ -49,8 +48,6 @@ def phrase(verdict: ver.Verdict) -> str:
             return one_line(text)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
-        case ver.DiffersInCompany():
-            return _of_company(verdict)
         case ver.Died(cause, stderr):
             return ": ".join(filter(None, (cause, one_line(main_reason(stderr)))))
         case ver.TimedOut(seconds):
@@ -81,12 +78,6 @@ def _of_differences(verdict: ver.WrongValues) -> str:
     return (
         f"{verdict.wrong} of {verdict.of} elements; [{place}] must be {verdict.expected:.9g} "
         f"(got {verdict.actual:.9g}){worst}"
-    )
-
-
-def _of_company(verdict: ver.DiffersInCompany) -> str:
-    return (
-        f"{one_line(verdict.in_company)} in company of {len(verdict.company)} cases in one model, {verdict.alone} alone"
     )
 
 

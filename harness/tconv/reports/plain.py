@@ -1,4 +1,4 @@
-"""A run's result as JSON values, for scripts: the counts, why it is red, and the causes."""
+"""Results of runs as JSON values, for scripts: the counts, why a run is red, and the causes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.gate.status import Status
 from tconv.reports.between_runs import regressions
+from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
 from tconv.reports.page.answer import is_red
 from tconv.reports.phrases import implemented, other_waivers, unasked, waivers_of_other_versions
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs import Comparison
+
+
+def results(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
+    """Return what --json prints: the runs, and what became of their cases since a baseline, if there is one."""
+    runs = {"runs": [result(assessment, comparisons) for assessment in assessments]}
+    return runs | ({"comparisons": [_compared(comparison) for comparison in comparisons]} if comparisons else {})
 
 
 def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
@@ -59,6 +66,23 @@ def _causes(assessment: Assessment) -> Iterator[dict[str, Any]]:
             cases = {"cases": [member.record.case for member in cause.members]} if status is Status.FAILED else {}
             shown = {"status": str(status), "what": cause.what, "count": cause.count, "example": cause.example}
             yield shown | cases
+
+
+def _compared(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "old": str(comparison.old.run.path),
+        "new": str(comparison.new.run.path),
+        "worse": comparison.worse,
+        "same": comparison.same,
+        "added": comparison.added,
+        "notes": comparison.notes,
+        "counts": {str(transition): comparison.count(transition) for transition in Transition},
+        "differences": [difference._asdict() for difference in comparison.differences],
+        "causes": [
+            {"transition": str(group.transition), "what": group.what, "cases": list(group.cases)}
+            for group in comparison.groups
+        ],
+    }
 
 
 def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:

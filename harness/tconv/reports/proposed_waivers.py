@@ -20,7 +20,7 @@ from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
 from tconv.records.record import explained_elsewhere
 from tconv.reports.causes import causes
-from tconv.reports.common_facts import common_facts
+from tconv.reports.groups import common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad

@@ -68,7 +68,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
             return "implement the call; until then nothing is computed that could be judged"
         case ver.Inexpressible():
             return "ask in another dialect, which can say the case"
-        case ver.Died() | ver.TimedOut() | ver.Unstable() | ver.DiffersInCompany() | ver.Broke():
+        case ver.Died() | ver.TimedOut() | ver.Unstable() | ver.Broke():
             return _of_no_answer(verdict)
         case _:
             assert_never(verdict)
@@ -93,7 +93,7 @@ def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted)
             assert_never(verdict)
 
 
-def _of_no_answer(verdict: ver.Died | ver.TimedOut | ver.Unstable | ver.DiffersInCompany | ver.Broke) -> str:
+def _of_no_answer(verdict: ver.Died | ver.TimedOut | ver.Unstable | ver.Broke) -> str:
     """Return what to change where a call has no answer, or not always the same one."""
     match verdict:
         case ver.Died():
@@ -102,8 +102,6 @@ def _of_no_answer(verdict: ver.Died | ver.TimedOut | ver.Unstable | ver.DiffersI
             return "change this: answer the call or refuse it, in less time"
         case ver.Unstable():
             return "change this: the same question must always have the same answer"
-        case ver.DiffersInCompany():
-            return "change this: a call must have the same answer beside others as alone"
         case ver.Broke():
             return (
                 "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the "

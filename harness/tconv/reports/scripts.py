@@ -17,8 +17,17 @@ if TYPE_CHECKING:
 
     from tconv.reports.templates import Folder
 
+_IMPORTED = re.compile(r"^import [^;]*\"\./([^\"]+)\";$", re.MULTILINE)
 _IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def in_order(folder: Folder, module: str) -> list[str]:
+    """Return the names of a module and of all that it imports, each behind those that it imports itself."""
+    names: dict[str, None] = {}
+    for imported in _IMPORTED.findall(content(folder, module)):
+        names |= dict.fromkeys(in_order(folder, imported))
+    return [*names, module]
 
 
 def joined(modules: Iterable[tuple[Folder, str]]) -> Markup:

@@ -9,7 +9,7 @@ from typing import Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-Folder = Literal["atlas", "between_runs", "page"]
+Folder = Literal["atlas", "page"]
 
 
 @cache

@@ -151,7 +151,7 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     for answers in assessment.mixed if verbose else assessment.mixed_unexplained:
         yield inconsistency(answers)
     if assessment.run.header.shard:
-        yield "a shard is not judged by cases of other shards; 'tconv report' and 'tconv gate' join the records of all"
+        yield "a shard is not judged by cases of other shards; 'tconv report' joins the records of all"
     for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():
         yield f"the environment chooses kernels of {of}: {', '.join(chosen)}"
     for dtype, accumulator in assessment.run.header.backend.accumulates.items():
@@ -189,5 +189,5 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     header = assessment.run.header
     words = ["tconv", "show", case]
     if status is Status.FAILED:
-        words = ["tconv", "diagnose", case, *header.arguments, "--dialect", header.dialect]
+        words = ["tconv", "explain", case, *header.arguments, "--dialect", header.dialect]
     return shlex.join([*words, *cases_option(header.path)])

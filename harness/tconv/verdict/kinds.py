@@ -20,7 +20,6 @@ __all__ = [
     "Broke",
     "Died",
     "Differed",
-    "DiffersInCompany",
     "Disputed",
     "ExceedsSummationBound",
     "Inconsistent",
@@ -237,22 +236,6 @@ class Inexpressible(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class DiffersInCompany(Recorded):
-    """The backend does something else with the call beside others in one model than with the call alone, repeatedly.
-
-    Attributes:
-        company: the ids of all cases of that model, in its order.
-        in_company: what it does there.
-        alone: what it does alone.
-    """
-
-    company: tuple[str, ...]
-    in_company: str
-    alone: str
-    kind: Literal["differs-in-company"] = "differs-in-company"
-
-
-@dataclass(frozen=True, slots=True)
 class Unstable(Recorded):
     """The backend answered the same call differently.
 
@@ -279,7 +262,6 @@ Verdict = (
     | Inexpressible
     | Died
     | TimedOut
-    | DiffersInCompany
     | Unstable
     | Broke
 )

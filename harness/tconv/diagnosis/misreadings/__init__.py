@@ -1,7 +1,7 @@
 """The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
 
 Each has a name, a sentence, where it was seen, and a change of the attributes, of the geometry, of the operands, of
-the output, of overlaps, or of the precision. Its output is computed by the same reference, from what it changes. An
+the products, of the output, or of the precision. Its output is computed by the same reference, from what it changes. An
 answer to a question of `rules` that only another text gives is a misreading too; see `misreadings_of`.
 """
 
@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import (
     attributes,
     bias,
-    convolution,
     geometry,
     left_out,
     operands,
     output,
-    overlap,
     precision,
+    products,
     rounded_operands,
 )
 from tconv.diagnosis.misreadings.applied import MisreadCall, apply
@@ -51,8 +50,7 @@ CATALOGUE = (
     *operands.MISREADINGS,
     *bias.MISREADINGS,
     *left_out.MISREADINGS,
-    *overlap.MISREADINGS,
-    *convolution.MISREADINGS,
+    *products.MISREADINGS,
     *rounded_operands.MISREADINGS,
     *output.MISREADINGS,
     *precision.MISREADINGS,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.changed_operand import along_channels, in_bias
-from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise, SumsOtherwise
+from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise, SumsOtherwise, along_channels, in_bias
 
 if TYPE_CHECKING:
     from tconv.diagnosis.misreadings.misreading import Operands

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.changed_operand import in_data, in_filter
-from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise
+from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise, in_data, in_filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

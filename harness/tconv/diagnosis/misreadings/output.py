@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.changed_operand import along_channels
-from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise, SumsOtherwise
+from tconv.diagnosis.misreadings.misreading import Misreading, OutputOtherwise, SumsOtherwise, along_channels
 from tconv.diagnosis.misreadings.operands import axes_reversed, channels_collected, channels_dealt
 from tconv.expectation.bound import is_subnormal
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.changed_operand import in_filter
-from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise
+from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise, in_filter
 from tconv.expectation.bound import is_subnormal
 
 if TYPE_CHECKING:

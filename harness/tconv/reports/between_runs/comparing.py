@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tconv.gate.examples import Rank, rank
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import Status
-from tconv.records.header_differences import differences
+from tconv.records.headers import differences
 from tconv.reports.between_runs.transitions import CaseState, Transition, answered_alike, transition
 from tconv.reports.causes import causes
 from tconv.reports.phrases import other_waivers, unasked
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.records.header_differences import Difference
+    from tconv.records.headers import Difference
     from tconv.reports.causes import Cause
 
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
@@ -100,12 +100,9 @@ class Comparison:
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
         # With these the numbers, those gone aside, are all cases of the new run.
         added = f", {self.added:,} not asked before" if self.added else ""
-        return f"{became_worse(self.worse)} ({counts}, {self.same:,} as before{added})"
-
-
-def became_worse(count: int) -> str:
-    """Return in words how many cases became worse."""
-    return f"{count:,} {'case' if count == 1 else 'cases'} became worse" if count else "no case became worse"
+        worse = f"{self.worse:,}" if self.worse else "no"
+        cases = "cases" if self.worse > 1 else "case"
+        return f"{worse} {cases} became worse ({counts}, {self.same:,} as before{added})"
 
 
 def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> list[str]:
@@ -115,7 +112,7 @@ def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> li
 
 
 def compared(old: Assessment, new: Assessment) -> Comparison:
-    """Return what became of the cases of one run in another; the two may be of different backends or dialects."""
+    """Return what became of the cases of one run in another."""
     before, after = _states(old), _states(new)
     groups: dict[tuple[Transition, str], list[tuple[str, CaseState | None]]] = defaultdict(list)
     same = added = 0

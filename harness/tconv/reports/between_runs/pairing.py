@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tconv.errors import UsageError
 from tconv.reports.between_runs.comparing import Comparison, compared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
@@ -17,42 +16,38 @@ if TYPE_CHECKING:
 
 
 def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
-    """Return the comparisons of runs: those of the same backend, options and dialect, whatever their versions are.
+    """Return the comparison of each new run with the old run of the same backend and dialect, whatever their versions.
 
-    Runs of tconv's own cases are not compared with those of others where there is a choice. Of several old runs of
-    other cases the one of the new run's corpus is compared, or else the one whose cases are at the same path.
-
-    A single old run is compared with each of the new ones, and a single new one without an old one of its kind with
-    each of the old ones.
+    If several old runs are of these, the one with the same options counts, of the same cases, or else of cases at the
+    same path.
 
     Raises:
-        UsageError: a run of one side has no run, or several, of the other side that it can be compared with.
+        UsageError: a new run has no such old run, or several; or one of several new runs is missing.
     """
-    if len(old) == 1 or (len(new) == 1 and not any(_key(before) == _key(new[0]) for before in old)):
-        return [compared(before, after) for before in old for after in new]
-    remaining, pairs = list(old), []
+    pairs = []
     for after in new:
         header = after.run.header
-        alike = [before for before in remaining if _key(before) == _key(after)]
-        before = _narrowed(alike, header.corpus, header.path)
+        alike = [before for before in old if _key(before) == _key(after)]
+        before = _narrowed(alike, header.backend.options, header.corpus, header.path)
         if len(before) != 1:
-            raise _not_one(header, before)
+            raise _not_one(header.backend.name, header.dialect, before)
         pairs.append(compared(before[0], after))
-        remaining.remove(before[0])
     keys = {_key(after) for after in new}
-    if len(new) > 1 and (without := [before for before in remaining if _key(before) not in keys]):
-        must = f"the new runs must have one of {_words(without[0].run.header)}"
-        raise UsageError(f"{must} (got none); name the two record files")
+    if len(new) > 1 and (without := [_key(before) for before in old if _key(before) not in keys]):
+        name, dialect = without[0]
+        raise UsageError(f"the new runs must have one of {name} in {dialect}, as the baseline has (got none)")
     return pairs
 
 
-def refuse_ambiguous(
+def refuse_unpaired(
     old: Sequence[Assessment],
     backends: Sequence[str],
     dialect: Dialect | None,
     options: Mapping[str, str],
     corpus: str,
     path: str,
+    *,
+    named: bool,
 ) -> None:
     """Refuse old runs of which `paired` could not choose one, before a run that may take an hour.
 
@@ -63,45 +58,43 @@ def refuse_ambiguous(
         options: the options of all of them.
         corpus: the digest of the cases.
         path: the value of --cases; empty for tconv's own.
+        named: whether each of the backends must be there.
 
     Raises:
-        UsageError: a backend has several, in whatever dialect it will be asked.
+        UsageError: a backend has no old run, or several, in whatever dialect it will be asked.
     """
-    if len(old) == 1:
-        return
-    by_backend: dict[str, dict[tuple[object, ...], list[Assessment]]] = defaultdict(lambda: defaultdict(list))
-    for before in old:
-        header = before.run.header
-        named = header.backend.spec or header.backend.name
-        if dialect is not None and header.dialect != dialect.name:
-            continue
-        if named in backends and bool(header.path) == bool(path) and header.backend.options == options:
-            by_backend[named][_key(before)].append(before)
-    for groups in by_backend.values():
-        choices = [_narrowed(group, corpus, path) for group in groups.values()]
-        if all(len(choice) > 1 for choice in choices):
-            raise _not_one(choices[0][0].run.header, choices[0])
+    for backend in backends:
+        by_dialect: dict[str, list[Assessment]] = {}
+        for before in old:
+            header = before.run.header
+            if backend in {header.backend.spec, header.backend.name} and dialect in {None, before.run.dialect}:
+                by_dialect.setdefault(header.dialect, []).append(before)
+        choices = [_narrowed(alike, options, corpus, path) for alike in by_dialect.values()]
+        if choices and all(len(choice) > 1 for choice in choices):
+            raise _not_one(backend, choices[0][0].run.header.dialect, choices[0])
+        # Only the backend itself says how one of your own is called.
+        if not choices and named and ":" not in backend:
+            raise _not_one(backend, dialect.name if dialect else "its dialect", ())
 
 
-def _narrowed(alike: list[Assessment], corpus: str, path: str) -> list[Assessment]:
-    """Return those of several runs that are of a corpus, or else whose cases are at a path; all where none is."""
-    if len(alike) > 1:
-        of_corpus = [run for run in alike if run.run.header.corpus == corpus]
-        return of_corpus or [run for run in alike if run.run.header.path == path] or alike
+def _narrowed(alike: list[Assessment], options: Mapping[str, str], corpus: str, path: str) -> list[Assessment]:
+    """Return those of several runs that are most like a new one: by its options, then by its cases."""
+    conditions: tuple[Callable[[RunHeader], bool], ...] = (
+        lambda header: header.backend.options == options,
+        # A folder may have runs of tconv's own cases and of others, which have no case in common.
+        lambda header: bool(header.path) == bool(path),
+        lambda header: header.corpus == corpus,
+        lambda header: header.path == path,
+    )
+    for holds in conditions:
+        alike = [before for before in alike if holds(before.run.header)] or alike
     return alike
 
 
-def _not_one(header: RunHeader, runs: Sequence[Assessment]) -> UsageError:
-    must = f"the old runs must have one of {_words(header)}, as the new ones have"
-    files = f": {', '.join(str(run.run.path) for run in runs)}" if runs else ""
-    return UsageError(f"{must} (got {len(runs)}{files}); name the two record files")
+def _not_one(backend: str, dialect: str, runs: Sequence[Assessment]) -> UsageError:
+    files = f": {', '.join(str(run.run.path) for run in runs)}; name one of them" if runs else ""
+    return UsageError(f"the baseline must have one run of {backend} in {dialect} (got {len(runs) or 'none'}{files})")
 
 
-def _words(header: RunHeader) -> str:
-    return f"{header.backend.name} in {header.dialect}"
-
-
-def _key(assessment: Assessment) -> tuple[object, ...]:
-    header = assessment.run.header
-    # A folder may have runs of tconv's own cases and of others, which have no case in common.
-    return header.backend.name, header.dialect, bool(header.path), *sorted(header.backend.options.items())
+def _key(assessment: Assessment) -> tuple[str, str]:
+    return assessment.run.header.backend.name, assessment.run.header.dialect

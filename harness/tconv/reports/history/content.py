@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.selected_records import read_selected
+from tconv.gate.record_files import read_selected
 from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.strips import strips

@@ -1,47 +1,95 @@
-"""The arrays of artifacts as the page includes them: up to a size, with notes on what is left out."""
+"""The arrays of artifacts on the page: of which records, as far as there is room, and up to which size.
+
+What follows from them, such as the difference, the script computes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.gate.examples import size
 from tconv.records import artifacts
 from tconv.reports.page.blocks import block
+from tconv.reports.page.cause_lines import cause_numbers
+from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus
+    from tconv.reports.page.cause_lines import CauseLine
     from tconv.vocabulary import Array
 
 LARGEST = 16_384
 """Elements of an array that the page includes."""
+MOST = 30
+"""Records of one cause and run with their arrays on the page."""
+_VALUES = ("expected", "actual", "allowed")
+_OPERANDS = ("x", "w", "b")
+_TAG = len('<script type="text/plain" id="arrays-"></script>\n') + 8
 
-VALUES = ("expected", "actual", "allowed")
-OPERANDS = ("x", "w", "b")
 
+def array_blocks(assessments: Sequence[Assessment], lines: Sequence[CauseLine], room: int) -> list[tuple[int, str]]:
+    """Return a block of arrays, in base64, for records with an artifact, under the record's number.
 
-@dataclass(slots=True)
-class ArrayBlock:
-    """The arrays of one artifact. What follows from them, such as the difference, the script computes.
+    As long as there is room, first the records get the outputs, then the operands too: the example of each cause first,
+    then the smallest case of each, and so on.
 
-    Attributes:
-        notes: sentences that say what is left out, and why.
-        arrays: by name, in float32 where that has every element as it is, else in float64.
+    Args:
+        assessments: the runs.
+        lines: their causes.
+        room: how many characters the blocks may have.
     """
+    artifacts = _in_order(assessments, lines)
+    blocks: dict[int, str] = {}
+    for names in (_VALUES, _VALUES + _OPERANDS):
+        for number, assessment, artifact in artifacts:
+            text = _array_block(assessment.run.path.parent, artifact, names)
+            room -= len(text) - len(blocks.get(number, "")) + (0 if number in blocks else _TAG)
+            if room < 0:
+                return list(blocks.items())
+            blocks[number] = text
+    return list(blocks.items())
 
-    notes: list[str] = field(default_factory=list)
-    arrays: dict[str, Array] = field(default_factory=dict)
 
-    def text(self) -> str:
-        """Return the block as the page has it."""
-        shapes = {name: list(array.shape) for name, array in self.arrays.items()}
-        return block({"notes": self.notes, "shapes": shapes}, self.arrays)
+def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> list[tuple[int, Assessment, str]]:
+    """Return number, run and artifact of the records that get their arrays as long as there is room."""
+    causes = cause_numbers(lines)
+    examples = {line.members[0] for line in lines}
+    in_order = sorted(
+        _with_artifacts(assessments),
+        key=lambda item: ((item[1], item[2].record.case) not in examples, size(item[2].record)),
+    )
+    ranked = []
+    sizes: dict[tuple[int, int], int] = {}
+    for number, run, member in in_order:
+        cause = causes.get((run, member.record.case), 0)
+        place = sizes.get((run, cause), 0)
+        sizes[run, cause] = place + 1
+        if place < MOST and member.record.artifact is not None:
+            urgency = list(STATUSES).index(member.status)
+            ranked.append((place, urgency, number, assessments[run], member.record.artifact))
+    ranked.sort(key=lambda item: item[:3])
+    return [(number, assessment, artifact) for _, _, number, assessment, artifact in ranked]
 
 
-def array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> ArrayBlock:
-    """Return the arrays of an artifact; a file that cannot be read gives a note, and no exception.
+def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, int, RecordStatus]]:
+    number = 0
+    for run, assessment in enumerate(assessments):
+        for member in assessment.statuses:
+            if member.record.artifact is not None:
+                yield number, run, member
+            number += 1
+
+
+def _array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> str:
+    """Return the arrays of an artifact as the page has them; a file that cannot be read gives a note, and no exception.
+
+    Each array is in float32 if that has every element as it is, else in float64.
 
     Args:
         folder: the folder that the path is relative to and must not leave.
@@ -51,10 +99,12 @@ def array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> ArrayBlo
     try:
         arrays, notes = artifacts.read(folder, artifact, names, LARGEST)
     except artifacts.Unreadable as reason:
-        return ArrayBlock([f"{reason} The artifact is {artifact}."])
-    if notes:
-        notes.append(f"The artifact is {artifact}.")
-    return ArrayBlock(notes, {name: _as_short_as_exact(array) for name, array in arrays.items()})
+        arrays, notes = {}, [f"{reason} The artifact is {artifact}."]
+    else:
+        notes += [f"The artifact is {artifact}."] if notes else []
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    exact = {name: _as_short_as_exact(array) for name, array in arrays.items()}
+    return block({"notes": notes, "shapes": shapes}, exact)
 
 
 def _as_short_as_exact(array: Array) -> Array:

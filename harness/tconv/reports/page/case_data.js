@@ -192,7 +192,7 @@ function commandsOf({ id, run }) {
   return [
     ["run", `tconv run ${name}${backend}${corpus}`],
     ["show", `tconv show ${name}${spoken}${corpus}`],
-    ["diagnose", `tconv diagnose ${name}${backend}${corpus}`],
+    ["explain", `tconv explain ${name}${backend}${corpus}`],
     ["shrink", `tconv shrink ${name}${backend}${corpus}`],
     // Its script knows no options of a backend, and the command refuses them.
     ["export", `tconv export ${name} models${runtime}${spoken}${corpus}`],

@@ -18,7 +18,7 @@ _RULES: dict[ver.Rule, str] = {
     "refusal": "refusal: whether the call is refused",
 }
 _PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "Reason"}
-_ELSEWHERE = {"kind", "readings", "alike", "of", "company", *_PROSE}
+_ELSEWHERE = {"kind", "readings", "alike", "of", *_PROSE}
 
 
 def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
@@ -47,8 +47,6 @@ def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) ->
             figure = f"{figure} of {of}"
         case ver.Differed(worst=float(worst)) | ver.ExceedsSummationBound(worst=float(worst)), "worst":
             figure = f"{worst:.4g} times what is allowed there"
-        case ver.DiffersInCompany(), "in_company":
-            name = "in company"
         case _, "rule":
             figure = next((words for rule, words in _RULES.items() if rule == value), figure)
     return name, figure
@@ -57,10 +55,7 @@ def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) ->
 def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
     """Return a verdict's long texts, each with its heading: messages, the end of standard error, reasons."""
     texts = ((heading, getattr(verdict, name, "")) for name, heading in _PROSE.items())
-    parts = [(heading, content) for heading, content in texts if content]
-    if isinstance(verdict, ver.DiffersInCompany):
-        parts.append(("Company, the cases of the model", "\n".join(verdict.company)))
-    return parts
+    return [(heading, content) for heading, content in texts if content]
 
 
 def readings(verdict: ver.Verdict) -> tuple[str, ...]:

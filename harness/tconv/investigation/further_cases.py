@@ -1,34 +1,48 @@
-"""Which of several misreadings a backend follows, found by running cases to which they give different outputs."""
+"""Further cases that a backend is asked: they tell misreadings apart, and show the rule that a failure follows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import misreadings_by_name
+import numpy as np
+
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.corpus.budget import MOST_ELEMENTS
+from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
-from tconv.investigation.mutants import mutated
+from tconv.expectation.truth import Truth
+from tconv.learning import lessons
+from tconv.learning.situations import situation_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from tconv.cases.case import Case
+    from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
+    from tconv.execution.worker import Assignment
+    from tconv.learning import Lesson
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
+    from tconv.vocabulary import Array
 
 REPEAT = 3
 """How often each case is run: an output that changes has no explanation."""
+_MOST_TELLING = 12
+"""How many other cases may be run that are evidence."""
 _MOST_SILENT = 36
 """How many cases that are no evidence may be run besides: a backend may die of most cases."""
 _LARGEST = 2**14
-"""Elements of data times those of the filter; a case that separates two misreadings need not be larger."""
+"""Elements of data times those of the filter: a small case says as much as a large one."""
+_MOST_OF_A_KIND = 200
+"""How many cases of one padding mode are run to learn a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +79,14 @@ class Reasoning:
     left: tuple[str, ...]
 
 
-def separate(
-    case: Case,
-    others: Iterable[Case],
-    dialect: Dialect | None,
-    backend: str,
-    timeout: float,
-    most: int = 12,
-    options: Mapping[str, str] = MappingProxyType({}),
-) -> Reasoning:
+def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout: float) -> Reasoning:
     """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
     Args:
         case: the case that fails.
         others: cases to choose from.
-        dialect: the dialect; None for the backend's first.
-        backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
+        assignment: the backend, its dialect and its options.
         timeout: seconds that one case may take.
-        most: how many other cases may be run that are evidence.
-        options: values of the backend's options, by name.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -91,14 +94,13 @@ def separate(
     # A probe is a call before the case, which it may spoil: there is none of types that are not asked.
     unprobed: dict[str, str | None] = {dtype: None for dtype in PROBED if dtype != case.x.dtype}
     others = (other for other in others if other.x.dtype not in unprobed)
-    assignment = Assignment(backend, dialect, None, "", REPEAT, options=dict(options), accumulates=unprobed)
-    with Pool(assignment, 1, timeout) as pool:
+    with Pool(replace(assignment, repeat=REPEAT, accumulates=unprobed), 1, timeout) as pool:
         first = pool.record(case)
         remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
         for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
             telling = sum(case.tells for case in further)
-            if len(remaining) < _SEVERAL or telling == most or len(further) - telling == _MOST_SILENT:
+            if len(remaining) < _SEVERAL or telling == _MOST_TELLING or len(further) - telling == _MOST_SILENT:
                 break
             problem = Problem(other, pool.dialect)
             if problem.values is None or len({_predicted(problem, name) for name in remaining}) < _SEVERAL:
@@ -110,6 +112,60 @@ def separate(
             further.append(FurtherCase(record, tuple(remaining), tells))
     explained = tuple(remaining) if further or len(remaining) == 1 else tuple(map(str, first.diagnosis))
     return Reasoning(first, pool.backend, pool.dialect, tuple(further), explained)
+
+
+def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
+    """Return the output of a backend that follows a misreading, in the call's layout and type.
+
+    Returns:
+        None if the misreading changes nothing, or asks for an output that no case may ask for.
+    """
+    call = problem.call
+    misread = apply((misreading,), call.written, call.dialect, problem.truth.operands)
+    if misread is None or not misreading.playable:
+        return None
+    truth = Truth(misread.operands, call.dtype)
+    if prod(truth.shape(misread.geometry)) > MOST_ELEMENTS:
+        # A stride of 2^63 - 1 that is taken for a dilation, say.
+        return None
+    y = truth.values(misread.geometry)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if misread.finish is not None:
+            y = misread.finish(y)
+        if misread.precision is not None and misread.precision.at_best is not None:
+            y = misread.precision.at_best(y, call.dtype)
+        return from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format)
+
+
+def own_rule(
+    case: Case, record: Record, others: Iterable[Case], assignment: Assignment, timeout: float
+) -> Lesson | None:
+    """Return the rule that a wrong output follows; None where its values lie where they must, or no rule is found.
+
+    Args:
+        case: the case that fails.
+        record: its record.
+        others: cases to choose from: of those that have the same padding mode, and output_shape or not, some are run.
+        assignment: the backend, its dialect and its options.
+        timeout: seconds that one case may take.
+
+    Raises:
+        BackendMissing: the backend is not there or does not start.
+    """
+    if record.placement is None and record.verdict.kind != "wrong-shape":
+        return None
+    siblings = [
+        other
+        for other in others
+        if other.breaks is None and other.id != case.id and _products(other) <= _LARGEST
+        if situation_of(other) == situation_of(case)
+    ]
+    chosen = list(islice(siblings, 0, None, max(len(siblings) // _MOST_OF_A_KIND, 1)))
+    with Pool(assignment, 1, timeout) as pool:
+        records = [record, *pool.records(chosen).values()]
+        cases = {member.id: member for member in (case, *chosen)}
+        learnt = lessons(records, cases.get, pool.dialect, frozenset({case.id}))
+    return next((lesson for lesson in learnt if case.id in lesson.cases), None)
 
 
 _SEVERAL = 2
@@ -125,7 +181,7 @@ def _products(case: Case) -> int:
 
 def _predicted(problem: Problem, name: str) -> bytes | None:
     """Return the output that a misreading gives, as bytes; None where it gives what is owed."""
-    array, expected = mutated(problem, misreadings_by_name(problem.dialect)[name]), problem.output
+    array, expected = misread_output(problem, misreadings_by_name(problem.dialect)[name]), problem.output
     if array is None or expected is None or (array.shape == expected.shape and array.tobytes() == expected.tobytes()):
         return None
     return str(array.shape).encode() + array.tobytes()

@@ -1,0 +1,225 @@
+"""Whether two installations of tconv say the same: records, causes, exit codes, operands, and what commands print.
+
+`python bench/installations.py TCONV ANSWERS` asks the command TCONV of one installation and keeps its answers in the
+folder ANSWERS. Called again with the command of another installation, it prints a line for each answer that differs,
+and ends with 1 if one does. Every backend is asked, the wrong backends of tests/, and the commands below.
+
+Times, paths and the order of records do not count, and figures may differ by a billionth of themselves: another order
+of summation does that. An id that says the name of a folder twice counts as the id that says it once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tconv.backends import BackendInfo, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tconv.cases.call import Call
+
+HERE = Path(__file__).parent
+PLAYED = ("misread", "rounding")
+"""Modules of tests/wrong_backends whose answers depend on the call alone."""
+DIGESTS = ("onnx/ConvTranspose-22", "onednn/ConvTranspose-1", "openvino/ConvolutionBackpropData-1", "geometry/1")
+COMMANDS = (
+    ("list --tier full",),
+    ("check",),
+    ("check --coverage --tier smoke", "coverage --tier smoke"),
+    ("backends",),
+    ("show padding/output-shape/odd-unit-by-hand",),
+    (
+        "show --spatial 5,5 --kernel 3,3 --strides 2,2 --auto-pad same_upper",
+        "resolve --spatial 5,5 --kernel 3,3 --strides 2,2 --auto-pad same_upper",
+    ),
+    ("port --from onnx/ConvTranspose-22 --to openvino/ConvolutionBackpropData-1 --spatial 8 --kernel 3 --strides 2",),
+    ("explain padding/output-shape/odd-unit-by-hand", "diagnose padding/output-shape/odd-unit-by-hand"),
+    ("explain --backend wrong_backends:PadsSwapped", "learn --backend wrong_backends:PadsSwapped"),
+    ("shrink examples/onnx/pad --backend wrong_backends:PadsSwapped",),
+    ("fuzz --examples 50 --backend wrong_backends:PadsSwapped",),
+    ("export examples/onnx/pad exported",),
+    ("run examples/** --backend nobody",),
+)
+"""What is called; if an installation does not know the first spelling, the next one."""
+PROGRESS = re.compile(r": \d+ of \d+ cases$")
+"""Lines of which there are more on a slower machine."""
+UNKNOWN = re.compile("a command must be one of|No such option|Got unexpected extra")
+NOT_COMPARED = frozenset({"seconds", "artifact", "alone", "harmed", "earlier", "records", "format"})
+"""Keys of records and results that vary from run to run, or are paths."""
+BILLIONTH = 1e-9
+
+
+class OperandDigests:
+    """A backend that answers with the digest of what it is given: the records say which operands were made."""
+
+    def info(self) -> BackendInfo:
+        """Return the dialects that each have a spelling and layouts of their own."""
+        return BackendInfo("operand-digests", "1", DIGESTS)
+
+    def run(self, call: Call, arrays: Mapping[str, Any]) -> Refused:
+        """Refuse, with the digest of attributes and arrays as the reason."""
+        digest = hashlib.blake2b(repr(sorted(dict(call.attributes).items())).encode(), digest_size=16)
+        for name, array in sorted(arrays.items()):
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(array.tobytes())
+        return Refused(digest.hexdigest())
+
+
+def main() -> int:
+    """Ask an installation, print a line for each difference, and return 1 if there is one."""
+    parser = argparse.ArgumentParser(description="Whether two installations of tconv say the same.")
+    parser.add_argument("tconv", type=Path, help="the command tconv of an installation")
+    parser.add_argument(
+        "answers", type=Path, help="the folder of the answers of another one; what is missing is kept there"
+    )
+    parser.add_argument("--tier", action="append", help="of the runs; repeatable; default: gate and full")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="leave out what has none of these in its name")
+    parser.add_argument("--small", action="store_true", help="a few questions of each kind, a few cases each, for CI")
+    arguments = parser.parse_args()
+    tiers = ["smoke"] if arguments.small else arguments.tier or ["gate", "full"]
+    arguments.answers.mkdir(parents=True, exist_ok=True)
+    kept, equal, different = 0, 0, 0
+    for name, spellings, more in questions(arguments.tconv, tiers, small=arguments.small):
+        if arguments.only and not any(text in name for text in arguments.only):
+            continue
+        new = answer(arguments.tconv, spellings, more.split())
+        file = arguments.answers / f"{re.sub('[^A-Za-z0-9]+', '-', name)}.json"
+        if not file.exists():
+            file.write_text(json.dumps(new), "utf-8")
+            kept += 1
+            print(f"{name}: kept, {size(new)}", flush=True)
+            continue
+        lines = list(differences(json.loads(file.read_text("utf-8")), new))
+        print(f"{name}: {f'{len(lines)} differences' if lines else f'equal, {size(new)}'}", flush=True)
+        for line in lines[:20]:
+            print(f"    {line}")
+        equal, different = equal + (not lines), different + bool(lines)
+    print(f"{kept} answers kept, {equal} equal, {different} different")
+    return int(bool(different))
+
+
+def questions(tconv: Path, tiers: Sequence[str], *, small: bool) -> Iterator[tuple[str, Sequence[str], str]]:
+    """Yield a name, the spellings of a command, and what a run is given too; few of each kind if `small`."""
+    few = slice(0, 3 if small else None)
+    patterns = "examples/** padding/output-shape/**" if small else ""
+    for spellings in COMMANDS[few]:
+        yield spellings[0], spellings, ""
+    listed = answer(tconv, ["backends"], [])["printed"]
+    backends = sorted(line.split()[0] for line in listed if line and usable(line))
+    for tier in tiers:
+        for backend in backends[few]:
+            yield f"run {backend}, {tier}", ["run"], f"{patterns} --backend {backend} --tier {tier}"
+    for name in played()[few]:
+        yield f"played {name}", ["run"], f"{patterns} --backend wrong_backends:{name} --tier smoke"
+    for dialect in DIGESTS[few]:
+        more = f"--backend installations:OperandDigests --dialect {dialect} --tier {tiers[-1]}"
+        yield f"operands of {dialect}", ["run"], f"{patterns} {more}"
+
+
+def usable(line: str) -> bool:
+    """Return whether a line of `tconv backends` names one that is installed."""
+    return not line.startswith(" ") and "not there" not in line
+
+
+def played() -> list[str]:
+    """Return the names of wrong backends whose answers depend on the call alone."""
+    sources = [(HERE.parent / "tests" / "wrong_backends" / f"{module}.py").read_text("utf-8") for module in PLAYED]
+    return sorted(name for source in sources for name in re.findall(r"^class ([A-Z]\w+)\(", source, re.MULTILINE))
+
+
+def answer(tconv: Path, spellings: Sequence[str], more: Sequence[str]) -> dict[str, Any]:
+    """Return what an installation says, by key; a run has its records by case too."""
+    paths = os.pathsep.join([str(HERE), str(HERE.parent / "tests")])
+    environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "120"}
+    for spelling in spellings:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [*spelling.split(), *more, *(["--json", "--output", "out"] if more else [])]
+            done = subprocess.run(
+                [tconv.absolute(), *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+            )
+            if done.returncode == 2 and UNKNOWN.search(done.stderr) and spelling != spellings[-1]:  # noqa: PLR2004 - wrong usage
+                continue
+            result: dict[str, Any] = {"exit code": done.returncode}
+            if more:
+                result |= {"result": comparable(json.loads(done.stdout or "null")), "records": records(Path(folder))}
+            else:
+                texts = (done.stdout, done.stderr, *map(read, sorted(Path(folder).rglob("*.*"))))
+                lines = [line for text in texts for line in text.splitlines() if not PROGRESS.search(line)]
+                result["printed"] = [comparable(line) for line in lines]
+            return result
+    raise AssertionError
+
+
+def read(path: Path) -> str:
+    """Return a written file: as text, or the digest of other bytes."""
+    data = path.read_bytes() if path.is_file() else b""
+    try:
+        return f"{path.name}\n{data.decode()}"
+    except UnicodeDecodeError:
+        return f"{path.name} {hashlib.blake2b(data, digest_size=16).hexdigest()}"
+
+
+def records(folder: Path) -> dict[str, Any]:
+    """Return the records of a run by case."""
+    lines = [line for file in folder.rglob("*.jsonl") for line in file.read_text("utf-8").splitlines()[1:]]
+    return {record["case"]: record for record in map(comparable, map(json.loads, lines))}
+
+
+def comparable(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    """Return a value without what may differ: times, paths, keys in `NOT_COMPARED`, folders that an id says twice."""
+    match value:
+        case dict():
+            return {key: comparable(item) for key, item in value.items() if key not in NOT_COMPARED}
+        case list():
+            return [comparable(item) for item in value]
+        case str():
+            once = re.sub(r"\b([\w-]+)/\1/", r"\1/", value)
+            once = re.sub(r"(?<=/)([\w-]+)/\1/", r"\1/", once)
+            once = re.sub(r"/[\w./-]*/site-packages/|/tmp/[\w./-]+|/[\w./-]*/(bin|data)/", "", once)
+            return re.sub(r"\d+(\.\d+)? ?(s|ms|seconds)\b|\(\d+\) panicked", "TIME", once)
+        case _:
+            return value
+
+
+def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON values
+    """Yield a line for each place where two values differ."""
+    match old, new:
+        case dict(), dict():
+            for key in old | new:
+                if key not in old or key not in new:
+                    yield f"{place}: {key} in {'the old' if key in old else 'the new'} one alone"
+                else:
+                    yield from differences(old[key], new[key], f"{place}: {key}" if place else key)
+        case list(), list() if len(old) == len(new):
+            for index, pair in enumerate(zip(old, new, strict=True)):
+                yield from differences(*pair, f"{place}[{index}]")
+        case (float(), int() | float()) | (int(), float()) if math.isclose(old, new, rel_tol=BILLIONTH):
+            return
+        case _ if old != new:
+            yield f"{place}: {shown(old)} is now {shown(new)}"
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - JSON values
+    """Return a value in one short line."""
+    text = json.dumps(value)
+    return text if len(text) < 200 else f"{text[:200]}..."  # noqa: PLR2004 - what a line has room for
+
+
+def size(result: Mapping[str, Any]) -> str:
+    """Return what was compared."""
+    return f"{len(result['records'])} records" if "records" in result else f"{len(result['printed'])} lines"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
