@@ -42,7 +42,7 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
     del seed
     from in_process import command  # noqa: PLC0415 - it imports tconv
 
-    tallies = {name: Tally(f"hostile strings: {name}") for name in ("page", "JUnit", "atlas", "arguments")}
+    tallies = {name: Tally(f"hostile strings: {name}") for name in ("page", "JUnit", "arguments")}
     with Surroundings() as surroundings:
         surroundings.run(*RUN)
         text = next((surroundings.folder / "reports").glob("*.jsonl")).read_text()
@@ -56,7 +56,6 @@ def campaigns(count: int, seed: int) -> Iterator[Tally]:
                 for name, arguments, written, look in (
                     ("page", ("report", *common, "--page", "page.html"), "page.html", _of_html),
                     ("JUnit", ("report", *common, "--junit", "junit.xml"), "junit.xml", ET.fromstring),
-                    ("atlas", ("atlas", *common, "--output", "atlas.md"), "atlas.md", _of_markdown),
                 ):
                     code, printed = command(surroundings, *arguments)
                     wrong = None if code in {0, 1, 2} else f"exit code {code}: {printed[-200:]!r}"
@@ -102,18 +101,3 @@ def _looked(path: Path, look: Callable[[str], object]) -> str | None:
 def _of_html(text: str) -> str | None:
     markup = text.partition("<body")[2]
     return "an element of a text" if "<img src=x" in markup or "<script>alert(1)" in markup else None
-
-
-def _of_markdown(text: str) -> str | None:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - rich needs it too
-
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    raw = [
-        part
-        for token in tokens
-        for part in (token, *(token.children or ()))
-        if part.type in {"html_inline", "html_block"}
-    ]
-    own = ("<br>", "<details>", "</details>", "<b>", "</b>", "<summary>", "</summary>", "<!-- Written by")
-    foreign = [token.content for token in raw if not token.content.startswith(own)]
-    return f"elements {foreign[:3]!r}" if foreign else None

@@ -445,9 +445,7 @@ def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command,
     assert len(list((tmp_path / "out").glob("*.html"))) == 3
 
 
-@pytest.mark.parametrize(
-    "judging", ["report", "waivers propose --output w.yaml", "explain", "atlas", "history --records"]
-)
+@pytest.mark.parametrize("judging", ["report", "waivers propose --output w.yaml", "explain", "history --records"])
 def test_records_of_one_s_own_cases_alone_are_judged_by_these_cases(
     judging: str, command: Command, tmp_path: Path
 ) -> None:

@@ -10,12 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tconv.corpus import Corpus
-from tconv.datafiles import data_folder
-from tconv.gate.assessment import assess
-from tconv.reports import atlas
-from test_answers import run_of
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
 
@@ -60,16 +54,3 @@ def test_the_page(browser: Browser, ways: str, view: str, scheme: str) -> None:
 def test_the_page_on_a_phone(browser: Browser, ways: str, view: str) -> None:
     """Where columns are away and a case is a dialog of its own."""
     assert _looked_at(browser, ways + view, "light", PHONE) == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_atlas(browser: Browser, tmp_path: Path, scheme: str) -> None:
-    """The atlas has no violation of the rules, light and dark."""
-    porting = Corpus.load(data_folder("cases") / "porting", data_folder("cases"))
-    cases = list(porting.cases("smoke"))
-    runs = [
-        run_of(cases, name, lambda _: ()) for name in ("onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1")
-    ]
-    made = atlas.atlas([assess(run, None, porting.facts) for run in runs], porting)
-    (tmp_path / "atlas.html").write_text(atlas.html(made), encoding="utf-8")
-    assert _looked_at(browser, (tmp_path / "atlas.html").as_uri(), scheme, DESK) == []

@@ -26,7 +26,6 @@ GROUPS = {
     "Judge a runtime": {
         "run": "Run cases on a backend, judge every answer, report.",
         "report": "Judge records, compare them with older ones, make the page.",
-        "atlas": "Write which answer each backend gives where the texts differ.",
     },
     "Find out why": {
         "show": "Print what each dialect expects of a case, or of sizes.",
@@ -58,6 +57,7 @@ MOVED = {
 }
 """Earlier names of commands, and what to call now."""
 GONE = {
+    "atlas": "docs/atlas.py prints docs/atlas.md",
     "new": "docs/cases.md has a first case file",
     "schema": "`tconv check --help` says where the schemas are",
     "mutants": "tests/test_misreadings.py asks which misreadings the corpus notices",

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.call import signature
-from tconv.comparison.porting import rewritten
 from tconv.dialects import DIALECTS, Stated
 from tconv.dialects.readings import Together
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.violations import violations
 from tconv.nearest_word import nearest
-from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat
+from tconv.vocabulary import NEUTRAL, Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -235,3 +234,30 @@ def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
         if min(output, default=0) >= 0:
             begin = tuple(max(pad, 0) for pad in geometry.pads_begin)
             yield replace(geometry, pads_begin=begin, output=output), before, behind
+
+
+def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
+    """Return the case with explicit pads and output_padding that give `geometry` in `target`.
+
+    Returns:
+        The case under the same id, without padding mode and output_shape; None where the target cannot express it.
+    """
+    if any(pad < 0 for pad in geometry.pads_begin):
+        return None
+    lists = {
+        "strides": geometry.strides,
+        "dilations": geometry.dilations,
+        "pads_begin": geometry.pads_begin,
+        "pads_end": tuple(max(end, 0) for end in geometry.pads_end),
+        "output_padding": tuple(max(-end, 0) for end in geometry.pads_end),
+    }
+    written: dict[str, Any] = {name: value for name, value in lists.items() if set(value) - {NEUTRAL[name]}}
+    attributes = Attributes(
+        **written,
+        groups=case.attributes.groups,
+        data_format=case.attributes.data_format,
+        filter_format=case.attributes.filter_format,
+    )
+    rewriting = replace(case, attributes=attributes, expected=())
+    owed = expectation(rewriting, target)
+    return rewriting if isinstance(owed, Values) and owed.primary.geometry == geometry else None

@@ -86,8 +86,8 @@ def _render(
     arrays: Sequence[tuple[int, str]],
     comparisons: Sequence[Comparison],
 ) -> str:
-    style, script = content("page", "page.css") + content("page", "case.css"), _script()
-    template = environment("page").get_template("page.html.j2")
+    style, script = content("page.css") + content("case.css"), _script()
+    template = environment().get_template("page.html.j2")
     assessments = [run.assessment for run in runs]
     return template.render(
         runs=runs,
@@ -114,4 +114,4 @@ def _render(
 
 @cache
 def _script() -> Markup:
-    return joined(("page", name) for name in in_order("page", "page.js"))
+    return joined(in_order("page.js"))

@@ -15,24 +15,22 @@ from tconv.reports.templates import content
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tconv.reports.templates import Folder
-
 _IMPORTED = re.compile(r"^import [^;]*\"\./([^\"]+)\";$", re.MULTILINE)
 _IMPORT_OR_EXPORT = re.compile(r"^(?:import [^;]*;\n|export )", re.MULTILINE)
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def in_order(folder: Folder, module: str) -> list[str]:
+def in_order(module: str) -> list[str]:
     """Return the names of a module and of all that it imports, each behind those that it imports itself."""
     names: dict[str, None] = {}
-    for imported in _IMPORTED.findall(content(folder, module)):
-        names |= dict.fromkeys(in_order(folder, imported))
+    for imported in _IMPORTED.findall(content(module)):
+        names |= dict.fromkeys(in_order(imported))
     return [*names, module]
 
 
-def joined(modules: Iterable[tuple[Folder, str]]) -> Markup:
+def joined(modules: Iterable[str]) -> Markup:
     """Return modules, in their order, joined to one script without imports: the page loads no other file."""
-    texts = (_IMPORT_OR_EXPORT.sub("", content(folder, name)) for folder, name in modules)
+    texts = (_IMPORT_OR_EXPORT.sub("", content(name)) for name in modules)
     return Markup("\n".join(texts))  # noqa: S704 - files of this package
 
 

@@ -1,4 +1,4 @@
-"""How reports show a status: the symbols, colours and words for each, on the terminal, the page and in the atlas."""
+"""How reports show a status: the symbols, colours and words for each, on the terminal and the page."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
 )
 """The statuses in the page's order, the most urgent first: of columns, of records, and of which arrays are included.
 
-The terminal and the atlas have the order of `Status` itself.
+The terminal has the order of `Status` itself.
 """

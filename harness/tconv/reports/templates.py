@@ -1,30 +1,27 @@
-"""The templates of the HTML page and of the atlas, and the files that they include."""
+"""The templates of the HTML page, and the files that it includes."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-Folder = Literal["atlas", "page"]
-
 
 @cache
-def environment(folder: Folder, *, autoescape: bool = True) -> Environment:
-    """Return the environment of the templates in a folder beside this module."""
+def environment() -> Environment:
+    """Return the environment of the templates of the page."""
     return Environment(
-        loader=PackageLoader("tconv.reports", folder),
-        autoescape=autoescape,  # noqa: S701 - only the atlas in Markdown turns it off, and has filters of its own
+        loader=PackageLoader("tconv.reports", "page"),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def content(folder: Folder, name: str) -> Markup:
-    """Return a style or a script from a folder beside this module, to be included as it is."""
-    text = files("tconv.reports").joinpath(folder, name).read_text(encoding="utf-8")
+def content(name: str) -> Markup:
+    """Return a style or a script of the page, to be included as it is."""
+    text = files("tconv.reports").joinpath("page", name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 - a file of this package
