@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     Reply = tuple[BackendHeader, dict[str, str], list[tuple[str, str]], dict[str, bytes]]
     """The backend, the facts that all machines must say alike, the line of each case, artifacts by their file names."""
 
-# Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
-logging.getLogger("distributed").setLevel(logging.CRITICAL)
-
 _CHUNK = 64
 """Cases of a future: a lost worker costs so many at most, and what dask and the network cost is paid once for them."""
 _AHEAD = 256
@@ -70,6 +67,9 @@ def joined(address: str, assignment: Assignment, timeout: float, folder: Path) -
         ClusterError: there is no scheduler or no worker, or the worker would not judge as this process does.
         BackendMissing: the backend is not there or does not start.
     """
+    # Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
+    for name in ("distributed", "distributed.client", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with _reaching(address):
         client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     with client:
