@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from time import time
 
-if sys.platform != "win32":
-    import fcntl
+from filelock import FileLock, Timeout
 
 _PREFIX = "tconv-run-"
 _LOCK = "in-use"
@@ -30,31 +27,28 @@ class WorkFolder:
         above = above or tempfile.gettempdir()
         _remove_abandoned(Path(above))
         self.name = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
-        self._lock = os.open(Path(self.name) / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        if sys.platform != "win32":
-            with suppress(OSError):
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._lock = _lock_of(self.name)
+        # On a file system without locks nobody removes it after us.
+        with suppress(OSError):
+            self._lock.acquire(blocking=False)
 
     def cleanup(self) -> None:
         """Remove the folder; what was put in its place is left alone."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._lock.release()
         shutil.rmtree(self.name, ignore_errors=True)
+
+
+def _lock_of(folder: str | Path) -> FileLock:
+    # Whichever thread ends a folder, it is the process that holds it.
+    return FileLock(Path(folder) / _LOCK, mode=0o600, thread_local=False, fallback_to_soft=False)
 
 
 def _remove_abandoned(above: Path) -> None:
     """Remove the folders of pools that were killed: nobody holds their locks."""
-    if sys.platform == "win32":
-        return
     for folder in above.glob(f"{_PREFIX}*"):
         # What is another user's, or not ours to remove, stays.
-        with suppress(OSError):
+        with suppress(OSError, Timeout):
             if folder.is_symlink() or time() - folder.stat().st_mtime < _SETTLED_SECONDS:
                 continue
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with _lock_of(folder).acquire(blocking=False):
                 shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(lock)

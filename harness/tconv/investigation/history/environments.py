@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shlex
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from filelock import FileLock
 
 from tconv.errors import BackendMissing, writing
 from tconv.execution.signals import undisturbed
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from packaging.version import Version
 
@@ -73,7 +73,8 @@ class Environments:
         folder = self.cache / f"{runtime.package}-{version}-py{interpreter.name}"
         with writing(self.cache, "folder"):
             self.cache.mkdir(parents=True, exist_ok=True)
-        with _locked(folder.with_name(f".{folder.name}.lock")):
+        # Another process may make the same one: it is waited for.
+        with FileLock(folder.with_name(f".{folder.name}.lock")):
             if self.rebuild and folder.is_dir():
                 shutil.rmtree(folder)
             if not folder.is_dir():
@@ -91,14 +92,6 @@ class Environments:
             partial.rename(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that other processes await."""
-    with path.open("w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def with_uv_or_venv(folder: Path, interpreter: Interpreter, requirements: Sequence[str]) -> None:
