@@ -26,10 +26,9 @@ from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, FileError, TconvError
 from tconv.execution.pool import Pool
-from tconv.execution.versions import versions
 from tconv.execution.work_folder import WorkFolder
 from tconv.records import artifacts, machine_facts
-from tconv.records.headers import flat
+from tconv.records.headers import flat, versions
 from tconv.records.record import Line
 from tconv.shown_texts import one_line
 
