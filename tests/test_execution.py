@@ -30,12 +30,12 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendMissing, FileError, UsageError
 from tconv.execution.call_result import changed
-from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.pool import Pool
 from tconv.execution.position import _INDEX, _MESSAGE, Position
 from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.execution.suspects import EarlierCases
 from tconv.execution.waiting import CHUNK, Waiting
 from tconv.execution.worker import Assignment
 from tconv.execution.worker_files import make_files, records_file
@@ -729,7 +729,7 @@ def test_the_file_of_a_workers_records_is_emptied_when_it_is_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, size: int
 ) -> None:
     """What is left in it of an earlier chunk, perhaps by a worker that died, is no line of the next."""
-    monkeypatch.setattr("tconv.execution.worker_records._MOST_BYTES", most)
+    monkeypatch.setattr("tconv.execution.worker_files._MOST_BYTES", most)
     ours, theirs = Pipe()
     with ours, theirs:
         worker = WorkerProcess(cast("Any", None), ours, Position(), tmp_path / "worker.log")
@@ -784,7 +784,7 @@ def test_a_link_in_the_place_of_a_workers_records_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file that it leads to is not emptied, however large it is, and the worker is ended."""
-    monkeypatch.setattr("tconv.execution.worker_records._MOST_BYTES", 7)
+    monkeypatch.setattr("tconv.execution.worker_files._MOST_BYTES", 7)
     (tmp_path / "precious").write_text("precious text", encoding="utf-8")
     killed: list[bool] = []
     process = SimpleNamespace(kill=lambda: killed.append(True))

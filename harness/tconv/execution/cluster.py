@@ -26,10 +26,9 @@ from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, FileError, TconvError
 from tconv.execution.pool import Pool
-from tconv.execution.versions import versions
 from tconv.execution.work_folder import WorkFolder
 from tconv.records import artifacts, machine_facts
-from tconv.records.headers import flat
+from tconv.records.headers import flat, versions
 from tconv.records.record import Line
 from tconv.shown_texts import one_line
 
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
 
     Reply = tuple[BackendHeader, dict[str, str], list[tuple[str, str]], dict[str, bytes]]
     """The backend, the facts that all machines must say alike, the line of each case, artifacts by their file names."""
-
-# Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
-logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 _CHUNK = 64
 """Cases of a future: a lost worker costs so many at most, and what dask and the network cost is paid once for them."""
@@ -70,6 +66,9 @@ def joined(address: str, assignment: Assignment, timeout: float, folder: Path) -
         ClusterError: there is no scheduler or no worker, or the worker would not judge as this process does.
         BackendMissing: the backend is not there or does not start.
     """
+    # Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
+    for name in ("distributed", "distributed.client", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with _reaching(address):
         client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     with client:

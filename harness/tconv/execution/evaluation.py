@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from tconv.backends import outcome as out
 from tconv.backends import preparing
 from tconv.execution.call_result import CallResult, alike, changed, checked, private, raised
-from tconv.execution.floating_point import FloatingPoint
-from tconv.execution.memory_pattern import patterned
 from tconv.execution.position import Position
+from tconv.execution.process_state import FloatingPoint, patterned
 from tconv.execution.recording import Recorder
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tconv.backends.process_end import ending, last_words
 from tconv.errors import BackendLost, BackendMissing
-from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
-from tconv.execution.spares import Spares
-from tconv.execution.suspects import Suspects
+from tconv.execution.suspects import EarlierCases, Suspects
 from tconv.execution.waiting import Waiting
 from tconv.execution.worker_messages import EndedWhileLoading, raise_for
-from tconv.execution.workers import STARTS, Workers
+from tconv.execution.workers import STARTS, Spares, Workers
 from tconv.records.record import Line, Record
 from tconv.verdict import kinds as ver
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing
-from tconv.execution.earlier_cases import EarlierCases
 from tconv.execution.position import NOWHERE
-from tconv.execution.worker_files import records_file
+from tconv.execution.suspects import EarlierCases
+from tconv.execution.worker_files import WorkerRecords, records_file
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced, introduction_of
-from tconv.execution.worker_records import WorkerRecords
 from tconv.records.record import Line, begin
 from tconv.shown_texts import one_line
 

@@ -17,10 +17,9 @@ from tconv.errors import ClusterError, FileError, writing
 from tconv.execution.isolation import required
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
-from tconv.execution.versions import versions
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import shared_problem
-from tconv.records.headers import RunHeader, differences, header_line
+from tconv.records.headers import RunHeader, differences, header_line, versions
 from tconv.records.record_file import read
 from tconv.records.rewriting import rewrite
 

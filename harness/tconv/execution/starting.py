@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import tempfile
 from contextlib import suppress
-from multiprocessing import get_all_start_methods, get_context, parent_process, resource_tracker
+from multiprocessing import current_process, get_all_start_methods, get_context, parent_process, resource_tracker
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from tconv.backends import orphans
 from tconv.backends.parent_death import end_with_parent
-from tconv.execution import socket_folder
 from tconv.execution.signals import undisturbed
+from tconv.execution.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 
 _TRIES = 3
 _ENDING_SECONDS = 0.1
+_LONGEST_FOLDER = 64
+"""A system limits the path of a socket to 104 characters."""
+_SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - a new folder in it, which is this user's alone
 
 
 def start_method() -> ForkServerContext | SpawnContext:
@@ -29,11 +34,30 @@ def start_method() -> ForkServerContext | SpawnContext:
     """
     # On macOS numpy's own library must not be used before a fork.
     impossible = sys.platform == "darwin" or "forkserver" not in get_all_start_methods()
-    if impossible or not socket_folder.make():
+    if impossible or not _make_socket_folder():
         return get_context("spawn")
     context = get_context("forkserver")
     context.set_forkserver_preload(["tconv.execution.server"])
     return context
+
+
+def _make_socket_folder() -> bool:
+    """Make the folder of multiprocessing's socket, if there is none yet; return whether there is one with a short path.
+
+    Multiprocessing's own has the path of `TMPDIR`, stays where a run is killed, and ends the command with a traceback
+    where it has gone.
+    """
+    settings: dict[str, Any] = current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001 - no public way
+    if settings.get("tempdir") is None:
+        for above in (tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", ""), *_SHORT_FOLDERS):
+            if not 0 < len(os.fsencode(above)) <= _LONGEST_FOLDER:
+                continue
+            with suppress(OSError):
+                folder = WorkFolder(above)
+                atexit.register(folder.cleanup)
+                settings["tempdir"] = folder.name
+                return True
+    return settings.get("tempdir") is not None and len(os.fsencode(settings["tempdir"])) <= 2 * _LONGEST_FOLDER
 
 
 def end_orphans() -> None:

@@ -25,8 +25,8 @@ from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
 from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.floating_point import FloatingPoint
 from tconv.execution.isolation import confine_worker, required
+from tconv.execution.process_state import FloatingPoint
 from tconv.execution.signals import lead_own_group
 from tconv.execution.stages import evaluated_in_stages
 from tconv.execution.starting import end_with_server, leave_server

@@ -1,4 +1,7 @@
-"""The worker processes of a pool: how they are started, what the first finds out, when they are late, how they end."""
+"""The worker processes of a pool: how they are started, what the first finds out, when they are late, how they end.
+
+Spare workers are started before others die, so that none waits while a backend is loaded.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from tconv.execution.worker_files import records_file, temporary_folder
 from tconv.execution.worker_messages import EndedWhileLoading, Introduced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tconv.dialects import Dialect
     from tconv.records.headers import BackendHeader
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 STARTS = 3
 """After this number of workers that end in turn while they load, the backend does not start."""
 _PROBE_SECONDS = 10.0
+_MOST_SPARES = 4
+"""How many spare workers there are at most, beyond one for each job."""
 _STOPPED_SECONDS = 1.0
 """A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
 
@@ -154,3 +159,40 @@ class Workers:
     def is_late(self, worker: WorkerProcess) -> bool:
         """Return whether a worker's time is over."""
         return monotonic() > worker.deadline(self._timeout)
+
+
+class Spares:
+    """The spare workers among those of a pool; a backend that never dies has none.
+
+    Args:
+        workers: the workers of the pool, which it changes.
+        begin: starts a worker.
+        jobs: how many workers have cases.
+    """
+
+    def __init__(self, workers: Sequence[WorkerProcess], begin: Callable[[], WorkerProcess], jobs: int) -> None:
+        self._workers = workers
+        self._begin = begin
+        self._most = jobs + _MOST_SPARES
+        self._wanted = 0
+
+    def take(self) -> WorkerProcess | None:
+        """Return a spare worker for cases, if possible one that has loaded its backend; None where there is none."""
+        spares = sorted(self._all(), key=lambda spare: not spare.introduced)
+        if not spares:
+            return None
+        spares[0].spare = False
+        return spares[0]
+
+    def miss(self) -> None:
+        """Note that a worker has died: a spare is wanted the first time, and one more each time that none is ready."""
+        ready = any(spare.introduced for spare in self._all())
+        self._wanted = min(self._wanted + (not ready), self._most)
+
+    def start(self) -> None:
+        """Start the spare workers that are wanted and missing."""
+        for _ in range(self._wanted - len(self._all())):
+            self._begin().spare = True
+
+    def _all(self) -> list[WorkerProcess]:
+        return [worker for worker in self._workers if worker.spare]

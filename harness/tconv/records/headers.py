@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import platform
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tconv.backends.options import assignments
@@ -19,6 +22,11 @@ FORMAT = 2
 """The version of the format, which each change of what records say raises; a reader refuses others."""
 USUAL_TIMEOUT = 60.0
 """Seconds that a case may take where nothing else is asked for."""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what judges in this process, on which verdicts depend: Python, numpy and onnx."""
+    return {"python": platform.python_version(), "numpy": np.__version__, "onnx": version("onnx")}
 
 
 class BackendHeader(BaseModel):
