@@ -28,8 +28,8 @@ from command import missing, run
 from figures import Figure, Findings
 from measure import in_turn, ratios
 from tconv.dialects.geometry import Geometry
-from tconv.expectation import stream
 from tconv.expectation.reference import definition
+from tconv.expectation.sums import sums
 from tconv.expectation.truth import Truth
 from tconv.verdict.comparison import compare
 from tconv.vocabulary import DType
@@ -103,11 +103,11 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
         functions = (
             by_torch(torch, shape, x, w),
             lambda x=x, w=w, g=geometry: definition(x, w, None, g),
-            lambda x=x, w=w, g=geometry: stream.sums(x, w, None, g),
+            lambda x=x, w=w, g=geometry: sums(x, w, None, g),
             lambda x=x, w=w, g=geometry, actual=right: compare(actual, Truth({"x": x, "w": w}, DType.F32), g, {}),
             lambda x=x, w=w, g=geometry, actual=wrong: compare(actual, Truth({"x": x, "w": w}, DType.F32), g, {}),
         )
-        assert np.allclose(functions[0]().numpy(), functions[2]().y, rtol=1e-9, atol=1e-9), shape.name
+        assert np.allclose(functions[0]().numpy(), functions[2](), rtol=1e-9, atol=1e-9), shape.name
         assert not functions[3]().wrong.any()
         assert functions[4]().wrong.sum() == 1
         of_torch, *others = in_turn(functions, seconds, thread_time)

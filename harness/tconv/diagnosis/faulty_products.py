@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.expectation.bound import bound
 from tconv.expectation.truth import Truth
 from tconv.verdict.comparison import compare
 
@@ -88,7 +89,10 @@ def accounted(
     some_places = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ELEMENTS)).astype(int))]
     suspects: set[_Suspect] | None = None
     for at in map(tuple, some_places.tolist()):
-        slack = 0.0 if comparison.allowed is None else 2 * float(comparison.allowed[at])
+        slack = 0.0
+        if comparison.rule == "bound":
+            terms = truth.terms(geometry).part(tuple(slice(place, place + 1) for place in at))
+            slack = 2 * float(bound(terms, dtype, accumulates).allowed.item())
         accounting = set(_suspects(operands, geometry, at, float(comparison.expected[at] - values[at]), slack))
         suspects = accounting if suspects is None else suspects & accounting
         if not suspects:

@@ -32,7 +32,8 @@ _OVERFLOW = {
     # Rounding to float64 overflows at 2^1024 - 2^970, which is itself no float64: only infinity is beyond it.
     DType.F64: np.inf,
 }
-_UNDERFLOW_F32 = 2.0**-150
+_UNDERFLOW = {dtype: smallest / 2 for dtype, smallest in _SMALLEST.items()} | {DType.F64: 2.0**-1074}
+"""How far a product that underflows is off. 2^-1075 is no float64; the smallest subnormal is a bound too."""
 _F64 = UNIT_ROUNDOFF[DType.F64]
 WARNING_FACTOR = 6.0
 
@@ -54,6 +55,12 @@ class Terms:
     count: Float64s
     bias: Float64s | None
     numbers: Terms | None = None
+
+    def part(self, index: tuple[slice, ...]) -> Terms:
+        """Return the same of a part of the elements."""
+        bias = None if self.bias is None else self.bias[index[1]]
+        numbers = None if self.numbers is None else self.numbers.part(index)
+        return Terms(self.y[index], self.magnitude[index], self.count[index[2:]], bias, numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +92,8 @@ def gamma(n: Float64s, u: float) -> Float64s:
         return np.where(nu < 1, nu / (1 - nu), np.inf)
 
 
-def _relative(n: Float64s, u: float, magnitude: Float64s) -> Float64s:
-    """Return gamma_n * A, and 0 where A is 0 even when gamma is vacuous: a sum of zeros is exact."""
-    factor = gamma(n, u)
+def _relative(factor: Float64s, magnitude: Float64s) -> Float64s:
+    """Return factor * A, and 0 where A is 0 even when the factor is vacuous: a sum of zeros is exact."""
     return factor * magnitude if np.isfinite(factor).all() else np.where(magnitude == 0, 0.0, factor * magnitude)
 
 
@@ -101,19 +107,17 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
             f32 itself is not used: that would excuse TF32.
     """
     accumulator = accumulator_of(dtype, accumulates)
+    # So much the reference itself may be wrong.
+    own = gamma(terms.count + 1, _F64)
     with np.errstate(over="ignore", invalid="ignore"):
-        reference_error = _relative(terms.count + 1, _F64, terms.magnitude)
-        if dtype in (DType.F32, DType.F64):
-            allowed = before = _plain(terms, dtype) + reference_error
-        elif accumulator is dtype:
-            allowed = _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude)
-            allowed = before = allowed + terms.count * _SMALLEST[dtype] / 2 + reference_error
-        else:
-            allowed, before = (part + reference_error for part in _accumulated_in_f32(terms, dtype))
-        vacuous = (allowed >= terms.magnitude) & (terms.magnitude > 0)
-        if _is_far_from_overflow(terms, dtype, accumulator):
-            rises, falls, may_overflow = np.zeros((3, *vacuous.shape), dtype=bool)
-        else:
+        allowed = before = _relative(gamma(terms.count, UNIT_ROUNDOFF[accumulator]) + own, terms.magnitude)
+        allowed += terms.count * _UNDERFLOW[accumulator]
+        if accumulator is not dtype:
+            allowed, before = _rounded(terms, dtype, allowed)
+        rises: Mask = np.broadcast_to(np.array(0, dtype=bool), allowed.shape)
+        falls = may_overflow = rises
+        vacuous: Mask = (allowed >= terms.magnitude) & (terms.magnitude > 0)
+        if not _is_far_from_overflow(terms, dtype, accumulator):
             rises, falls = (_rises(terms.numbers or terms, sign, dtype, accumulator) for sign in (1, -1))
             may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
             # The largest number may be within the bound even so. No number is y itself there.
@@ -121,15 +125,8 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
         if accumulator is dtype and may_overflow.any():
             # A vacuous bound allows every number. How far a sum can grow is limited all the same.
             may_overflow &= ~vacuous | np.where(terms.y > 0, rises, falls)
-        return Bound(
-            allowed,
-            _warning(terms, dtype) + reference_error,
-            _deviation(terms, dtype) + reference_error,
-            may_overflow,
-            rises,
-            falls,
-            vacuous,
-        )
+        warning, deviation = _warning(terms, dtype, own), _deviation(terms, dtype, own)
+        return Bound(allowed, warning, deviation, may_overflow, rises, falls, vacuous)
 
 
 def accumulator_of(dtype: DType, accumulates: Mapping[str, str]) -> DType:
@@ -166,41 +163,34 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     u = UNIT_ROUNDOFF[accumulator]
     growth = (1 + np.minimum(gamma(terms.count, u), 1)) * (1 + u)
     with np.errstate(invalid="ignore"):
-        lost = _relative(terms.count + 1, _F64, terms.magnitude)
+        lost = _relative(gamma(terms.count + 1, _F64), terms.magnitude)
         rises: Mask = (terms.magnitude / 2 + sign * terms.y / 2 + lost) * growth >= _OVERFLOW[accumulator]
         if accumulator is not dtype and terms.bias is not None:
             # A bias may be added after the sum was rounded to the narrower type.
-            error = _relative(terms.count, u, terms.magnitude)
+            error = _relative(gamma(terms.count, u), terms.magnitude)
             rises |= sign * (terms.y - terms.bias) + error >= _OVERFLOW[dtype]
     return rises
 
 
-def _plain(terms: Terms, dtype: DType) -> Float64s:
-    # 2^-1075 is no float64; the smallest subnormal is twice that, and so still a bound.
-    underflow = _UNDERFLOW_F32 if dtype is DType.F32 else _SMALLEST[dtype]
-    return _relative(terms.count, UNIT_ROUNDOFF[dtype], terms.magnitude) + terms.count * underflow
-
-
-def _accumulated_in_f32(terms: Terms, dtype: DType) -> tuple[Float64s, Float64s]:
-    """Return the bound, and its part before the last rounding, which alone decides about overflow."""
+def _rounded(terms: Terms, dtype: DType, allowed: Float64s) -> tuple[Float64s, Float64s]:
+    """Return the bound of sums in f32 that are rounded to `dtype`, and its part before the last rounding."""
     u, eta = UNIT_ROUNDOFF[dtype], _SMALLEST[dtype]
-    error = _relative(terms.count, UNIT_ROUNDOFF[DType.F32], terms.magnitude)
-    before = error + terms.count * _UNDERFLOW_F32
+    error = _relative(gamma(terms.count, UNIT_ROUNDOFF[DType.F32]), terms.magnitude)
     if terms.bias is not None:
         # A bias may be added after the sum was rounded, which rounds once more.
-        before = before + u * (np.abs(terms.y - terms.bias) + error) + eta / 2
-    return before + u * (np.abs(terms.y) + error) + eta / 2, before
+        allowed = allowed + u * (np.abs(terms.y - terms.bias) + error) + eta / 2
+    return allowed + u * (np.abs(terms.y) + error) + eta / 2, allowed
 
 
-def _warning(terms: Terms, dtype: DType) -> Float64s:
+def _warning(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
     root = WARNING_FACTOR * np.sqrt(terms.count)
     if dtype in (DType.F32, DType.F64):
-        return root * UNIT_ROUNDOFF[dtype] * terms.magnitude + terms.count * _SMALLEST[dtype]
+        return (root * UNIT_ROUNDOFF[dtype] + own) * terms.magnitude + terms.count * _SMALLEST[dtype]
     rounding = UNIT_ROUNDOFF[dtype] * np.abs(terms.y) * (1 if terms.bias is None else 2)
-    return root * UNIT_ROUNDOFF[DType.F32] * terms.magnitude + rounding + _SMALLEST[dtype]
+    return (root * UNIT_ROUNDOFF[DType.F32] + own) * terms.magnitude + rounding + _SMALLEST[dtype]
 
 
-def _deviation(terms: Terms, dtype: DType) -> Float64s:
+def _deviation(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
     """Return the largest root mean square of the error that random roundings give in any order of summation.
 
     Every partial sum is at most P = (A + |y|) / 2, because it is a sum of some of the terms. So no rounding is off by
@@ -209,13 +199,17 @@ def _deviation(terms: Terms, dtype: DType) -> Float64s:
 
     Source of the model of random roundings: Higham and Mary, SIAM J. Sci. Comput. 41, 2019.
     """
-    # Halved before they are added: of the largest numbers of float64 the sum is none.
-    largest = terms.magnitude / 2 + np.abs(terms.y) / 2
     sums = DType.F64 if dtype is DType.F64 else DType.F32
-    steps = UNIT_ROUNDOFF[sums] * np.sqrt((terms.count + 1) / 3) * largest + terms.count * _SMALLEST[sums]
+    # Halved before they are added: of the largest numbers of float64 the sum is none.
+    half = UNIT_ROUNDOFF[sums] * np.sqrt((terms.count + 1) / 3) / 2
+    steps = np.abs(terms.y)
+    steps *= half
+    steps += terms.count * _SMALLEST[sums]
     if sums is dtype:
+        steps += (half + own) * terms.magnitude
         return steps
-    rounded: Float64s = np.sqrt(steps**2 + last_roundings(terms, dtype) ** 2 / 3)
+    steps += half * terms.magnitude
+    rounded: Float64s = np.sqrt(steps**2 + last_roundings(terms, dtype) ** 2 / 3) + own * terms.magnitude
     return rounded
 
 

@@ -88,6 +88,56 @@ def sources(axis: Axis) -> Array:
     return table
 
 
+class Phases(NamedTuple):
+    """The phases of an axis of which a tap meets data.
+
+    An output element o = q*s + r - pads_begin has the phase r, 0 <= r < s, and the place q. Tap k reaches one phase
+    alone, r = k*d mod s, and shifts the data by k*d // s: it brings place q the element q - shift.
+
+    Attributes:
+        axis: the axis.
+        points: the elements of the data that taps meet.
+        places: those that they reach.
+        shifts: all of the taps, in rising order.
+        taps: the phases as r and its taps. Those with the same shifts need the same data, and are together.
+    """
+
+    axis: Axis
+    points: range
+    places: range
+    shifts: Ints
+    taps: dict[Ints, list[tuple[int, list[int]]]]
+
+    @property
+    def start(self) -> int:
+        """The first element, or zero beyond the data, that a shift brings to a place."""
+        return self.places.start - self.shifts[-1]
+
+    @property
+    def width(self) -> int:
+        """How many elements, and zeros beyond the data's ends, the shifts bring to the places."""
+        return len(self.places) + self.shifts[-1] - self.shifts[0]
+
+
+@lru_cache(maxsize=4096)
+def phases(axis: Axis) -> Phases:
+    """Return the phases of an axis of which a tap meets data within the output."""
+    met = [(*divmod(meeting.tap * axis.dilation, axis.stride), meeting) for meeting in meetings(axis)]
+    by_residue: dict[int, list[tuple[int, int]]] = {}
+    for shift, residue, meeting in met:
+        by_residue.setdefault(residue, []).append((shift, meeting.tap))
+    taps: dict[Ints, list[tuple[int, list[int]]]] = {}
+    for residue, reached in by_residue.items():
+        taps.setdefault(tuple(shift for shift, _ in reached), []).append((residue, [tap for _, tap in reached]))
+    return Phases(
+        axis,
+        range(min(meeting.first for *_, meeting in met), max(meeting.last for *_, meeting in met)),
+        range(min(m.first + shift for shift, _, m in met), max(m.last + shift for shift, _, m in met)),
+        tuple(sorted({shift for shift, *_ in met})),
+        taps,
+    )
+
+
 def products(geometry: Geometry, channels: int) -> Float64s:
     """Return how many products reach each output element, (Y...): the sum's number of terms, bias excluded.
 

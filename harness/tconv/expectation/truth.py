@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import isfinite, prod
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.certificate import PROVABLE, Certificate, Composition, conforms
 from tconv.expectation.meetings import met, products
-from tconv.expectation.stream import Sums, norm, sums
+from tconv.expectation.sums import magnitudes, norm, sums
 from tconv.expectation.underflow import subnormal_products
 from tconv.vocabulary import DType
 
@@ -20,15 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.stream import Norms
     from tconv.vocabulary import Array, Float64s, Mask
 
 _FEW = 64
 """In so many of its first numbers real data shows that it is not integral."""
 _SMALLER = 540
 """By this power of two operands are made smaller, so that 2^50 products of the largest numbers are no overflow."""
-_STORED = 2**16
-"""Up to so many elements the sums of |x||w| are kept for the next output of the same operands and geometry."""
 
 
 class Truth:
@@ -51,11 +47,6 @@ class Truth:
         self.dtype = dtype
         self._values: dict[Geometry, Array] = {}
         self._terms: dict[Geometry, Terms] = {}
-        self._sums: tuple[Geometry, Sums] | None = None
-
-    @cached_property
-    def _norms(self) -> Norms:
-        return norm(self._x), norm(self._w), norm(self._b)
 
     @cached_property
     def integral(self) -> bool:
@@ -81,20 +72,11 @@ class Truth:
         """Return the output's shape in NCX."""
         return (self._x.shape[0], self._w.shape[1] * geometry.groups, *geometry.output)
 
-    def sums(self, geometry: Geometry) -> Sums:
-        """Return the output and, where it can be had in the same pass, the sums of |x||w| + |b|; the last are kept."""
-        if self._sums is None or self._sums[0] != geometry:
-            made = sums(self._x, self._w, self._b, geometry, magnitude=True, norms=lambda: self._norms)
-            self._sums = geometry, made._replace(y=self._in_range(made.y, geometry))
-        return self._sums[1]
-
     def values(self, geometry: Geometry) -> Array:
         """Return the output, (N, O, Y...), under a geometry."""
-        if self._sums is not None and self._sums[0] == geometry:
-            return self._sums[1].y
         if geometry not in self._values:
-            made = sums(self._x, self._w, self._b, geometry, norms=lambda: self._norms)
-            _remember(self._values, geometry, self._in_range(made.y, geometry), most=32)
+            y = self._in_range(sums(self._x, self._w, self._b, geometry), geometry)
+            _remember(self._values, geometry, y, most=32)
         return self._values[geometry]
 
     def _in_range(self, y: Float64s, geometry: Geometry) -> Float64s:
@@ -111,14 +93,14 @@ class Truth:
             return y
         smaller = sums(
             np.ldexp(x, -_SMALLER), np.ldexp(w, -_SMALLER), None if b is None else np.ldexp(b, -2 * _SMALLER), geometry
-        ).y
+        )
         with np.errstate(over="ignore"):
             added = np.where(np.isfinite(y), y, np.ldexp(smaller, 2 * _SMALLER))
         if not self._special:
             return added
         # Of the infinities and NaN among the operands, the signs of the numbers beside them decide what they give.
         signs = {role: np.where(np.isfinite(array), np.sign(array), array) for role, array in self.operands.items()}
-        special = sums(signs["x"], signs["w"], signs.get("b"), geometry).y
+        special = sums(signs["x"], signs["w"], signs.get("b"), geometry)
         return np.where(np.isfinite(special), added, special)
 
     def terms(self, geometry: Geometry) -> Terms:
@@ -128,11 +110,8 @@ class Truth:
         return self._terms[geometry]
 
     def _made_terms(self, geometry: Geometry) -> Terms:
-        magnitude = None if self._sums is None or self._sums[0] != geometry else self._sums[1].magnitude
-        if magnitude is None or magnitude.dtype != np.float64:
-            with np.errstate(invalid="ignore"):
-                bias = None if self._b is None else np.abs(self._b)
-                magnitude = sums(np.abs(self._x), np.abs(self._w), bias, geometry, norms=lambda: self._norms).y
+        with np.errstate(invalid="ignore"):
+            magnitude = magnitudes(self._x, self._w, self._b, geometry)
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
         numbers = Truth(self._numbers, self.dtype).terms(geometry) if self._special else None
         return Terms(self.values(geometry), magnitude, self.count(geometry), bias, numbers)
@@ -141,34 +120,11 @@ class Truth:
         """Return n, the products that reach each element and one more with a bias, (Y...)."""
         return products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
 
-    def conforms(self, actual: Array, geometry: Geometry) -> bool:
-        """Whether an output, (N, O, Y...), is known to be within the bound and below the lines of all notes."""
-        if self.dtype not in PROVABLE:
-            return False
-        of = Composition(geometry, self._x.shape[1] // geometry.groups, self._b is not None, self.dtype)
-        is_stored = self._sums is not None and self._sums[0] == geometry
-        if self.dtype is DType.F32 and not is_stored and prod(self.shape(geometry)) > _STORED:
-            return self._conforms_in_one_pass(actual, of)
-        made = self.sums(geometry)
-        if made.magnitude is None:
-            return False
-        return conforms(actual[None], Sums(made.y[None], made.magnitude[None], made.most), of)[0]
-
-    def _conforms_in_one_pass(self, actual: Array, of: Composition) -> bool:
-        """Return the same for a large output: the sums of |x||w| + |b| are not kept."""
-        of_x, of_w, of_b = self._norms
-        proof = Certificate(actual, of, of_x * of_w + of_b)
-        made = sums(self._x, self._w, self._b, of.geometry, seen=proof.look, norms=lambda: self._norms)
-        _remember(self._values, of.geometry, made.y, most=32)
-        return proof.found
-
     def exact(self, geometry: Geometry) -> bool:
         """Whether every order of summation gives the same bits: integers whose absolute terms stay within 2^p."""
         if not self.integral:
             return False
-        limit, (of_x, of_w, of_b) = 2.0 ** EXACT_BITS[self.dtype], self._norms
-        if of_x * of_w + of_b <= limit:
-            return True
+        limit = 2.0 ** EXACT_BITS[self.dtype]
         # At least every element's magnitude: all input channels and taps, each product as large as can be.
         terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
         if _largest(self._x) * _largest(self._w) * terms + _largest(self._b) <= limit:

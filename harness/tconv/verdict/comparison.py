@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.bound import SMALLEST_NORMAL, bound, near
-from tconv.verdict.excuses import EXCUSES, Output
+from tconv.verdict.excuses import EXCUSES, Output, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.bound import Bound
     from tconv.expectation.truth import Truth
     from tconv.verdict import kinds as ver
-    from tconv.vocabulary import Array, DType, Mask
+    from tconv.vocabulary import Array, DType, Ints, Mask
 
 
 _UNLIKELY = 6.0
+_ROOM = 2**17
+"""So many elements are compared at once, or a line of all channels if that is more: what is made of them stays in the
+cache, and a large output needs little memory."""
 
 
 class Comparison(NamedTuple):
@@ -30,78 +35,142 @@ class Comparison(NamedTuple):
         rule: how it was compared.
         wrong: where it is wrong.
         expected: the reference's values.
-        allowed: how far it may be from them; None under the exact rule, and where nothing is wrong.
         notes: the notes for the verdict.
-        conforms: whether it is wrong nowhere.
+        worst: the largest distance of a wrong element, in units of its bound; None where nothing is wrong, or no bound.
         untested: how many elements would pass as zero, where that makes the comparison void.
     """
 
     rule: ver.Rule
     wrong: Mask
     expected: Array
-    allowed: Array | None
-    notes: tuple[str, ...]
-    conforms: bool
+    notes: tuple[str, ...] = ()
+    worst: float | None = None
     untested: int = 0
+
+    @property
+    def conforms(self) -> bool:
+        """Whether it is wrong nowhere."""
+        return not self.wrong.any()
+
+
+@dataclass
+class _Tally:
+    """What the parts of an output add up to.
+
+    Attributes:
+        notes: the excuses.
+        worst: as in `Comparison`.
+        compared: how many elements conform at a finite distance.
+        squares: the sum of the squares of their distances, in units of their deviation.
+        is_remarkable: whether one is above its own warning line.
+        tested: whether zero would be wrong in an element that is not zero.
+        passing: how many elements that are not zero would pass as zero.
+        vacuous: those of them of which the bound says nothing.
+        loose: how many zeros may be other numbers as well, as the bound says nothing.
+    """
+
+    notes: set[str] = field(default_factory=set)
+    worst: float | None = None
+    compared: int = 0
+    squares: float = 0.0
+    is_remarkable: bool = False
+    tested: bool = False
+    passing: int = 0
+    vacuous: int = 0
+    loose: int = 0
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether an element is remarkably far off, or all together are further off than roundings of a sum are.
+
+        The root mean square of M normal errors of deviation 1 is beyond 1 + 6 / sqrt(M) once in 10^7 outputs. Source:
+        the norm of a normal vector is concentrated, Boucheron, Lugosi and Massart, Concentration Inequalities, theorem
+        5.6.
+        """
+        if not self.compared:
+            return False
+        together = np.sqrt(self.squares / self.compared) > 1 + _UNLIKELY / np.sqrt(self.compared)
+        return bool(together or self.is_remarkable)
+
+    @property
+    def untested(self) -> int:
+        """How many elements are untested: the bound is vacuous there, or zeros everywhere would be within it."""
+        return (self.vacuous if self.tested else self.passing) + self.loose
 
 
 def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Comparison:
     """Compare an NCX output with the reference under a geometry."""
-    exact = truth.exact(geometry)
-    if not exact and truth.conforms(actual, geometry):
-        return Comparison("bound", np.zeros(actual.shape, dtype=bool), truth.values(geometry), None, (), conforms=True)
     expected = truth.values(geometry)
-    with np.errstate(invalid="ignore"):
-        actual = actual.astype(np.float64)
-    wrong: Mask = actual != expected
-    if exact and not wrong.any():
-        return Comparison("exact", wrong, expected, None, (), conforms=True)
-    if (nan := np.isnan(actual)).any():
-        wrong &= ~(nan & np.isnan(expected))
-    if exact:
-        return Comparison("exact", wrong, expected, None, (), conforms=not wrong.any())
-    limits = bound(truth.terms(geometry), truth.dtype, accumulates)
-    wrong, excused = wrong & ~near(actual, expected, limits.allowed), np.zeros_like(wrong)
-    if (infinite := np.isinf(actual)).any():
-        wrong &= ~(infinite & limits.may_overflow & (np.sign(actual) == np.sign(expected)))
-    notes = []
-    output = Output(actual, expected, truth, geometry, limits, accumulates)
-    for note, excuse in EXCUSES.items():
+    if truth.exact(geometry):
+        with np.errstate(invalid="ignore"):
+            wrong: Mask = actual.astype(np.float64) != expected
         if wrong.any():
-            excusing = wrong & excuse(output)
-            if excusing.any():
-                notes.append(note)
-                wrong, excused = wrong & ~excusing, excused | excusing
-    if _is_reduced(actual, expected, limits, ~wrong & ~excused):
+            wrong &= ~(np.isnan(actual) & np.isnan(expected))
+        return Comparison("exact", wrong, expected)
+    output, terms = Output(actual, truth, geometry, accumulates), truth.terms(geometry)
+    wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
+    for index in _parts(actual.shape):
+        part_terms = terms.part(index)
+        with np.errstate(invalid="ignore"):
+            part = Part(
+                index, actual[index].astype(np.float64), part_terms, bound(part_terms, truth.dtype, accumulates)
+            )
+        _compare(part, output, wrong[index], tally)
+    notes = [note for note in EXCUSES if note in tally.notes]
+    if tally.is_reduced:
         notes.append("reduced-precision")
-    untested = _untested(expected, limits, truth.dtype)
-    return Comparison("bound", wrong, expected, limits.allowed, tuple(notes), not wrong.any(), untested)
+    return Comparison("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
 
 
-def _is_reduced(actual: Array, expected: Array, limits: Bound, conforming: Mask) -> bool:
-    """Return whether an element is remarkably far off, or all together are further off than roundings of a sum are.
+def _parts(shape: Ints) -> Iterator[tuple[slice, ...]]:
+    """Yield an output in parts: some samples, all channels, some places of the first axis."""
+    line = max(prod(shape[1:2] + shape[3:]), 1)
+    rows = [max(_ROOM // line, 1)] if shape[2:] else []
+    steps = (max(_ROOM // max(prod(shape[1:]), 1), 1), max(shape[1], 1), *rows)
+    for corner in product(*(range(0, size, step) for size, step in zip(shape, steps, strict=False))):
+        yield tuple(slice(first, first + step) for first, step in zip(corner, steps, strict=True))
 
-    The root mean square of M normal errors of deviation 1 is beyond 1 + 6 / sqrt(M) once in 10^7 outputs. Source: the
-    norm of a normal vector is concentrated, Boucheron, Lugosi and Massart, Concentration Inequalities, theorem 5.6.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
+
+def _compare(part: Part, output: Output, wrong: Mask, tally: _Tally) -> None:
+    """Compare a part of an output, write where it is wrong, and count what its elements say of the whole."""
+    actual, expected, limits = part.actual, part.terms.y, part.limits
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         distance = np.abs(actual - expected)
-        compared = conforming & np.isfinite(distance)
-        count = int(compared.sum())
-        if not count:
-            return False
-        distance[~compared] = 0
-        off = np.divide(distance, limits.deviation, out=np.zeros_like(distance), where=distance > 0)
-    together = np.sqrt(np.vdot(off, off) / count) > 1 + _UNLIKELY / np.sqrt(count)
-    return bool(together or (distance > limits.warning).any())
+        if not (distance <= limits.allowed).all() or not np.isfinite(distance.max()):
+            wrong |= (actual != expected) & ~(np.isnan(actual) & np.isnan(expected))
+            wrong &= ~(near(actual, expected, limits.allowed))
+            wrong &= ~(np.isinf(actual) & limits.may_overflow & (np.sign(actual) == np.sign(expected)))
+            compared = ~wrong & np.isfinite(distance)
+            distance[~compared] = 0
+            tally.compared += int(compared.sum())
+            for note, excuse in EXCUSES.items():
+                if wrong.any() and (excused := wrong & excuse(part, output)).any():
+                    tally.notes.add(note)
+                    wrong &= ~excused
+            ratios = (np.abs(actual - expected) / limits.allowed)[wrong]
+            if not np.isnan(ratios).all():
+                tally.worst = max(float(np.nanmax(ratios)), tally.worst or 0.0)
+        else:
+            tally.compared += distance.size
+        tally.is_remarkable = tally.is_remarkable or bool((distance > limits.warning).any())
+        # Where the deviation is 0, so is the distance.
+        distance /= np.maximum(limits.deviation, np.finfo(np.float64).smallest_subnormal)
+        tally.squares += float(np.vdot(distance, distance))
+        _count_untested(part, output.truth.dtype, tally)
 
 
-def _untested(expected: Array, limits: Bound, dtype: DType) -> int:
-    """Return how many elements are untested: the bound is vacuous there, or zeros everywhere would be within it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        nonzero = expected.astype(NUMPY_TYPES[dtype]) != 0
-    passes = nonzero & near(np.zeros(()), expected, limits.allowed)
-    untested = passes if np.array_equal(passes, nonzero) else passes & limits.vacuous
+def _count_untested(part: Part, dtype: DType, tally: _Tally) -> None:
+    """Count the elements of which zero would be within the bound, and whether there are others."""
+    expected, limits = part.terms.y, part.limits
+    zeros = np.abs(expected) <= limits.allowed
+    if not zeros.any():
+        tally.tested = True
+        return
+    nonzero = expected.astype(NUMPY_TYPES[dtype]) != 0
+    passing = nonzero & zeros & np.isfinite(expected)
+    tally.tested = tally.tested or not np.array_equal(passing, nonzero)
+    tally.passing += int(passing.sum())
+    tally.vacuous += int((passing & limits.vacuous).sum())
     # Where products underflow, zero and the smallest numbers alone are within the bound of a zero.
     loose = limits.vacuous & np.isfinite(expected) & ~nonzero & (limits.allowed >= SMALLEST_NORMAL[dtype])
-    return int((untested | loose).sum())
+    tally.loose += int(loose.sum())

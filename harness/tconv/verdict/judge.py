@@ -141,13 +141,6 @@ def _differed(kind: type[ver.WrongValues], comparison: Comparison, actual: Array
     """Return the verdict of a kind with the first wrong element and the worst one."""
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])
-    with np.errstate(invalid="ignore"):
-        actual = actual.astype(np.float64)
-    worst = None
-    if comparison.allowed is not None:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratios = (np.abs(actual - comparison.expected) / comparison.allowed)[comparison.wrong]
-        worst = float(np.nanmax(ratios)) if not np.isnan(ratios).all() else None
     return kind(
         comparison.rule,
         len(places),
@@ -155,5 +148,5 @@ def _differed(kind: type[ver.WrongValues], comparison: Comparison, actual: Array
         first,
         float(comparison.expected[first]),
         float(actual[first]),
-        worst,
+        comparison.worst,
     )
