@@ -38,7 +38,6 @@ cases:
 KNOWN = waiver(name="zeros", cases="various/is-known", example="various/is-known", verdict={"kind": "wrong-shape"})
 DECLARED = {"cases": "various/is-declared", "because": "stride 3 is for next year"}
 ROOT = Path(__file__).parent.parent
-WORKERS = [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.thorough)]
 
 
 @pytest.fixture
@@ -103,7 +102,7 @@ def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Py
 
 
 def test_the_gate_fails_what_other_cases_show(project: Callable[..., pytest.Pytester]) -> None:
-    """A refusal that a reading may explain passes as an item; another case denies the reading, so the gate fails it."""
+    """A refusal that a reading may explain is no failure; if another case denies the reading, it is one."""
     negative = "spatial: [2], kernel: [1], groups: 1, strides: 4"
     made = project(
         "OutOfMemoryBelowZero",
@@ -115,17 +114,17 @@ cases:
     )
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*small/refused: refused-valid: out of memory: 4096 bytes"])
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["refused-valid: out of memory: 4096 bytes", "  case       small/refused"])
     alone = made.runpytest("-k", "refused")
     assert alone.ret == pytest.ExitCode.TESTS_FAILED
     alone.stdout.fnmatch_lines(["*not one case passed*"])
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
+def test_each_status_has_its_outcome(project: Callable[..., pytest.Pytester]) -> None:
     """A waived case is expected to fail, what cannot be asked is skipped, a deviation fails; no case takes another."""
     made = project("Various", VARIOUS, "various", {"waivers": [KNOWN], "unsupported": [DECLARED]})
-    result = made.runpytest("-rA", *workers)
+    result = made.runpytest("-rA")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(passed=3, xfailed=1, skipped=2, failed=3)
     lines = result.outlines
@@ -142,7 +141,7 @@ def test_each_status_has_its_outcome(workers: tuple[str, ...], project: Callable
     }
     assert told["is-known"].endswith(" - it rounds up")
     skipped = " ".join(line for line in lines if line.startswith("SKIPPED"))
-    assert "cases/various.yaml:1: stride 3 is for next year" in skipped
+    assert "cases/various.yaml: stride 3 is for next year" in skipped
     assert "pads-without-auto-pad" in skipped
     text = result.stdout.str()
     assert "reported: breaks pads-without-auto-pad, and was answered" in text
@@ -215,12 +214,11 @@ def test_runxfail_shows_a_waived_failure_as_what_it_is(project: Callable[..., py
     result.stdout.fnmatch_lines(["wrong-shape: must be *"])
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., pytest.Pytester]) -> None:
+def test_a_stale_waiver_is_red(project: Callable[..., pytest.Pytester]) -> None:
     """No case fails, and yet the run does: in the summary, by the exit status, and in the JUnit file."""
     stale = waiver(name="gone", cases="small/padded", example="small/padded")
     made = project(waivers={"waivers": [stale]})
-    result = made.runpytest("--junitxml=junit.xml", "--color=yes", *workers)
+    result = made.runpytest("--junitxml=junit.xml", "--color=yes")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     sentence = "waiver 'gone' is stale: its example 'small/padded' ran and agrees now; remove it"
     assert f"\x1b[31mred: {sentence}\x1b[0m" in result.stdout.str()
@@ -230,16 +228,36 @@ def test_a_stale_waiver_is_red(workers: tuple[str, ...], project: Callable[..., 
     assert len(cases) == 7
 
 
-def test_a_waiver_whose_cases_are_deselected_is_left_alone(project: Callable[..., pytest.Pytester]) -> None:
-    """-k runs some cases; of the others it says nothing. Neither does a run that is broken off."""
+def test_a_waiver_whose_example_is_deselected_is_left_alone(project: Callable[..., pytest.Pytester]) -> None:
+    """-k runs some cases; of the others it says nothing. That its example is no case is known without a run."""
     stale = waiver(name="gone", cases="small/padded", example="small/padded")
-    void = waiver(name="lost", cases="small/after", example="small/nothing")
-    made = project("PadsSwapped", waivers={"waivers": [stale | {"verdict": {"kind": "died"}}, void]})
+    made = project("PadsSwapped", waivers={"waivers": [stale | {"verdict": {"kind": "died"}}]})
     assert made.runpytest("-k", "plain").ret == pytest.ExitCode.OK
-    assert not any(line.startswith("red:") for line in made.runpytest("-x", "-k", "padded or trouble").outlines)
-    text = made.runpytest("-k", "after or plain").stdout.str()
+    unknown = waiver(name="lost", cases="small/after", example="small/nothing")
+    made.path.joinpath("known.yaml").write_text(
+        json.dumps({"format": 1, "backend": "PadsSwapped", "waivers": [stale, unknown]}), encoding="utf-8"
+    )
+    text = made.runpytest("-k", "plain").stdout.str()
     assert "red: waiver 'lost' is void: its example 'small/nothing' is no case of this corpus; correct it" in text
     assert "stale" not in text
+
+
+def test_options_that_choose_items_choose_what_is_run(project: Callable[..., pytest.Pytester]) -> None:
+    """What failed last is run alone; and after the first failure no item is reported."""
+    made = project("PadsSwapped")
+    made.runpytest("-x").assert_outcomes(passed=1, failed=1)
+    made.runpytest().assert_outcomes(passed=5, failed=1)
+    again = made.runpytest("--lf")
+    again.assert_outcomes(failed=1)
+    again.stdout.fnmatch_lines(["PadsSwapped 1.0, onnx/ConvTranspose-22: 1 failed"])
+
+
+def test_items_are_not_dealt_out_to_processes_of_pytest(project: Callable[..., pytest.Pytester]) -> None:
+    """One run asks for all of them, in processes of its own."""
+    result = project().runpytest("-n", "2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, result.errlines)
+    assert line.startswith("ERROR: -n must not be given")
 
 
 def test_a_run_without_a_pass_is_red(project: Callable[..., pytest.Pytester]) -> None:
@@ -253,53 +271,46 @@ def test_a_run_without_a_pass_is_red(project: Callable[..., pytest.Pytester]) ->
     )
 
 
-def test_a_bad_case_file_is_one_line_at_collection(project: Callable[..., pytest.Pytester]) -> None:
-    """Path, line, column; no traceback."""
-    made = project(cases=HEAD + "cases: [{name: a, with: {stride: 2}}]\n")
+@pytest.mark.parametrize(
+    ("cases", "message"),
+    [
+        ("cases: [{name: a, with: {stride: 2}}]", "5:26: must be one of the known keys (got 'stride'); did you mean "),
+        ("sweeps: [{name: a, axes: {groups: [2, 3]}}]", "5:10: groups must divide the 4 input channels (got 3)"),
+    ],
+)
+def test_a_bad_case_file_is_one_line(cases: str, message: str, project: Callable[..., pytest.Pytester]) -> None:
+    """Path, line, column, also if it is found only when the cases of a sweep are made; nothing is run."""
+    made = project(cases=f"{HEAD}{cases}\n")
     result = made.runpytest()
-    assert result.ret != pytest.ExitCode.OK
-    result.assert_outcomes(errors=1)
-    place = made.path / "cases" / "small.yaml:5:26"
-    expected = f"{place}: must be one of the known keys (got 'stride'); did you mean 'strides'?"
-    assert expected in result.outlines
-    assert ".py" not in "".join(result.outlines[result.outlines.index(expected) - 2 :])
-
-
-def test_a_sweep_that_makes_no_case_is_one_line_at_collection(project: Callable[..., pytest.Pytester]) -> None:
-    """Found only when its cases are made."""
-    made = project(cases=HEAD + "sweeps: [{name: a, axes: {groups: [2, 3]}}]\n")
-    result = made.runpytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*/small.yaml:5:10: groups must divide the 4 input channels (got 3)*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, result.errlines)
+    assert line.startswith(f"ERROR: {made.path / 'cases' / 'small.yaml'}:{message}")
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "place", "message"),
+    ("setting", "value", "message"),
     [
-        ("tconv_tier", "gat", "4:1", "tconv_tier must be one of smoke, gate, full (got 'gat'); did you mean 'gate'?"),
-        ("tconv_dialect", "onnx/ConvTranspose-2", "4:1", "did you mean 'onnx/ConvTranspose-22'?"),
-        ("tconv_backend", "onnxruntim", "3:1", "(got 'onnxruntim'); did you mean 'onnxruntime'?"),
-        ("tconv_backend", "nowhere.at_all:Backend", "3:1", "must be of a module that can be imported from here, "),
-        ("tconv_backend", "here/acme.py:Backend", "3:1", "must be module:attribute, as Python imports it, and no file"),
-        ("tconv_timeout", "0", "4:1", "tconv_timeout must be seconds, at least 0.05 (got 0)"),
-        ("tconv_timeout", "soon", "4:1", "tconv_timeout must be of its type ("),
-        ("tconv_strict", "maybe", "4:1", "tconv_strict must be of its type ("),
-        ("tconv_cases", "nowhere", "2:1", "tconv_cases must be case files or folders of them (got nothing at "),
+        ("tconv_tier", "gat", "must be one of smoke, gate, full (got 'gat'); did you mean 'gate'?"),
+        ("tconv_dialect", "onnx/ConvTranspose-2", "did you mean 'onnx/ConvTranspose-22'?"),
+        ("tconv_backend", "onnxruntim", "(got 'onnxruntim'); did you mean 'onnxruntime'?"),
+        ("tconv_backend", "nowhere.at_all:Backend", "must be of a module that can be imported from here, "),
+        ("tconv_backend", "here/acme.py:Backend", "must be module:attribute, as Python imports it, and no file"),
+        ("tconv_timeout", "0", "must be seconds, at least 0.05 (got 0)"),
+        ("tconv_timeout", "soon", "'soon'"),
+        ("tconv_strict", "maybe", "'maybe'"),
+        ("tconv_cases", "nowhere", "must be a case file or a folder of them (got nothing at "),
     ],
 )
 def test_a_bad_setting_is_a_usage_error_in_one_line(
-    setting: str, value: str, place: str, message: str, project: Callable[..., pytest.Pytester]
+    setting: str, value: str, message: str, project: Callable[..., pytest.Pytester]
 ) -> None:
-    """With its place in the ini file; or named as the option that it comes from."""
+    """With the ini file and its name."""
     made = project(**{setting: value})
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = filter(None, result.errlines)
-    assert line.startswith(f"ERROR: {made.path / 'tox.ini'}:{place}: ")
+    assert line.startswith(f"ERROR: {made.path / 'tox.ini'}: {setting}: ")
     assert message in line
-    made.makeini("[pytest]\ntconv_cases = cases")
-    (line,) = filter(None, made.runpytest("-o", f"{setting}={value}").errlines)
-    assert line.startswith(f"ERROR: -o {setting}: ")
 
 
 def test_a_bad_waiver_file_is_a_usage_error_in_one_line(project: Callable[..., pytest.Pytester]) -> None:
@@ -308,28 +319,18 @@ def test_a_bad_waiver_file_is_a_usage_error_in_one_line(project: Callable[..., p
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = filter(None, result.errlines)
-    assert line.startswith(f"ERROR: {made.path / 'known.yaml'}:1:")
+    assert line.startswith(f"ERROR: {made.path / 'tox.ini'}: tconv_waivers: {made.path / 'known.yaml'}:1:")
     assert line.endswith("must be a version specifier such as '>=1.28' (got '=>1')")
 
 
 def test_a_missing_backend_ends_the_run_with_one_line(project: Callable[..., pytest.Pytester]) -> None:
-    """No case after the first is asked in vain."""
+    """No case is asked in vain."""
     result = project("FailsToStart").runpytest()
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(failed=1)
-    expected = "backend 'wrong_backends:FailsToStart' must start (got RuntimeError: no licence see the manual)"
-    assert result.stdout.str().count(expected) == 1
-    assert "there is no backend, so no other case is run" in result.stdout.str()
-    assert ".py" not in result.stdout.str()
-
-
-def test_two_files_whose_cases_have_the_same_ids_are_refused(project: Callable[..., pytest.Pytester]) -> None:
-    """A waiver could not tell them apart."""
-    made = project(tconv_cases="cases more")
-    made.mkdir("more").joinpath("small.yaml").write_text(CASES, encoding="utf-8")
-    result = made.runpytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*/more/small.yaml: a case file must have a name of its own in tconv_cases*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = filter(None, result.errlines)
+    assert line == (
+        "ERROR: backend 'wrong_backends:FailsToStart' must start (got RuntimeError: no licence see the manual)"
+    )
 
 
 def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.Pytester]) -> None:
@@ -357,7 +358,7 @@ def test_the_ini_file_of_the_docs_collects_and_passes(pytester: pytest.Pytester)
 
 @pytest.mark.thorough
 def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tuple[Case, ...]) -> None:
-    """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k and -n some."""
+    """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k some."""
 
     def pytest_on_it(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -374,6 +375,6 @@ def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tu
     ids = [line.removeprefix("pytest.ini::").replace(".yaml::", "/") for line in collected]
     assert sorted(ids) == sorted(case.id for case in gate_cases)
     file = "conformance/pytest.ini::padding/output-shape.yaml"
-    some = pytest_on_it(file, "-k", "odd-unit-by-hand", "-n", "2")
+    some = pytest_on_it(file, "-k", "odd-unit-by-hand")
     assert some.returncode == 0, some.stdout
     assert ", onnx/ConvTranspose-22: 1 passed" in some.stdout

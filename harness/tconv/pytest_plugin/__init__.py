@@ -1,7 +1,7 @@
 """The pytest plugin: case files become test files, and their cases its items.
 
-It does nothing until an ini file sets `tconv_cases`. Then every YAML file below those paths that pytest visits is a
-file of tests; those outside of the ini file's folder, which pytest does not visit, are collected as children of the ini
+It does nothing until an ini file sets `tconv_cases`. Then every case file of that folder is a file of tests. If the
+folder lies outside of the ini file's folder, pytest does not visit it: its files are collected as children of the ini
 file. pytest loads this module for every user who has tconv installed, so it imports nothing that takes time.
 """
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the settings."""
-    parser.addini(
-        "tconv_cases", "Case files, and folders of them, that are tests; relative to this file.", "paths", default=[]
-    )
+    parser.addini("tconv_cases", "A case file, or a folder of them; relative to this file.", "string", default="")
     parser.addini("tconv_backend", "An installed backend or package.module:attribute.", "string", default="onnxruntime")
     parser.addini("tconv_dialect", "The dialect to speak; default: the backend's first.", "string", default="")
     parser.addini("tconv_tier", "How much is run: smoke, gate or full.", "string", default="gate")
@@ -30,6 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take part where the settings ask for it."""
+    """Take part if the settings ask for it."""
     if config.getini("tconv_cases"):
         import_module("tconv.pytest_plugin.gatekeeper").take_part(config)

@@ -1,54 +1,151 @@
-"""The plugin where it takes part: a worker for each pytest process, and the gate when all cases are done."""
+"""The plugin if it takes part: one run asks the runtime for all items, and the gate judges it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tconv import __version__
-from tconv.corpus.file_reading import SUFFIXES
+from tconv.backends import refuse_unknown
+from tconv.backends.machine import cores
+from tconv.cases.patterns import path_of
+from tconv.corpus import Corpus
+from tconv.corpus.corpus import TIERS_TO_FULL
+from tconv.corpus.literals import refuse_contradicted
 from tconv.datafiles import data_folder
-from tconv.errors import TconvError
-from tconv.gate.assessment import assess
-from tconv.gate.status import Status
-from tconv.pytest_plugin import settings as ini
-from tconv.pytest_plugin.collection import RECORD, SESSION, VERSION, CaseFile, CaseItem, Elsewhere
-from tconv.pytest_plugin.session import Session
-from tconv.records.headers import BackendHeader, RunHeader
-from tconv.records.record import record_of
+from tconv.dialects import dialect_named
+from tconv.errors import TconvError, UsageError
+from tconv.execution.pool import Pool
+from tconv.execution.worker import Assignment
+from tconv.gate.assessment import assess_with_corpus
+from tconv.gate.waivers import chosen_waivers
+from tconv.nearest_word import nearest
+from tconv.pytest_plugin.items import CaseFile, CaseItem, CasesElsewhere
+from tconv.records.headers import RunHeader
 from tconv.records.record_file import Run
-from tconv.reports.phrases import headline
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tconv.cases.case import Case
+    from tconv.corpus import Tier
+    from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
-    from tconv.pytest_plugin.settings import Settings
-    from tconv.records.record import Record
 
 _GATE = "tconv::gate"
-"""The report that fails where the gate is red for a reason that is not a case's."""
+"""The report that fails if the gate is red for a reason that is not a case's."""
+_LEAST_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is run, and how.
+
+    Attributes:
+        base: the folder of the ini file; pytest visits the files below it.
+        root: the case file, or the folder of case files.
+        backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
+        dialect: the dialect; None for the backend's first.
+        tier: smoke, gate or full.
+        waivers: a file, `none`, or None for those that ship for the backend.
+        strict: whether accepting an invalid model is a failure.
+        timeout: seconds that one case may take.
+    """
+
+    base: Path
+    root: Path
+    backend: str
+    dialect: Dialect | None
+    tier: Tier
+    waivers: str | None
+    strict: bool
+    timeout: float
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Settings:
+        """Return the settings of an ini file.
+
+        Raises:
+            pytest.UsageError: one is not as it must be; the message names the file and the setting.
+        """
+        base = (config.inipath or config.rootpath / "-o").parent.resolve()
+
+        def setting(name: str, made_of: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - each of its own type
+            try:
+                return made_of(config.getini(name))
+            except (TconvError, pytest.UsageError, TypeError, ValueError) as error:
+                raise pytest.UsageError(f"{config.inipath or '-o'}: {name}: {error}") from None
+
+        backend = setting("tconv_backend", _backend)
+        return cls(
+            base,
+            root=setting("tconv_cases", partial(_root, base)),
+            backend=backend,
+            dialect=setting("tconv_dialect", lambda name: dialect_named(name) if name else None),
+            tier=setting("tconv_tier", _tier),
+            waivers=setting("tconv_waivers", partial(_waivers, base, backend)),
+            strict=setting("tconv_strict", bool),
+            timeout=setting("tconv_timeout", _timeout),
+        )
+
+    @property
+    def ships(self) -> bool:
+        """Whether the cases are those that ship with tconv."""
+        return self.root == data_folder("cases").resolve()
+
+
+def _root(base: Path, path: str) -> Path:
+    root = (base / path).resolve()
+    if not root.exists():
+        raise UsageError(f"must be a case file or a folder of them (got nothing at {str(root)!r})")
+    return root
+
+
+def _backend(spec: str) -> str:
+    """Return how the backend is named, if there can be one of that name; whether it starts is known when it is run."""
+    refuse_unknown(spec)
+    return spec
+
+
+def _tier(name: str) -> Tier:
+    # An item for each of a million cases is more than pytest can hold.
+    for tier in TIERS_TO_FULL:
+        if tier == name:
+            return tier
+    raise UsageError(f"must be one of {', '.join(TIERS_TO_FULL)} (got {name!r}){nearest(name, TIERS_TO_FULL)}")
+
+
+def _waivers(base: Path, backend: str, name: str) -> str | None:
+    option = None if not name else name if name == "none" else str(base / name)
+    # A bad waiver file is reported before the run, not after it.
+    chosen_waivers(option, backend)
+    return option
+
+
+def _timeout(seconds: float) -> float:
+    if not _LEAST_SECONDS <= seconds < math.inf:
+        raise UsageError(f"must be seconds, at least {_LEAST_SECONDS} (got {seconds:g})")
+    return seconds
 
 
 def take_part(config: pytest.Config) -> None:
     """Register the plugin proper, with the settings of the ini file.
 
     Raises:
-        pytest.UsageError: the ini file or the waiver file is not as it must be.
+        pytest.UsageError: a setting is not as it must be, or pytest-xdist would deal the items out.
     """
-    try:
-        config.pluginmanager.register(Gatekeeper(config, ini.read(config)), "tconv-gatekeeper")
-    except TconvError as error:
-        raise pytest.UsageError(str(error)) from None
+    if config.getoption("tx", None):
+        raise pytest.UsageError("-n must not be given with tconv_cases: one run asks the runtime, on all processors")
+    config.pluginmanager.register(Gatekeeper(config, Settings.of(config)), "tconv-gatekeeper")
 
 
 class Gatekeeper:
-    """Collects case files, runs cases, and passes their records through the gate.
-
-    Under xdist there is one in each worker, which runs cases, and one in the controller, which judges.
+    """Collects the cases, runs those that are selected, and lets the items and the session report what the gate says.
 
     Args:
         config: pytest's.
@@ -56,94 +153,98 @@ class Gatekeeper:
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
-        self._session = config.stash[SESSION] = Session(settings)
-        self._settings = settings
         self._config = config
-        self._is_worker = hasattr(config, "workerinput")
-        self._records: dict[str, Record] = {}
-        self._version = ""
+        self._settings = settings
+        self._files: dict[Path, list[Case]] = {}
+        self._cases: dict[str, Case] = {}
         self._assessment: Assessment | None = None
 
     def pytest_report_header(self) -> str:
         """Report what is judged."""
         return f"tconv: {self._settings.backend}, {self._settings.tier} tier"
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Read the case files and make the cases of the tier.
+
+        Raises:
+            pytest.UsageError: something in a file is not as it must be.
+        """
+        try:
+            self._corpus = Corpus.load(self._settings.root)
+            refuse_contradicted(self._corpus)
+            self._cases = {case.id: case for case in self._corpus.cases(self._settings.tier)}
+        except TconvError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._files = {file.document.path: [] for file in self._corpus.files}
+        file_of = {
+            path: file.document.path
+            for file in self._corpus.files
+            for path in (*(sweep.id for sweep in file.sweeps), *(case.id for case in file.singles))
+        }
+        for case in self._cases.values():
+            self._files[file_of[path_of(case.id)]].append(case)
+
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect case files below the roots, and through the ini file those that are elsewhere."""
-        if file_path.suffix in SUFFIXES and self._settings.root_of(file_path):
-            return CaseFile.from_parent(parent, path=file_path)
-        if file_path == self._config.inipath and self._settings.elsewhere:
-            return Elsewhere.from_parent(parent, path=file_path)
+        """Collect case files in the ini file's folder, and through the ini file those that are elsewhere."""
+        elsewhere = not self._settings.root.is_relative_to(self._settings.base)
+        if file_path == self._config.inipath and elsewhere:
+            files = {
+                path.relative_to(self._corpus.folder).as_posix(): (path, cases) for path, cases in self._files.items()
+            }
+            return CasesElsewhere.from_parent(parent, path=file_path, files=files)
+        if (path := file_path.resolve()) in self._files and not elsewhere:
+            return CaseFile.from_parent(parent, path=file_path, cases=self._files[path])
         return None
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Locate a skipped case in its file, not in the line of the plugin that skips it."""
-        report = yield
-        if isinstance(item, CaseItem) and isinstance(report.longrepr, tuple):
-            report.longrepr = (str(item.path), 1, report.longrepr[2])
-        return report
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        """Before the first case is reported, run all that are selected.
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Store a case's record."""
-        properties = dict(report.user_properties)
-        if not self._is_worker and RECORD in properties and report.when == "call":
-            record = record_of(str(properties[RECORD]))
-            self._records[record.case] = record
-            self._version = str(properties[VERSION])
+        Raises:
+            pytest.UsageError: the backend is not there, or was lost.
+        """
+        if self._assessment is not None or not isinstance(item, CaseItem):
+            return
+        items = {selected.case.id: selected for selected in item.session.items if isinstance(selected, CaseItem)}
+        try:
+            self._assessment = self._assessed([selected.case for selected in items.values()])
+        except TconvError as error:
+            raise pytest.UsageError(str(error)) from None
+        for member in self._assessment.statuses:
+            items[member.record.case].judge(member, self._assessment.run.header)
+
+    def _assessed(self, cases: list[Case]) -> Assessment:
+        settings, corpus = self._settings, self._corpus
+        with Pool(Assignment(settings.backend, settings.dialect, None, ""), cores(), settings.timeout) as pool:
+            records = pool.records(cases)
+            header = RunHeader(
+                tconv=__version__,
+                backend=pool.backend,
+                dialect=pool.dialect.name,
+                tier=settings.tier,
+                patterns=() if len(cases) == len(self._cases) else tuple(records),
+                corpus=corpus.digest,
+                path="" if settings.ships else str(settings.root),
+                cases=len(records),
+                timeout=settings.timeout,
+                started="",
+            )
+        run = Run(settings.root, header, [records[case.id] for case in cases])
+        waivers = chosen_waivers(settings.waivers, pool.backend.name)
+        own = settings.ships or settings.waivers is not None
+        return assess_with_corpus(run, waivers, corpus, strict=settings.strict, own=own, find=self._find)
+
+    def _find(self, case_id: str) -> Case | None:
+        return self._cases.get(case_id) or self._corpus.find(case_id)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the worker; judge the records of all cases, unless the run was broken off."""
-        self._session.close()
-        if not self._records or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return
-        if session.shouldstop or session.shouldfail:
-            return
-        try:
-            self._assessment = self._assessed()
-            reasons = [*self._settled_failures(self._assessment), *self._assessment.other_reasons]
-        except TconvError as error:
-            reasons = [str(error)]
-        if reasons:
-            self._fail(session, reasons)
-
-    def _assessed(self) -> Assessment:
-        records = sorted(self._records.values(), key=lambda record: record.case)
-        header = RunHeader(
-            tconv=__version__,
-            backend=BackendHeader(name=records[0].backend, version=self._version),
-            dialect=records[0].dialect,
-            tier=self._settings.tier,
-            corpus="",
-            cases=len(records),
-            timeout=self._settings.timeout,
-            started="",
-        )
-        waivers = self._session.waivers(header.backend.name)
-        if waivers is not None:
-            # Cases may have been deselected, and a waiver that covers none of the others must not be stale or void.
-            facts = {record.case: self._session.facts(record.case) or {} for record in records}
-            covering = [waiver for waiver in waivers.waivers if any(waiver.covers(*pair) for pair in facts.items())]
-            waivers = waivers.model_copy(update={"waivers": covering})
-        run = Run(self._settings.base, header, records)
-        ships = data_folder("cases").resolve() in self._settings.roots
-        own = ships or self._settings.waivers is not None
-        session = self._session
-        return assess(run, waivers, session.facts, strict=self._settings.strict, own=own, find=session.find)
-
-    def _settled_failures(self, assessment: Assessment) -> Iterator[str]:
-        """Yield what fails by what other cases show; the item of such a case passed, by its own answer alone."""
-        for member in assessment.statuses:
-            case = member.record.case
-            if member.status is Status.FAILED and isinstance(self._records[case].verdict, ver.Disputed):
-                yield f"{case}: {headline(member.record.verdict)}"
-
-    def _fail(self, session: pytest.Session, reasons: list[str]) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""
-        report = pytest.TestReport(_GATE, ("tconv", None, _GATE), {}, "failed", "\n".join(reasons), "call")
-        self._config.hook.pytest_runtest_logreport(report=report)
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self._assessment is not None and (reasons := self._assessment.other_reasons):
+            report = pytest.TestReport(_GATE, ("tconv", None, _GATE), {}, "failed", "\n".join(reasons), "call")
+            self._config.hook.pytest_runtest_logreport(report=report)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Count the gate's failure, but show no letter for it in the line of progress."""

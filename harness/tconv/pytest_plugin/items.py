@@ -1,0 +1,149 @@
+"""Case files as pytest sees them: a file with an item for each case, which reports what the gate says of the case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tconv.gate.status import Status
+from tconv.reports.phrases import explanation, phrase, reproduce, tolerance
+from tconv.shown_texts import one_line
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tconv.cases.case import Case
+    from tconv.gate.status import RecordStatus
+    from tconv.records.headers import RunHeader
+
+_MOST_LINES = 20
+
+
+class CasesElsewhere(pytest.File):
+    """The ini file, as the parent of the case files outside of its folder.
+
+    Args:
+        files: the cases of each file, by the file's name, which the ids of its cases begin with.
+        kwargs: pytest's.
+    """
+
+    def __init__(self, *, files: Mapping[str, tuple[Path, Sequence[Case]]], **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(**kwargs)
+        self._files = files
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Yield the case files."""
+        for name, (path, cases) in self._files.items():
+            yield CaseFile.from_parent(self, path=path, name=name, cases=cases)
+
+
+class CaseFile(pytest.File):
+    """A case file.
+
+    Args:
+        cases: its cases.
+        kwargs: pytest's.
+    """
+
+    def __init__(self, *, cases: Sequence[Case], **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(**kwargs)
+        self._cases = cases
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield its cases, named as their ids end."""
+        for case in self._cases:
+            path, bracket, labels = case.id.partition("[")
+            yield CaseItem.from_parent(self, name=f"{path.rpartition('/')[2]}{bracket}{labels}", case=case)
+
+
+class CaseItem(pytest.Item):
+    """A case.
+
+    Args:
+        case: the case.
+        kwargs: pytest's.
+
+    Attributes:
+        case: the same.
+    """
+
+    def __init__(self, *, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(**kwargs)
+        self.case = case
+        self._failure = ""
+
+    def judge(self, member: RecordStatus, header: RunHeader) -> None:
+        """Take over what the gate says of the case, before the item is run.
+
+        Args:
+            member: the record of the case, with its status.
+            header: what the run was that the record is of.
+        """
+        match member.status:
+            case Status.WAIVED:
+                self.add_marker(pytest.mark.xfail(reason=member.reason))
+                self._failure = "\n".join(_explained(member, header))
+            case Status.FAILED:
+                self._failure = "\n".join(_explained(member, header))
+            case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
+                self.add_marker(pytest.mark.skip(reason=member.reason))
+            case _:
+                self.add_report_section("call", "tconv", f"{member.status}: {phrase(member.record.verdict)}")
+
+    def runtest(self) -> None:
+        """Fail if the case failed."""
+        if self._failure:
+            pytest.fail(self._failure, pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return the file and the case's id."""
+        return self.path, 0, self.case.id
+
+
+def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
+    """Yield the lines of a failure, the first of which is a summary."""
+    record = member.record
+    reason = member.reason if member.status is Status.FAILED else ""
+    yield f"{record.verdict.kind}: {reason or phrase(record.verdict)}"
+    yield _line("case", record.case)
+    yield _line("backend", f"{record.backend}, speaking {record.dialect}")
+    if record.call is not None:
+        words = ", ".join(f"{name}={value!r}" for name, value in record.call.attributes.items())
+        inputs = ", ".join(f"{name} {dtype} {shape}" for name, shape, dtype in record.call.inputs)
+        yield _line("call", words or "no attribute")
+        yield _line("inputs", f"{inputs}, in {record.call.data_format} and {record.call.filter_format}")
+    yield from _compared(record.verdict)
+    if why := explanation(record):
+        yield _line("explained", why)
+    if derived := tolerance(record):
+        yield _line("tolerance", derived)
+    yield _line("reproduce", reproduce(record, header.arguments, header.path))
+
+
+def _compared(verdict: ver.Verdict) -> Iterator[str]:
+    match verdict:
+        case ver.Differed() | ver.ExceedsSummationBound():
+            at = ",".join(map(str, verdict.first))
+            yield _line("expected", f"{verdict.expected:.9g} at [{at}]")
+            yield _line("actual", f"{verdict.actual:.9g} at [{at}]")
+        case ver.WrongShape(expected, actual):
+            yield _line("expected", str(list(expected)))
+            yield _line("actual", str(list(actual)))
+        case ver.WrongDtype(expected, actual):
+            yield _line("expected", expected)
+            yield _line("actual", actual)
+        case ver.RefusedValid(message):
+            yield _line("expected", "a value")
+            yield _line("actual", f"a refusal: {one_line(message)}")
+        case ver.Died(_, stderr):
+            for line in stderr.splitlines()[-_MOST_LINES:]:
+                yield _line("printed", one_line(line))
+        case _:
+            pass
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<10} {text}"
