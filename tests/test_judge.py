@@ -178,6 +178,9 @@ def test_an_empty_output_agrees() -> None:
     """No element can be wrong where there is none."""
     asked = line((1, 2, 3), (1, 10, 100), strides=(2,), pads_begin=(4,), pads_end=(3,))
     assert judged(asked, []) == ver.Agreed("exact")
+    asked = case((3, 3), (3, 3), pads_begin=(0, 3), pads_end=(0, 2), data="normal")
+    empty = np.zeros((1, asked.w.shape[1], 5, 0), np.float32)
+    assert judged(asked, out.Produced(empty)) == ver.Agreed("bound")
 
 
 # Shapes and types.

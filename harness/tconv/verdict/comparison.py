@@ -123,10 +123,11 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
 
 
 def _parts(shape: Ints) -> Iterator[tuple[slice, ...]]:
-    """Yield an output in parts: some samples, all channels, some places of the first axis."""
-    line = max(prod(shape[1:2] + shape[3:]), 1)
-    rows = [max(_ROOM // line, 1)] if shape[2:] else []
-    steps = (max(_ROOM // max(prod(shape[1:]), 1), 1), max(shape[1], 1), *rows)
+    """Yield an output in parts: some samples, all channels, some places of the first axis; none if it is empty."""
+    if 0 in shape:
+        return
+    rows = [max(_ROOM // prod(shape[1:2] + shape[3:]), 1)] if shape[2:] else []
+    steps = (max(_ROOM // prod(shape[1:]), 1), shape[1], *rows)
     for corner in product(*(range(0, size, step) for size, step in zip(shape, steps, strict=False))):
         yield tuple(slice(first, first + step) for first, step in zip(corner, steps, strict=True))
 
