@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 FIRST, SECOND, THIRD, OTHER = CASES
+AFTER_OTHERS: dict[str, Any] = {"after-others": True, "versions": "==1.*"}
 STATUSES = {
     "agreed": Status.PASSED,
     "disputed": Status.DISPUTED,
@@ -325,9 +326,9 @@ def test_what_was_harmed_is_red_unless_a_waiver_knows_of_what_does() -> None:
     (reason,) = assess(harmed, waiver_file(waiver()), facts).red
     assert reason.startswith(f"a process died in a case that does not die alone, {CASES[1]} (SIGSEGV)")
     assert reason.endswith(f"of those that it was asked before 1 did not pass, the last of them {CASES[0]}")
-    harming = waiver_file(waiver(harms=True))
+    harming = waiver_file(waiver(**AFTER_OTHERS))
     assert assess(harmed, harming, facts).red == []
-    elsewhere = waiver(harms=True, cases="a/e", example="a/e/f")
+    elsewhere = waiver(**AFTER_OTHERS, cases="a/e", example="a/e/f")
     assert assess(harmed, waiver_file(waiver(), elsewhere), facts, own=False).red == [reason]
     right = replace(harmed, records=[replace(r, verdict=AGREED) for r in harmed.records])
     reasons = assess(right, harming, facts).red
@@ -338,7 +339,7 @@ def test_a_harmed_process_may_hang_at_a_case_that_dies_alone() -> None:
     """The waiver for the death covers the silence, and is not stale; a silence that nobody asked again is a failure."""
     run = run_of({CASES[0]: ver.TimedOut(60.0), CASES[1]: AGREED, CASES[3]: AGREED})
     (silent,) = (record for record in run.records if record.case == CASES[0])
-    file = waiver_file(waiver(harms=True, verdict={"kind": "died", "cause": "SIG*"}))
+    file = waiver_file(waiver(**AFTER_OTHERS, verdict={"kind": "died", "cause": "SIG*"}))
     died = run.with_records([replace(silent, alone=FreshAnswer("died", same=False))])
     assert assess(died, file, facts).red == []
     answered = run.with_records([replace(silent, alone=FreshAnswer("agreed", same=False))])
@@ -348,10 +349,10 @@ def test_a_harmed_process_may_hang_at_a_case_that_dies_alone() -> None:
     assert assess(died, without_harm, facts).counts[Status.FAILED] == 1
 
 
-def test_a_waiver_that_harms_excuses_no_process_that_was_not_asked_its_cases() -> None:
+def test_a_waiver_of_later_deaths_excuses_no_process_that_was_not_asked_its_cases() -> None:
     """What it covers and what deviates in another process, or later, has not harmed this one."""
     run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
-    file = waiver_file(waiver(harms=True), waiver(name="other", cases="a/d/e", example="a/d/e"))
+    file = waiver_file(waiver(**AFTER_OTHERS), waiver(name="other", cases="a/d/e", example="a/d/e"))
     for earlier in ((), CASES[3:], CASES[2:]):
         reasons = assess(with_harm(run, CASES[1], *earlier), file, facts).red
         assert [text.partition(" in ")[0] for text in reasons] == ["a process died"]
@@ -361,7 +362,7 @@ def test_a_waiver_that_harms_excuses_no_process_that_was_not_asked_its_cases() -
 
 
 def test_a_harmed_death_is_excused_by_a_waiver_of_that_death_by_chance_alone() -> None:
-    """One of another signal is about another death; one that is not intermittent says that the case dies alone."""
+    """One of another signal is about another death; one without `after-others` says that the case dies alone."""
     run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED})
     harmed = replace(run, records=[replace(r, harmed="SIGSEGV" if r.case == CASES[1] else None) for r in run.records])
 
@@ -371,9 +372,9 @@ def test_a_harmed_death_is_excused_by_a_waiver_of_that_death_by_chance_alone() -
         return assess(harmed, waiver_file(waiver(), by_chance), facts).red
 
     (reason,) = assess(harmed, waiver_file(waiver()), facts).red
-    assert reasons("SIGSEGV", intermittent=True, versions="==1.*") == []
-    assert reasons("SIG*", intermittent=True, versions="==1.*") == []
-    assert reasons("SIGABRT", intermittent=True, versions="==1.*") == [reason]
+    assert reasons("SIGSEGV", **AFTER_OTHERS) == []
+    assert reasons("SIG*", **AFTER_OTHERS) == []
+    assert reasons("SIGABRT", **AFTER_OTHERS) == [reason]
     stale = f"waiver 'chance' is stale: its example {CASES[1]!r} ran and agrees now; remove it"
     assert reasons("SIGSEGV") == [stale, reason]
 
@@ -413,9 +414,9 @@ def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
         assert [waiver_.name for waiver_ in assessment.stale] == ["known"]
 
 
-def test_an_intermittent_waiver_is_needed_in_some_runs_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_waiver_after_others_is_needed_in_some_runs_only(capsys: pytest.CaptureFixture[str]) -> None:
     """Its example may agree, and others that it covers; what deviates otherwise is still not waived."""
-    file = waiver_file(waiver(versions="==1.*", intermittent=True))
+    file = waiver_file(waiver(**AFTER_OTHERS))
     for verdict in (AGREED, DIFFERED):
         assessment = judged({FIRST: verdict, SECOND: AGREED, OTHER: AGREED}, file)
         assert (assessment.red, assessment.stale) == ([], [])
@@ -425,7 +426,7 @@ def test_an_intermittent_waiver_is_needed_in_some_runs_only(capsys: pytest.Captu
         otherwise = judged({FIRST: verdict, OTHER: AGREED}, file)
         assert [stale.name for stale in otherwise.stale] == ["known"]
         assert otherwise.counts[Status.FAILED] == 1
-    unknown = waiver_file(waiver(versions="==1.*", intermittent=True, example="x/y/z"))
+    unknown = waiver_file(waiver(**AFTER_OTHERS, example="x/y/z"))
     assert judged({FIRST: AGREED, OTHER: AGREED}, unknown).red == [
         "waiver 'known' is void: its example 'x/y/z' is no case of this corpus; correct it"
     ]

@@ -22,6 +22,7 @@ from tconv.records.record_file import Run, read
 from tconv.records.shards import merged
 from tconv.reports.junit import write
 from tconv.reports.page.overview import overviews
+from tconv.reports.phrases import notes_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,38 +194,39 @@ def test_two_values_never_have_one_record_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_waiver", "of_file", "options", "status"),
+    ("of_file", "options", "status"),
     [
-        ({}, {}, {}, Status.WAIVED),
-        ({}, {}, {"threads": "2"}, Status.FAILED),
-        ({"threads": 2}, {}, {"threads": "2"}, Status.WAIVED),
-        ({"threads": 2}, {}, {}, Status.FAILED),
-        ({"threads": ["default", 2]}, {}, {}, Status.WAIVED),
-        ({"threads": "*"}, {}, {}, Status.WAIVED),
-        ({"threads": "*"}, {}, {"threads": "3"}, Status.WAIVED),
-        ({"threads": "*"}, {}, {"threads": "3", "pads": "swapped"}, Status.FAILED),
-        ({}, {"threads": "*"}, {"threads": "3"}, Status.WAIVED),
-        ({"threads": 2}, {"threads": "*"}, {"threads": "3"}, Status.FAILED),
+        ({}, {}, Status.WAIVED),
+        ({}, {"threads": "2"}, Status.FAILED),
+        ({"threads": 2}, {"threads": "2"}, Status.WAIVED),
+        ({"threads": 2}, {}, Status.FAILED),
+        ({"threads": ["default", 2]}, {}, Status.WAIVED),
+        ({"threads": "*"}, {}, Status.WAIVED),
+        ({"threads": "*"}, {"threads": "3"}, Status.WAIVED),
+        ({"threads": "*"}, {"threads": "3", "pads": "swapped"}, Status.FAILED),
+        ({"threads": 2}, {"threads": "3"}, Status.FAILED),
     ],
     ids=str,
 )
-def test_a_waiver_is_for_default_options_unless_it_names_others(
-    of_waiver: dict[str, Any], of_file: dict[str, Any], options: dict[str, str], status: Status
+def test_a_waiver_file_is_for_default_options_unless_it_names_others(
+    of_file: dict[str, Any], options: dict[str, str], status: Status
 ) -> None:
-    """An option that neither it nor its file names must be at its default; what it says goes before its file."""
-    file = waiver_file(waiver(options=of_waiver))
-    file = file.model_validate(file.model_dump(exclude_unset=True) | {"options": of_file})
+    """An option that the file does not name must be at its default; for other options it does not apply."""
+    file = waiver_file(waiver()).model_copy(update={"options": of_file})
     result = assess(chosen(**options), file, facts)
     assert result.statuses[0].status is status
-    # A waiver for other options is neither stale nor void.
-    assert [use.state for use in result.uses] == (["fitting"] if status is Status.WAIVED else [])
+    # A waiver for other options is neither stale nor void, and every report says that the file does not apply.
+    applies = status is Status.WAIVED
+    assert [use.state for use in result.uses] == (["fitting"] if applies else [])
+    assert any("other options" in note for note in notes_on(result)) is not applies
 
 
 def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
     """A waiver for other options than are given is not here."""
-    settings = waiver(cases="small/*", example="small/padded", options={"pads": "swapped"})
+    settings = waiver(cases="small/*", example="small/padded")
     file = tmp_path / "own.yaml"
-    file.write_text(json.dumps({"format": 1, "backend": "PadsAsChosen", "waivers": [settings]}))
+    content = {"format": 1, "backend": "PadsAsChosen", "options": {"pads": "swapped"}, "waivers": [settings]}
+    file.write_text(json.dumps(content))
     words = ("waivers", "prove", "--cases", str(written(tmp_path)), "--waivers", str(file))
     stands = command(*words, *SWAPPED)
     assert stands.stdout.startswith("stands ")

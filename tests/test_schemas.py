@@ -181,7 +181,7 @@ def test_defaults_are_those_that_are_taken() -> None:
     assert parts["Sweep"]["properties"]["smoke"]["default"] is False
     assert parts["Single"]["properties"]["with"]["default"] == {}
     waiver = schemas.waiver_file()["$defs"]["Waiver"]["properties"]
-    assert (waiver["cases"]["default"], waiver["harms"]["default"]) == ("**", False)
+    assert (waiver["cases"]["default"], waiver["after-others"]["default"]) == ("**", False)
     assert "default" not in waiver["link"]
 
 

@@ -79,8 +79,8 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("format: 1", "format: 1.0", "1:9: must be an integer (got 1.0)"),
         (
             "    link: null",
-            "    intermittent: true",
-            "7:5: versions of an intermittent waiver must have a last one, as ==1.30.* has (got '>=1.28')",
+            "    after-others: true",
+            "7:5: versions must have a last one with after-others, as ==1.30.* has (got '>=1.28')",
         ),
         (DIALECT, "onnx/ConvTranspose-2", "8:16: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean"),
         (f"[{DIALECT}]", "[]", "8:15: "),

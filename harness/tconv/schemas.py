@@ -39,7 +39,7 @@ _NON_FINITE: Final = {"enum": ["NaN", "Infinity", "-Infinity"]}
 _SCALAR: Final = {"type": ["string", "integer", "boolean", "null"]}
 # An axis of operands must be a mapping of labels: a list of operands has no labels for the ids.
 _OPERANDS: Final = ("x", "w", "b")
-_ENTRY = re.compile(r"^ {4}(?P<names>\w+(?:, \w+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(?P<names>[\w-]+(?:, [\w-]+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def case_file() -> Schema:

@@ -64,6 +64,7 @@ class Assessment:
         varying: where failures are whose answers vary; None where that is not known, or none varies.
         unanswered: the calls without an answer, and the conditions on them; None where answers vary.
         relative: the backend that the waivers were written for, where it is another.
+        of_other_options: whether the waivers are for other options of the backend, so that none applies.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
     """
@@ -85,6 +86,7 @@ class Assessment:
     varying: Varying | None = None
     unanswered: UnansweredCalls | None = None
     relative: str = ""
+    of_other_options: bool = False
     waivers: str = ""
     strict: bool = False
 
@@ -256,6 +258,7 @@ def assess(
         ),
         *explained,
         relative,
+        waivers is not None and not waivers.for_options(backend.options),
         waivers.digest if waivers else "",
         strict,
     )

@@ -87,15 +87,16 @@ class Prover:
         """Yield whether the reason of each waiver stands, for each dialect that it names."""
         for waiver in file.waivers:
             for dialect in waiver.dialects:
-                yield self._proof(waiver, dialect)
+                if file.for_options(self.backend.options):
+                    yield self._proof(waiver, dialect)
+                else:
+                    yield Proof(waiver, dialect, Standing.NOT_HERE, "for other options of the backend")
 
     def _proof(self, waiver: Waiver, dialect: str) -> Proof:
         if not waiver.of_version(dialect, self.backend.version):
             return Proof(waiver, dialect, Standing.NOT_HERE, f"for versions {waiver.versions}")
         if not waiver.on_machine(self.backend.machine):
             return Proof(waiver, dialect, Standing.NOT_HERE, f"for machines {waiver.machine}")
-        if not waiver.for_options(self.backend.options):
-            return Proof(waiver, dialect, Standing.NOT_HERE, "for other options of the backend")
         case = self._corpus.find(waiver.example)
         if case is None or not waiver.covers(case.id, case.facts):
             reason = f"its example {waiver.example!r} is no case that it covers; correct it"
@@ -108,8 +109,8 @@ class Prover:
         deviates = waiver.waives(record, case.facts)
         if waiver.verdict["kind"] == "inconsistent" and isinstance(record.verdict, ver.Disputed):
             return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show that it is inconsistent", record)
-        if waiver.intermittent and isinstance(record.verdict, ver.Agreed):
-            return Proof(waiver, dialect, Standing.NOT_HERE, "it is intermittent, and nothing ran before", record)
+        if waiver.after_others and isinstance(record.verdict, ver.Agreed):
+            return Proof(waiver, dialect, Standing.NOT_HERE, "it shows after other calls, and there were none", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 
     def _alone(self, case: Case, dialect: str) -> Record | None:

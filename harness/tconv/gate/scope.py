@@ -1,4 +1,4 @@
-"""What an entry of a waiver file is for: cases, machines, and options of the backend."""
+"""What an entry of a waiver file is for: cases and machines."""
 
 from __future__ import annotations
 
@@ -18,13 +18,9 @@ from tconv.vocabulary import ATTRIBUTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.records.headers import BackendHeader
     from tconv.vocabulary import Mask
 
 Scalar = str | int | bool | None
-Options = dict[str, Scalar | Values[Scalar]]
-"""Values that options of the backend may have, by name."""
-_AT_DEFAULT, _ANY = "default", "*"
 
 
 Extension = Annotated[str, Field(json_schema_extra={"enum": list(SIMD)}), known_as("a vector extension", SIMD)]
@@ -84,21 +80,18 @@ class Machines(Part):
 
 
 class Scope(Part):
-    """Which cases are covered, on which machines, and with which options of the backend.
+    """Which cases are covered, and on which machines.
 
     Attributes:
         cases: a pattern of ids, such as padding/**[strides=2|3].
         where: values that facts of the case must have, a list meaning any of them; 'tconv list --json' prints the facts
             of each case.
         machine: the machines on which the entry holds; where it is not given, all.
-        options: values that options of the backend may have, default for what is not given and * for any; an option
-            that is not named must be at its default.
     """
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
     where: dict[str, Scalar | Values[Scalar]] = Field(default={})
     machine: Machines | None = None
-    options: Options = Field(default={})
 
     @model_validator(mode="after")
     def _names_cases(self) -> Self:
@@ -154,27 +147,11 @@ class Scope(Part):
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
         """The facts of pattern and `where`: name, value in a case without it, the texts that it may have."""
         conditions = [(key, None, set(texts)) for key, texts in parse(self.cases).conditions.items()]
-        return conditions + [(key, _default(key), _labels(value)) for key, value in self.where.items()]
+        return conditions + [(key, _default(key), texts_of(value)) for key, value in self.where.items()]
 
     def on_machine(self, facts: Mapping[str, str]) -> bool:
         """Return whether this is for a machine with these facts."""
         return self.machine is None or self.machine.include(facts)
-
-    def for_options(self, chosen: Mapping[str, str]) -> bool:
-        """Return whether this is for a run whose options are these, and all others at their defaults."""
-        return all(
-            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(self._allowed.get(name, {_AT_DEFAULT}))
-            for name in {*chosen, *self._allowed}
-        )
-
-    @cached_property
-    def _allowed(self) -> dict[str, set[str]]:
-        """The texts that options may have, by name."""
-        return {name: _labels(value) for name, value in self.options.items()}
-
-    def holds_on(self, backend: BackendHeader) -> bool:
-        """Return whether this is for a backend on its machine, with its options."""
-        return self.on_machine(backend.machine) and self.for_options(backend.options)
 
 
 def _default(key: str) -> str | None:
@@ -182,5 +159,6 @@ def _default(key: str) -> str | None:
     return label(None) if key in ATTRIBUTES else None
 
 
-def _labels(value: Scalar | list[Scalar]) -> set[str]:
+def texts_of(value: Scalar | list[Scalar]) -> set[str]:
+    """Return the texts that a value, or a list of values any of which is meant, may have."""
     return {label(word) for word in (value if isinstance(value, list) else [value])}

@@ -36,7 +36,7 @@ class WaiverUse:
         waiver: the waiver.
         state: unknown where its example is no case of the corpus, void where it does not cover its example; stale where
             the example ran and does not deviate, or unneeded where the waivers were written for another backend; wide
-            where it also covers cases that agree. One that is intermittent is neither stale nor wide because its
+            where it also covers cases that agree. One with `after-others` is neither stale nor wide because its
             example, or another case, agrees.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
@@ -105,13 +105,13 @@ def waiver_uses(
             example is not None
             and example.status is not Status.INEXPRESSIBLE
             and not _deviates(example, waiver, example_facts or {}, whole=whole)
-            and not (waiver.intermittent and example.status is Status.PASSED)
+            and not (waiver.after_others and example.status is Status.PASSED)
         )
         if stale:
             yield WaiverUse(waiver, "stale", waived, agreeing)
         else:
             earlier = example.waiver.name if example and example.waiver and not waived else ""
-            wide = agreeing and not waiver.intermittent
+            wide = agreeing and not waiver.after_others
             yield WaiverUse(waiver, "wide" if wide else "fitting", waived, agreeing, earlier)
 
 
@@ -167,22 +167,19 @@ def _covering(
 def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
     """Yield the records of harmed processes that no waiver excuses.
 
-    A waiver excuses one that says that its cases harm, where the process had been asked a case before that deviates as
-    the waiver says; so does an intermittent one that covers the case and is for this death of it.
+    A waiver with `after-others` excuses one if the process had been asked a case before that deviates as the waiver
+    says, or if it is for such a death of the case.
     """
     records = [record for record in run.records if record.harmed]
-    harming = [waiver for waiver in active if waiver.harms] if records else []
-    harmful = {of.case for of in run.records if any(waiver.waives(of, facts[of.case]) for waiver in harming)}
+    excusing = [waiver for waiver in active if waiver.after_others] if records else []
+    harmful = {of.case for of in run.records if any(waiver.waives(of, facts[of.case]) for waiver in excusing)}
     for record in records:
-        by_chance = any(_by_chance(waiver, record, facts[record.case]) for waiver in active)
+        death = replace(record, verdict=ver.Died(record.harmed or "", ""))
+        by_chance = any(
+            waiver.verdict["kind"] == "died" and waiver.waives(death, facts[record.case]) for waiver in excusing
+        )
         if not by_chance and harmful.isdisjoint(record.earlier):
             yield record
-
-
-def _by_chance(waiver: Waiver, record: Record, facts: Mapping[str, str]) -> bool:
-    """Return whether a waiver is for deaths that depend on what the process did before, and for this one."""
-    death = replace(record, verdict=ver.Died(record.harmed or "", ""))
-    return waiver.intermittent and waiver.verdict["kind"] == "died" and waiver.waives(death, facts)
 
 
 def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:

@@ -18,9 +18,9 @@ from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.documents import document as yaml_file
-from tconv.documents.models import Format, Mappings, Part, Texts
+from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
-from tconv.gate.scope import Options, Scope
+from tconv.gate.scope import Scalar, Scope, texts_of
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid, TimedOut
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 NonEmpty = Annotated[str, Field(min_length=1)]
+Options = dict[str, Scalar | Values[Scalar]]
+"""Values that options of the backend may have, by name."""
+_AT_DEFAULT, _ANY = "default", "*"
 OPEN = "TODO"
 """What a clause or a reason begins with that nobody has written yet, as in a proposed file."""
 _WAIVED_NOWHERE = {
@@ -105,12 +108,12 @@ class Waiver(Scope):
         clause: the words of the text from which it deviates.
         because: what the backend does, in a sentence.
         example: the id of a case that it covers, as small as can be.
-        harms: whether the case harms the process, so that a later case may die in it, though not alone: deaths are
-            excused in processes that were asked such a case before, where it deviates as the waiver says. A harmed
-            process may hang instead of dying: the case's own silence is waived where it dies alone.
-        intermittent: whether the deviation depends on what the process did before, such as on what memory holds that is
-            never written: where its example agrees, the waiver is not stale, so that its versions must have a last one.
-        link: the thread about it, where there is one.
+        after-others: whether the deviation depends on earlier calls of the process or on chance, or shows in later
+            calls: on what memory holds that is never written, or by what writes into the memory of others. Then a
+            death is excused in a process that was asked a case before which deviates as the waiver says, and so is
+            such a death of a case that the waiver covers and that does not die alone; of a case that dies alone, a
+            silence is waived too. If its example agrees, the waiver is not stale, so its versions must have a last one.
+        link: the thread about it, if there is one.
         date: on which it was written, as 2026-11-20.
     """
 
@@ -122,8 +125,7 @@ class Waiver(Scope):
     clause: Annotated[NonEmpty, AfterValidator(_is_written)]
     because: Annotated[NonEmpty, AfterValidator(_is_written)]
     example: NonEmpty
-    harms: bool = False
-    intermittent: bool = False
+    after_others: bool = Field(default=False, alias="after-others")
     link: str | None = None
     date: Annotated[str, BeforeValidator(_is_date), Field(json_schema_extra={"pattern": _DATE})]
 
@@ -138,12 +140,12 @@ class Waiver(Scope):
         return self
 
     @model_validator(mode="after")
-    def _ends_where_it_is_intermittent(self) -> Self:
+    def _ends_if_it_is_after_others(self) -> Self:
         """Require a last version of what no run shows not to be needed any more."""
         last = {"==", "===", "~=", "<", "<="}
-        if self.intermittent and not any(part.operator in last for part in SpecifierSet(self.versions)):
+        if self.after_others and not any(part.operator in last for part in SpecifierSet(self.versions)):
             got = repr(self.versions)
-            raise ValueError(f"versions of an intermittent waiver must have a last one, as ==1.30.* has (got {got})")
+            raise ValueError(f"versions must have a last one with after-others, as ==1.30.* has (got {got})")
         return self
 
     def of_version(self, dialect_name: str, version: str) -> bool:
@@ -151,8 +153,8 @@ class Waiver(Scope):
         return dialect_name in self.dialects and _among(version, self.versions)
 
     def active(self, dialect_name: str, backend: BackendHeader) -> bool:
-        """Return whether the waiver holds for this dialect and this backend: version, machine and options."""
-        return self.of_version(dialect_name, backend.version) and self.holds_on(backend)
+        """Return whether the waiver holds for this dialect and this backend: version and machine."""
+        return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
 
     def _explains(self, record: Record) -> bool:
         """Return whether a misreading of the waiver gives the output."""
@@ -162,11 +164,11 @@ class Waiver(Scope):
         """Return whether the record is this deviation: the case is covered and the verdict is equal in every key.
 
         In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
-        the text would refuse: the message shows that the runtime refuses for another reason. A waiver for a death that
-        harms the process also waives a silence, where the case died when it was asked again alone.
+        the text would refuse: the message shows that the runtime refuses for another reason. A waiver for a death with
+        `after-others` also waives a silence, if the case died when it was asked again alone.
         """
         verdict = record.verdict
-        if isinstance(verdict, TimedOut) and self.harms and self.verdict["kind"] == "died":
+        if isinstance(verdict, TimedOut) and self.after_others and self.verdict["kind"] == "died":
             return record.alone is not None and record.alone.kind == "died" and self.covers(record.case, facts)
         if isinstance(verdict, Disputed):
             if verdict.message is None or "message" not in self.verdict:
@@ -185,7 +187,8 @@ class WaiverFile(Part):
     Attributes:
         format: the version of the format.
         backend: the name of the backend.
-        options: of every entry that says nothing of that option.
+        options: values that options of the backend may have, default for what is not given and * for any; an option
+            that is not named must be at its default. For other options the file does not apply.
         unsupported: cases that the backend says it does not implement; any other such answer fails.
         waivers: known deviations.
     """
@@ -210,11 +213,13 @@ class WaiverFile(Part):
         waivers = [waiver.model_copy(update={"versions": ""}) for waiver in self.waivers]
         return self.model_copy(update={"waivers": waivers})
 
-    @model_validator(mode="after")
-    def _entries_have_its_options(self) -> Self:
-        for entry in (*self.unsupported, *self.waivers):
-            entry.options.update(self.options | entry.options)
-        return self
+    def for_options(self, chosen: Mapping[str, str]) -> bool:
+        """Return whether the file is for a run whose options are these, and all others at their defaults."""
+        allowed = {name: texts_of(value) for name, value in self.options.items()}
+        return all(
+            not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(allowed.get(name, {_AT_DEFAULT}))
+            for name in {*chosen, *allowed}
+        )
 
 
 def load(path: Path) -> WaiverFile:

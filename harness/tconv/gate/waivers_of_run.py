@@ -1,4 +1,4 @@
-"""Which entries of a waiver file are for a run: its dialect, its version of the backend, its machine."""
+"""Which entries of a waiver file are for a run: its options, dialect, version of the backend, and machine."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class ActiveEntries:
 
 
 def active_entries(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> ActiveEntries:
-    """Return the entries of a file, where there is one, that hold for this dialect and this backend on its machine."""
-    if file is None:
+    """Return the entries of a file, if there is one, that hold for this dialect and this backend on its machine."""
+    if file is None or not file.for_options(backend.options):
         return ActiveEntries()
     return ActiveEntries(
         tuple(waiver for waiver in file.waivers if waiver.active(dialect_name, backend)),
-        tuple(entry for entry in file.unsupported if entry.holds_on(backend)),
+        tuple(entry for entry in file.unsupported if entry.on_machine(backend.machine)),
     )
 
 
@@ -43,10 +43,8 @@ def waivers_elsewhere(file: WaiverFile | None, dialect_name: str, backend: Backe
     """
     return [
         waiver
-        for waiver in (file.waivers if file else ())
-        if waiver.of_version(dialect_name, backend.version)
-        and waiver.for_options(backend.options)
-        and not waiver.on_machine(backend.machine)
+        for waiver in (file.waivers if file and file.for_options(backend.options) else ())
+        if waiver.of_version(dialect_name, backend.version) and not waiver.on_machine(backend.machine)
     ]
 
 
@@ -66,9 +64,9 @@ def waivers_of_other_versions(
     """
     others = [
         waiver
-        for waiver in (file.waivers if file else ())
+        for waiver in (file.waivers if file and file.for_options(backend.options) else ())
         if dialect_name in waiver.dialects
         and not waiver.of_version(dialect_name, backend.version)
-        and waiver.holds_on(backend)
+        and waiver.on_machine(backend.machine)
     ]
     return [waiver for waiver in others if any(waiver.waives(record, facts) for record, facts in failed)]

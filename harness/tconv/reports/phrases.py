@@ -181,6 +181,14 @@ def waivers_of_other_versions(assessment: Assessment) -> str:
     return f"waivers that would cover failures are not for version {version}: {', '.join(named)}{more}"
 
 
+def waivers_of_other_options(assessment: Assessment) -> str:
+    """Return that no waiver applies, as the file is for other options of the backend; empty if it does apply."""
+    if not assessment.of_other_options:
+        return ""
+    options = ", ".join(f"{name}={value}" for name, value in assessment.run.header.backend.options.items())
+    return f"no waiver applies: the waivers are for other options of the backend than {options or 'its defaults'}"
+
+
 def implemented(use: DeclarationUse) -> str:
     """Return that a declaration of what is unsupported covers cases that agree, and what to do about it."""
     cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
@@ -215,6 +223,7 @@ def notes_on(assessment: Assessment) -> list[str]:
     notes = [
         unasked(assessment),
         other_waivers(assessment),
+        waivers_of_other_options(assessment),
         waivers_of_other_versions(assessment),
         *map(implemented, assessment.implemented),
         *map(_shadowed, assessment.shadowed),

@@ -201,7 +201,6 @@ def _waiver(
         "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
         "example": example(remaining, cause.group).record.case,
-        "link": None,
         "date": datetime.now(UTC).date().isoformat(),
     }
 

@@ -50,8 +50,8 @@ def proposals(file: WaiverFile, releases: Sequence[Assessment]) -> Iterator[Prop
         releases: the records of each, the oldest first.
     """
     header = releases[-1].run.header
-    for waiver in file.waivers:
-        if header.dialect in waiver.dialects and waiver.holds_on(header.backend):
+    for waiver in file.waivers if file.for_options(header.backend.options) else ():
+        if header.dialect in waiver.dialects and waiver.on_machine(header.backend.machine):
             yield _proposal(waiver, releases)
 
 
