@@ -403,6 +403,19 @@ def test_reduced_precision_is_told() -> None:
     assert judged(asked, produced) == ver.Agreed("bound", ("reduced-precision",))
 
 
+def test_reduced_precision_is_told_beside_a_nan_that_is_owed() -> None:
+    """What no bound is due for says nothing of the other elements, and hides nothing of them."""
+    asked = case((3,), (1,), channels=4000, filters=1, data="normal")
+    operands = {role: array.copy() for role, array in make_operands(asked.x, asked.w, asked.b).items()}
+    operands["x"][0, 0, 0] = NAN
+    truth, geometry = Truth(operands, DType.F32), Geometry((3,), (1,), (1,), (1,), (0,), (3,), 1)
+    y = truth.values(geometry)
+    deviation = bound(truth.terms(geometry), DType.F32, {}).deviation
+    assert np.isnan(y[0, 0, 0])
+    assert compare((y + deviation / 2).astype(np.float32), truth, geometry, {}).notes == ()
+    assert compare((y + 9 * deviation).astype(np.float32), truth, geometry, {}).notes == ("reduced-precision",)
+
+
 def test_what_a_backend_accumulates_in_counts() -> None:
     """A sum that rounds to f16 at each step is wrong for f32 accumulation, and right where f16 is known."""
     asked = case((1,), (1,), channels=300, filters=1, data="normal", dtype=DType.F16)

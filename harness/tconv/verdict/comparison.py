@@ -154,8 +154,8 @@ def _compare(part: Part, output: Output, wrong: Mask, tally: _Tally) -> None:
         else:
             tally.compared += distance.size
         tally.is_remarkable = tally.is_remarkable or bool((distance > limits.warning).any())
-        # Where the deviation is 0, so is the distance.
-        distance /= np.maximum(limits.deviation, np.finfo(np.float64).smallest_subnormal)
+        # If the deviation is 0 or NaN, the distance is 0.
+        distance /= np.fmax(limits.deviation, np.finfo(np.float64).smallest_subnormal)
         tally.squares += float(np.vdot(distance, distance))
         _count_untested(part, output.truth.dtype, tally)
 
