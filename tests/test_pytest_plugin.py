@@ -372,7 +372,9 @@ def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tu
 
     all_of_it = pytest_on_it("conformance/", "--collect-only", "-q")
     collected = [line for line in all_of_it.stdout.splitlines() if "::" in line]
-    ids = [line.removeprefix("pytest.ini::").replace(".yaml::", "/") for line in collected]
+    # A node names its file, and an id leaves it out if it has the name of its folder.
+    nodes = [line.removeprefix("pytest.ini::").replace(".yaml::", "/") for line in collected]
+    ids = [re.sub(r"^([^/]+)/\1/", r"\1/", node) for node in nodes]
     assert sorted(ids) == sorted(case.id for case in gate_cases)
     file = "conformance/pytest.ini::padding/output-shape.yaml"
     some = pytest_on_it(file, "-k", "odd-unit-by-hand")
