@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from tconv.backends.machine import cores
 from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS_TO_FULL
+from tconv.corpus.file_reading import stem
 from tconv.corpus.literals import refuse_contradicted
 from tconv.datafiles import data_folder
 from tconv.dialects import dialect_named
@@ -40,63 +40,6 @@ if TYPE_CHECKING:
 _GATE = "tconv::gate"
 """The report that fails if the gate is red for a reason that is not a case's."""
 _LEAST_SECONDS = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What is run, and how.
-
-    Attributes:
-        base: the folder of the ini file; pytest visits the files below it.
-        root: the case file, or the folder of case files.
-        backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
-        dialect: the dialect; None for the backend's first.
-        tier: smoke, gate or full.
-        waivers: a file, `none`, or None for those that ship for the backend.
-        strict: whether accepting an invalid model is a failure.
-        timeout: seconds that one case may take.
-    """
-
-    base: Path
-    root: Path
-    backend: str
-    dialect: Dialect | None
-    tier: Tier
-    waivers: str | None
-    strict: bool
-    timeout: float
-
-    @classmethod
-    def of(cls, config: pytest.Config) -> Settings:
-        """Return the settings of an ini file.
-
-        Raises:
-            pytest.UsageError: one is not as it must be; the message names the file and the setting.
-        """
-        base = (config.inipath or config.rootpath / "-o").parent.resolve()
-
-        def setting(name: str, made_of: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - each of its own type
-            try:
-                return made_of(config.getini(name))
-            except (TconvError, pytest.UsageError, TypeError, ValueError) as error:
-                raise pytest.UsageError(f"{config.inipath or '-o'}: {name}: {error}") from None
-
-        backend = setting("tconv_backend", _backend)
-        return cls(
-            base,
-            root=setting("tconv_cases", partial(_root, base)),
-            backend=backend,
-            dialect=setting("tconv_dialect", lambda name: dialect_named(name) if name else None),
-            tier=setting("tconv_tier", _tier),
-            waivers=setting("tconv_waivers", partial(_waivers, base, backend)),
-            strict=setting("tconv_strict", bool),
-            timeout=setting("tconv_timeout", _timeout),
-        )
-
-    @property
-    def ships(self) -> bool:
-        """Whether the cases are those that ship with tconv."""
-        return self.root == data_folder("cases").resolve()
 
 
 def _root(base: Path, path: str) -> Path:
@@ -134,34 +77,51 @@ def _timeout(seconds: float) -> float:
 
 
 def take_part(config: pytest.Config) -> None:
-    """Register the plugin proper, with the settings of the ini file.
+    """Register the plugin proper.
 
     Raises:
         pytest.UsageError: a setting is not as it must be, or pytest-xdist would deal the items out.
     """
     if config.getoption("tx", None):
         raise pytest.UsageError("-n must not be given with tconv_cases: one run asks the runtime, on all processors")
-    config.pluginmanager.register(Gatekeeper(config, Settings.of(config)), "tconv-gatekeeper")
+    config.pluginmanager.register(Gatekeeper(config), "tconv-gatekeeper")
 
 
 class Gatekeeper:
     """Collects the cases, runs those that are selected, and lets the items and the session report what the gate says.
 
     Args:
-        config: pytest's.
-        settings: the settings of the ini file.
+        config: pytest's, with the settings of the ini file.
+
+    Raises:
+        pytest.UsageError: a setting is not as it must be; the message names the file and the setting.
     """
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._settings = settings
+        self._base = (config.inipath or config.rootpath / "-o").parent.resolve()
+        self._root: Path = self._setting("tconv_cases", partial(_root, self._base))
+        self._backend: str = self._setting("tconv_backend", _backend)
+        self._dialect: Dialect | None = self._setting(
+            "tconv_dialect", lambda name: dialect_named(name) if name else None
+        )
+        self._tier: Tier = self._setting("tconv_tier", _tier)
+        self._waivers: str | None = self._setting("tconv_waivers", partial(_waivers, self._base, self._backend))
+        self._strict: bool = self._setting("tconv_strict", bool)
+        self._timeout: float = self._setting("tconv_timeout", _timeout)
         self._files: dict[Path, list[Case]] = {}
         self._cases: dict[str, Case] = {}
         self._assessment: Assessment | None = None
 
+    def _setting(self, name: str, made_of: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - each of its own type
+        try:
+            return made_of(self._config.getini(name))
+        except (TconvError, pytest.UsageError, TypeError, ValueError) as error:
+            raise pytest.UsageError(f"{self._config.inipath or '-o'}: {name}: {error}") from None
+
     def pytest_report_header(self) -> str:
         """Report what is judged."""
-        return f"tconv: {self._settings.backend}, {self._settings.tier} tier"
+        return f"tconv: {self._backend}, {self._tier} tier"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
@@ -171,28 +131,22 @@ class Gatekeeper:
             pytest.UsageError: something in a file is not as it must be.
         """
         try:
-            self._corpus = Corpus.load(self._settings.root)
+            self._corpus = Corpus.load(self._root)
             refuse_contradicted(self._corpus)
-            self._cases = {case.id: case for case in self._corpus.cases(self._settings.tier)}
+            self._cases = {case.id: case for case in self._corpus.cases(self._tier)}
         except TconvError as error:
             raise pytest.UsageError(str(error)) from None
         self._files = {file.document.path: [] for file in self._corpus.files}
-        file_of = {
-            path: file.document.path
-            for file in self._corpus.files
-            for path in (*(sweep.id for sweep in file.sweeps), *(case.id for case in file.singles))
-        }
+        files = {stem(path, self._corpus.folder): cases for path, cases in self._files.items()}
         for case in self._cases.values():
-            self._files[file_of[path_of(case.id)]].append(case)
+            files[path_of(case.id).rpartition("/")[0]].append(case)
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect case files in the ini file's folder, and through the ini file those that are elsewhere."""
-        elsewhere = not self._settings.root.is_relative_to(self._settings.base)
+        elsewhere = not self._root.is_relative_to(self._base)
         if file_path == self._config.inipath and elsewhere:
-            files = {
-                path.relative_to(self._corpus.folder).as_posix(): (path, cases) for path, cases in self._files.items()
-            }
-            return CasesElsewhere.from_parent(parent, path=file_path, files=files)
+            folder, files = self._corpus.folder, self._files
+            return CasesElsewhere.from_parent(parent, path=file_path, folder=folder, files=files)
         if (path := file_path.resolve()) in self._files and not elsewhere:
             return CaseFile.from_parent(parent, path=file_path, cases=self._files[path])
         return None
@@ -215,25 +169,25 @@ class Gatekeeper:
             items[member.record.case].judge(member, self._assessment.run.header)
 
     def _assessed(self, cases: list[Case]) -> Assessment:
-        settings, corpus = self._settings, self._corpus
-        with Pool(Assignment(settings.backend, settings.dialect, None, ""), cores(), settings.timeout) as pool:
+        with Pool(Assignment(self._backend, self._dialect, None, ""), cores(), self._timeout) as pool:
             records = pool.records(cases)
+            ships = self._root == data_folder("cases").resolve()
             header = RunHeader(
                 tconv=__version__,
                 backend=pool.backend,
                 dialect=pool.dialect.name,
-                tier=settings.tier,
+                tier=self._tier,
                 patterns=() if len(cases) == len(self._cases) else tuple(records),
-                corpus=corpus.digest,
-                path="" if settings.ships else str(settings.root),
+                corpus=self._corpus.digest,
+                path="" if ships else str(self._root),
                 cases=len(records),
-                timeout=settings.timeout,
+                timeout=self._timeout,
                 started="",
             )
-        run = Run(settings.root, header, [records[case.id] for case in cases])
-        waivers = chosen_waivers(settings.waivers, pool.backend.name)
-        own = settings.ships or settings.waivers is not None
-        return assess_with_corpus(run, waivers, corpus, strict=settings.strict, own=own, find=self._find)
+        run = Run(self._root, header, [records[case.id] for case in cases])
+        waivers = chosen_waivers(self._waivers, pool.backend.name)
+        own = ships or self._waivers is not None
+        return assess_with_corpus(run, waivers, self._corpus, strict=self._strict, own=own, find=self._find)
 
     def _find(self, case_id: str) -> Case | None:
         return self._cases.get(case_id) or self._corpus.find(case_id)

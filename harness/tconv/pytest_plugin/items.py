@@ -26,18 +26,19 @@ class CasesElsewhere(pytest.File):
     """The ini file, as the parent of the case files outside of its folder.
 
     Args:
-        files: the cases of each file, by the file's name, which the ids of its cases begin with.
+        folder: the folder that the files are named in.
+        files: the cases of each file.
         kwargs: pytest's.
     """
 
-    def __init__(self, *, files: Mapping[str, tuple[Path, Sequence[Case]]], **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, folder: Path, files: Mapping[Path, Sequence[Case]], **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
-        self._files = files
+        self._folder, self._files = folder, files
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Yield the case files."""
-        for name, (path, cases) in self._files.items():
-            yield CaseFile.from_parent(self, path=path, name=name, cases=cases)
+        for path, cases in self._files.items():
+            yield CaseFile.from_parent(self, path=path, name=path.relative_to(self._folder).as_posix(), cases=cases)
 
 
 class CaseFile(pytest.File):
@@ -83,11 +84,10 @@ class CaseItem(pytest.Item):
             header: what the run was that the record is of.
         """
         match member.status:
-            case Status.WAIVED:
-                self.add_marker(pytest.mark.xfail(reason=member.reason))
+            case Status.WAIVED | Status.FAILED:
                 self._failure = "\n".join(_explained(member, header))
-            case Status.FAILED:
-                self._failure = "\n".join(_explained(member, header))
+                if member.status is Status.WAIVED:
+                    self.add_marker(pytest.mark.xfail(reason=member.reason))
             case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
                 self.add_marker(pytest.mark.skip(reason=member.reason))
             case _:
@@ -115,34 +115,14 @@ def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
         inputs = ", ".join(f"{name} {dtype} {shape}" for name, shape, dtype in record.call.inputs)
         yield _line("call", words or "no attribute")
         yield _line("inputs", f"{inputs}, in {record.call.data_format} and {record.call.filter_format}")
-    yield from _compared(record.verdict)
+    if isinstance(record.verdict, ver.Died):
+        for line in record.verdict.stderr.splitlines()[-_MOST_LINES:]:
+            yield _line("printed", one_line(line))
     if why := explanation(record):
         yield _line("explained", why)
     if derived := tolerance(record):
         yield _line("tolerance", derived)
     yield _line("reproduce", reproduce(record, header.arguments, header.path))
-
-
-def _compared(verdict: ver.Verdict) -> Iterator[str]:
-    match verdict:
-        case ver.Differed() | ver.ExceedsSummationBound():
-            at = ",".join(map(str, verdict.first))
-            yield _line("expected", f"{verdict.expected:.9g} at [{at}]")
-            yield _line("actual", f"{verdict.actual:.9g} at [{at}]")
-        case ver.WrongShape(expected, actual):
-            yield _line("expected", str(list(expected)))
-            yield _line("actual", str(list(actual)))
-        case ver.WrongDtype(expected, actual):
-            yield _line("expected", expected)
-            yield _line("actual", actual)
-        case ver.RefusedValid(message):
-            yield _line("expected", "a value")
-            yield _line("actual", f"a refusal: {one_line(message)}")
-        case ver.Died(_, stderr):
-            for line in stderr.splitlines()[-_MOST_LINES:]:
-                yield _line("printed", one_line(line))
-        case _:
-            pass
 
 
 def _line(name: str, text: str) -> str:
