@@ -21,8 +21,9 @@ from urllib.parse import quote
 from tconv.backends.machine import VARIABLES
 from tconv.comparison.answers import Opened, answers
 from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
+from tconv.dialects.answer_words import SAYS, WHERE
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.rules import QUESTIONS, Negative, Odd, Same, Sized
+from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.owed import Values, expectation
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
@@ -42,37 +43,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import Waiver
 
-ASKS = {
-    "same": "SAME_UPPER or SAME_LOWER without output_shape: how much padding is distributed, and what is the size?",
-    "sized_explicit": "output_shape without a padding mode: are the pads computed from it, or those written?",
-    "sized_valid": "output_shape beside VALID: are the pads computed from it, or none?",
-    "odd_upper": "SAME_UPPER without output_shape: where does the odd unit of the padding go?",
-    "odd_lower": "SAME_LOWER without output_shape: where does the odd unit of the padding go?",
-    "odd_sized_upper": "SAME_UPPER with output_shape: where does the odd unit of the padding go?",
-    "odd_sized_lower": "SAME_LOWER with output_shape: where does the odd unit of the padding go?",
-    "odd_sized": "output_shape without a mode or beside VALID: where does the odd unit of the padding go?",
-    "negative_same": "SAME_UPPER or SAME_LOWER where the stride exceeds the kernel's reach: what becomes of a negative "
-    "total?",
-    "negative_sized": "an output_shape larger than all that the taps reach: what becomes of a negative total?",
-}
-SAYS = {
-    Same.INPUT_TIMES_STRIDE: "full + op - X*s is distributed, the output has X*s",
-    Same.KERNEL_LESS_STRIDE: "full - X*s is distributed and op added after it, the output has X*s + op",
-    Same.INPUT_SIZE: "full + op - X is distributed, the output is as large as the input",
-    Same.NO_PADDING: "nothing is cropped, the output has full + op",
-    Sized.RECOMPUTED: "the pads are computed from it",
-    Sized.KEPT: "the pads are those written, none under VALID; it sets the size alone",
-    Odd.BEGIN: "at the beginning",
-    Odd.END: "at the end",
-    Negative.FLOOR: "it is halved downwards",
-    Negative.TRUNCATE: "it is halved towards zero",
-    Negative.APPEND: "all of it is appended at the end",
-    Negative.SHRINK: "nothing is cropped and the output stays smaller",
-    Negative.REFUSE: "refused",
-}
 TEXTS = [dialect for dialect in DIALECTS.values() if dialect is not GEOMETRY_1]
-PAGE = Path(__file__).with_suffix(".md.in")
-"""What the atlas says around the rows of its tables."""
 OF_TYPES = {"without-bf16", "without-f64"}
 
 
@@ -159,28 +130,34 @@ def page(runs: Sequence[Run], corpus: Corpus) -> str:
         apart.setdefault((run.title, run.dialect, *run.answers.items()), run)
     repeated = [", ".join(run.words) for run in asked if run not in apart.values()]
     alike = _alike()
-    text = PAGE.read_text(encoding="utf-8").format(
-        tiers=" and ".join(dict.fromkeys(run.assessment.run.header.tier for run in runs)),
-        statuses=" | ".join(Status),
-        numbers="---:|" * len(Status),
-        runs=rows([*run.words, *(f"{run.assessment.counts[status]:,}" for status in Status)] for run in runs),
-        machines=rows([md(machine), md(", ".join(of))] for machine, of in _machines(runs)),
-        red="".join(f"\n**{', '.join(run.words)} is red**: {md('; '.join(run.assessment.red))}.\n" for run in red),
-        repeated=f"Other kernels, the same answers: {'; '.join(repeated)}.\n" if repeated else "",
-        apart=" | ".join("<br>".join(run.words) for run in apart.values()),
-        answers="---|" * len(apart),
-        follows=rows([md(name), *(run.answers.get(name, "") for run in apart.values())] for name in questions),
-        questions=rows([md(name), *cells] for name, cells in questions.items()),
-        rules=rows(_rules(runs)),
-        alike="\n".join(
-            f"What is said of {text} holds for {', '.join(map(str, others))} too, types aside."
-            for text, others in alike.items()
-            if others
-        ),
-        pairs=rows(_pairs(corpus, list(alike))),
-        contradictions=rows(_contradictions()),
-        deviations=rows(_deviations(runs)),
-        notes=rows(_notes(runs)),
+    # What the atlas says around the rows of its tables.
+    text = (
+        Path(__file__)
+        .with_suffix(".md.in")
+        .read_text(encoding="utf-8")
+        .format(
+            tiers=" and ".join(dict.fromkeys(run.assessment.run.header.tier for run in runs)),
+            statuses=" | ".join(Status),
+            numbers="---:|" * len(Status),
+            runs=rows([*run.words, *(f"{run.assessment.counts[status]:,}" for status in Status)] for run in runs),
+            machines=rows([md(machine), md(", ".join(of))] for machine, of in _machines(runs)),
+            red="".join(f"\n**{', '.join(run.words)} is red**: {md('; '.join(run.assessment.red))}.\n" for run in red),
+            repeated=f"Other kernels, the same answers: {'; '.join(repeated)}.\n" if repeated else "",
+            apart=" | ".join("<br>".join(run.words) for run in apart.values()),
+            answers="---|" * len(apart),
+            follows=rows([md(name), *(run.answers.get(name, "") for run in apart.values())] for name in questions),
+            questions=rows([md(name), *cells] for name, cells in questions.items()),
+            rules=rows(_rules(runs)),
+            alike="\n".join(
+                f"What is said of {text} holds for {', '.join(map(str, others))} too, types aside."
+                for text, others in alike.items()
+                if others
+            ),
+            pairs=rows(_pairs(corpus, list(alike))),
+            contradictions=rows(_contradictions()),
+            deviations=rows(_deviations(runs)),
+            notes=rows(_notes(runs)),
+        )
     )
     # Within a word an underscore means nothing in Markdown.
     return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", text)
@@ -204,7 +181,7 @@ def _questions() -> Iterator[tuple[str, list[str]]]:
             differ = "open" in says and not CONSTRAINTS[name].needed
             asks = f"answered where this does not hold: {CONSTRAINTS[name].says}?"
         else:
-            differ, asks = len(says) > 1 or bool(also), ASKS[name]
+            differ, asks = len(says) > 1 or bool(also), WHERE[name]
         if differ:
             yield name, [md(asks), _grouped(says), _grouped(also)]
 
@@ -258,10 +235,8 @@ def _pairs(corpus: Corpus, texts: Sequence[Dialect]) -> Iterator[list[str]]:
     ]
     owed = {text: [expectation(case, text) for case in cases] for text in texts}
     for source, target in permutations(texts, 2):
-        layouts = (
-            ("data", source.data_format, target.data_format),
-            ("filter", source.filter_format, target.filter_format),
-        )
+        data, filters = zip(*((text.data_format, text.filter_format) for text in (source, target)), strict=True)
+        layouts = (("data", data), ("filter", filters))
         changes: Counter[tuple[str, str]] = Counter()
         missing: set[str] = set()
         for case, before, after in zip(cases, owed[source], owed[target], strict=True):
@@ -275,7 +250,7 @@ def _pairs(corpus: Corpus, texts: Sequence[Dialect]) -> Iterator[list[str]]:
         yield [
             short(source),
             short(target),
-            "; ".join(f"{role} {here} becomes {there}" for role, here, there in layouts if here != there),
+            "; ".join(f"{role} {here} becomes {there}" for role, (here, there) in layouts if here != there),
             md(", ".join(f"{combination} ({count})" for (combination, _), count in sorted(changes.items()))),
             md(", ".join(sorted(missing))),
         ]

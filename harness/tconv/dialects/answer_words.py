@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tconv.dialects.rules import Answer
 
-_WHERE: Mapping[str, str] = MappingProxyType(
+WHERE: Mapping[str, str] = MappingProxyType(
     {
         "same": "under SAME_* without output_shape",
         "sized_explicit": "where output_shape is given without a padding mode",
@@ -26,7 +26,8 @@ _WHERE: Mapping[str, str] = MappingProxyType(
         "negative_sized": "where output_shape is larger than all that the taps reach",
     }
 )
-_SAYS: Mapping[Answer, str] = MappingProxyType(
+"""About which calls each question is."""
+SAYS: Mapping[Answer, str] = MappingProxyType(
     {
         Same.INPUT_TIMES_STRIDE: "the output has input * stride, output_padding included",
         Same.KERNEL_LESS_STRIDE: "the output has input * stride + output_padding",
@@ -43,11 +44,12 @@ _SAYS: Mapping[Answer, str] = MappingProxyType(
         Negative.REFUSE: "the call is refused",
     }
 )
+"""What each answer says of them."""
 
 
 def in_words(question: str, answer: Answer) -> str:
     """Return what an answer to a question says, and about which calls."""
-    return f"{_WHERE[question]} {_SAYS[answer]}"
+    return f"{WHERE[question]} {SAYS[answer]}"
 
 
 def contrasted(answer: Answer, elsewhere: str) -> str:
@@ -58,4 +60,4 @@ def contrasted(answer: Answer, elsewhere: str) -> str:
         elsewhere: the word of the other answer.
     """
     other = type(answer)(elsewhere)
-    return f"{_SAYS[answer]}; in other cases, {_SAYS[other]}"
+    return f"{SAYS[answer]}; in other cases, {SAYS[other]}"
