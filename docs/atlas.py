@@ -85,11 +85,10 @@ class Run:
     def machine(self) -> str:
         """The facts of the machine, and the variables that changed what was used of it."""
         facts = self.assessment.run.header.backend.machine
-        if not facts:
-            return "not recorded"
         cores = f"{facts['cores']} cores" if "cores" in facts else None
         words = [*map(facts.get, ("processor", "architecture", "system")), cores, *map(facts.get, ("memory", "simd"))]
-        return ", ".join([word for word in words if word] + [f"{name}={value}" for name, value in self.chosen])
+        known = [word for word in words if word] + [f"{name}={value}" for name, value in self.chosen]
+        return ", ".join(known) or "not recorded"
 
     @cached_property
     def answers(self) -> dict[str, str]:
@@ -130,34 +129,29 @@ def page(runs: Sequence[Run], corpus: Corpus) -> str:
         apart.setdefault((run.title, run.dialect, *run.answers.items()), run)
     repeated = [", ".join(run.words) for run in asked if run not in apart.values()]
     alike = _alike()
-    # What the atlas says around the rows of its tables.
-    text = (
-        Path(__file__)
-        .with_suffix(".md.in")
-        .read_text(encoding="utf-8")
-        .format(
-            tiers=" and ".join(dict.fromkeys(run.assessment.run.header.tier for run in runs)),
-            statuses=" | ".join(Status),
-            numbers="---:|" * len(Status),
-            runs=rows([*run.words, *(f"{run.assessment.counts[status]:,}" for status in Status)] for run in runs),
-            machines=rows([md(machine), md(", ".join(of))] for machine, of in _machines(runs)),
-            red="".join(f"\n**{', '.join(run.words)} is red**: {md('; '.join(run.assessment.red))}.\n" for run in red),
-            repeated=f"Other kernels, the same answers: {'; '.join(repeated)}.\n" if repeated else "",
-            apart=" | ".join("<br>".join(run.words) for run in apart.values()),
-            answers="---|" * len(apart),
-            follows=rows([md(name), *(run.answers.get(name, "") for run in apart.values())] for name in questions),
-            questions=rows([md(name), *cells] for name, cells in questions.items()),
-            rules=rows(_rules(runs)),
-            alike="\n".join(
-                f"What is said of {text} holds for {', '.join(map(str, others))} too, types aside."
-                for text, others in alike.items()
-                if others
-            ),
-            pairs=rows(_pairs(corpus, list(alike))),
-            contradictions=rows(_contradictions()),
-            deviations=rows(_deviations(runs)),
-            notes=rows(_notes(runs)),
-        )
+    around = Path(__file__).with_suffix(".md.in").read_text(encoding="utf-8")
+    text = around.format(
+        tiers=" and ".join(dict.fromkeys(run.assessment.run.header.tier for run in runs)),
+        statuses=" | ".join(Status),
+        numbers="---:|" * len(Status),
+        runs=rows([*run.words, *(f"{run.assessment.counts[status]:,}" for status in Status)] for run in runs),
+        machines=rows([md(machine), md(", ".join(of))] for machine, of in _machines(runs)),
+        red="".join(f"\n**{', '.join(run.words)} is red**: {md('; '.join(run.assessment.red))}.\n" for run in red),
+        repeated=f"Other kernels, the same answers: {'; '.join(repeated)}.\n" if repeated else "",
+        apart=" | ".join("<br>".join(run.words) for run in apart.values()),
+        answers="---|" * len(apart),
+        follows=rows([md(name), *(run.answers.get(name, "") for run in apart.values())] for name in questions),
+        questions=rows([md(name), *cells] for name, cells in questions.items()),
+        rules=rows(_rules(runs)),
+        alike="\n".join(
+            f"What is said of {text} holds for {', '.join(map(str, others))} too, types aside."
+            for text, others in alike.items()
+            if others
+        ),
+        pairs=rows(_pairs(corpus, list(alike))),
+        contradictions=rows(_contradictions()),
+        deviations=rows(_deviations(runs)),
+        notes=rows(_notes(runs)),
     )
     # Within a word an underscore means nothing in Markdown.
     return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", text)
