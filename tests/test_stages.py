@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,14 +12,12 @@ from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.position import Position
 from tconv.execution.stages import evaluated_in_stages
-from tconv.expectation.problem import PREPARED, SMALL, Problem
 from wrong_backends import ReusesItsOutput, Right
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from tconv.cases.call import Call
-    from tconv.execution.call_result import CallResult
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
@@ -32,76 +29,6 @@ def cases(sizes: list[int]) -> list[Case]:
         Case(f"a/b[{place}]", Attributes(), Operand((1, 1, size), "f32"), Operand((1, 1, 3), "f32"), None)
         for place, size in enumerate(sizes)
     ]
-
-
-class Noted:
-    """An evaluator that does nothing, and notes what it is asked for."""
-
-    dialect = ONNX
-
-    def __init__(self, position: Position) -> None:
-        self.notes: list[tuple[str, int | None]] = []
-        self._position = position
-
-    def _note(self, word: str) -> None:
-        self.notes.append((word, self._position.at(0)))
-
-    def prepare(self, _problem: Problem) -> None:
-        """Prepare."""
-        self._note("prepare")
-
-    def ask(self, _problem: Problem) -> CallResult | None:
-        """Ask."""
-        self._note("ask")
-        return None
-
-    def record(self, problem: Problem, _result: CallResult | None) -> str:
-        """Judge."""
-        self._note("judge")
-        return problem.case.id
-
-
-def stages(sizes: list[int], most: int = PREPARED) -> list[tuple[str, list[int]]]:
-    """Return what is done in turn: each stage, and the indices that are said to be worked at."""
-    position = Position()
-    noted = Noted(position)
-    asked = cases(sizes)
-    found = [*evaluated_in_stages(asked, cast("Evaluator", noted), position, most)]
-    assert found == [(index, case.id) for index, case in enumerate(asked)]
-    return list(joined(noted.notes))
-
-
-def joined(notes: list[tuple[str, int | None]]) -> Iterator[tuple[str, list[int]]]:
-    """Yield neighbouring notes of a stage as one."""
-    last, places = "", list[int]()
-    for word, at in notes:
-        if word != last and places:
-            yield last, places
-            places = []
-        last = word
-        assert at is not None
-        places.append(at)
-    yield last, places
-
-
-def test_each_stage_is_of_a_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more than so many are prepared at once; the worker's position says which of them is worked at."""
-    monkeypatch.setattr("tconv.execution.stages._SECONDS", inf)
-    in_turn = [(word, at) for at in ([0, 1], [2, 3], [4]) for word in ("prepare", "ask", "judge")]
-    assert stages([3] * 5, most=2) == in_turn
-
-
-def test_what_is_large_is_prepared_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The operands of all that are prepared are held in memory."""
-    monkeypatch.setattr("tconv.execution.stages._SECONDS", inf)
-    prepared = [at for word, at in stages([3, 3, SMALL, 3, 3]) if word == "prepare"]
-    assert prepared == [[0, 1], [2], [3, 4]]
-
-
-def test_the_records_of_a_slow_runtime_come_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a while the answers that are there are judged, and the next is asked then."""
-    monkeypatch.setattr("tconv.execution.stages._SECONDS", -1.0)
-    assert stages([3, 3]) == [("prepare", [0, 1]), ("ask", [0]), ("judge", [0]), ("ask", [1]), ("judge", [1])]
 
 
 def test_a_backend_may_use_the_memory_of_its_output_again() -> None:
