@@ -20,6 +20,7 @@ from tconv.gate.status import Status
 from tconv.records.headers import BackendHeader
 from tconv.records.record_file import Run, read
 from tconv.records.shards import merged
+from tconv.reports import plain
 from tconv.reports.junit import write
 from tconv.reports.page.overview import overviews
 from tconv.reports.phrases import notes_on
@@ -215,10 +216,12 @@ def test_a_waiver_file_is_for_default_options_unless_it_names_others(
     file = waiver_file(waiver()).model_copy(update={"options": of_file})
     result = assess(chosen(**options), file, facts)
     assert result.statuses[0].status is status
-    # A waiver for other options is neither stale nor void, and every report says that the file does not apply.
+    # A waiver for other options is neither stale nor void, and summary, page and JSON say that the file does not apply.
     applies = status is Status.WAIVED
     assert [use.state for use in result.uses] == (["fitting"] if applies else [])
-    assert any("other options" in note for note in notes_on(result)) is not applies
+    (overview,) = overviews([result])
+    places = (notes_on(result), dict(overview.facts).values(), [plain.result(result)["waivers_of_other_options"]])
+    assert [any("other options" in text for text in texts) for texts in places] == [not applies] * 3
 
 
 def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.gate.waivers import WaiverFile
+    from tconv.gate.waivers_of_run import ActiveEntries
     from tconv.investigation.fuzzing import Finding
     from tconv.records.failure import Failure
     from tconv.records.record import Record
@@ -143,16 +143,15 @@ def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A backend, its dialect and its waivers."""
+    """A backend, its dialect, and the entries of its waiver file that hold for it."""
 
     pool: Pool
     dialect: Dialect
-    waivers: WaiverFile | None
+    active: ActiveEntries
 
     def passes(self, case: Case, record: Record) -> bool:
         """Return whether a record does not fail at the gate."""
-        active = active_entries(self.waivers, self.dialect.name, self.pool.backend)
-        return status_of(record, case.facts, active).status is not Status.FAILED
+        return status_of(record, case.facts, self.active).status is not Status.FAILED
 
 
 @contextmanager
@@ -163,18 +162,16 @@ def _target(arguments: FuzzArguments) -> Iterator[_Target]:
     with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
         if ":" in backend:
             waivers = chosen_waivers(arguments.waivers, pool.backend.name)
-        yield _Target(pool, pool.dialect, waivers)
+        yield _Target(pool, pool.dialect, active_entries(waivers, pool.dialect.name, pool.backend))
 
 
 def _familiar(target: _Target) -> dict[str, Failure]:
     """Return the failures of the examples of the backend's waivers, by the names of the waivers."""
-    if target.waivers is None:
+    if not target.active.waivers:
         return {}
-    backend, corpus = target.pool.backend, Corpus.load()
+    corpus = Corpus.load()
     examples = {
-        waiver.name: case
-        for waiver in target.waivers.waivers
-        if waiver.active(target.dialect.name, backend) and (case := corpus.find(waiver.example)) is not None
+        waiver.name: case for waiver in target.active.waivers if (case := corpus.find(waiver.example)) is not None
     }
     records = target.pool.records(list({case.id: case for case in examples.values()}.values()))
     failures = {name: failure(records[case.id]) for name, case in examples.items()}

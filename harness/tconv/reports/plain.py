@@ -9,7 +9,13 @@ from tconv.reports.between_runs import regressions
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
 from tconv.reports.page.answer import is_red
-from tconv.reports.phrases import implemented, other_waivers, unasked, waivers_of_other_versions
+from tconv.reports.phrases import (
+    implemented,
+    other_waivers,
+    unasked,
+    waivers_of_other_options,
+    waivers_of_other_versions,
+)
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -48,6 +54,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "red": red,
         "not_asked_again": unasked(assessment),
         "other_waivers": other_waivers(assessment),
+        "waivers_of_other_options": waivers_of_other_options(assessment),
         "waivers_of_other_versions": waivers_of_other_versions(assessment),
         "declared_unsupported_that_agree": [implemented(use) for use in assessment.implemented],
         "waivers_that_waive_nothing": [use.waiver.name for use in assessment.shadowed],

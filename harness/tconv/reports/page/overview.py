@@ -184,6 +184,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
 def _waiver_facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     if waivers := assessment.run.header.waivers:
         yield "Waivers", phrases.other_waivers(assessment) or str(waivers)
+    if unfit := phrases.waivers_of_other_options(assessment):
+        yield "Waivers of other options", unfit
     if others := phrases.waivers_of_other_versions(assessment):
         yield "Waivers of other versions", others
     for use in assessment.implemented:
