@@ -192,7 +192,7 @@ def test_what_is_no_record_is_refused_at_its_line(line: str, message: str, tmp_p
         "",
         "hello",
         line_of("a"),
-        header_line(header()).replace('"seed":0', '"seeds":0'),
+        header_line(header()).replace('"repeat":1', '"repeats":1'),
         header_line(header()).replace('"tier":"gate"', '"tier":"all"'),
     ],
     ids=["nothing", "text", "record", "key", "tier"],
@@ -241,3 +241,13 @@ def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
     for key, value in [("corpus", "sha256:1"), ("dialect", "geometry/1"), ("timeout", 9.0), ("cases", 2)]:
         assert not header().model_copy(update={key: value}).continues(header()), key
     assert not header("1.2.1").continues(header())
+
+
+def test_notes_of_a_backend_are_cut_and_made_printable() -> None:
+    """A line stays short enough to be read again, whatever a backend says."""
+    verdict = ver.Agreed("exact", ("n" * 100_000, "\x1b[2J"))
+    line = record_line(Record("a/b/c", "acme", "onnx/ConvTranspose-22", verdict))
+    assert len(line) < 30_000
+    kept = record_of(line).verdict
+    assert isinstance(kept, ver.Agreed)
+    assert kept.notes[1] == printable("\x1b[2J")

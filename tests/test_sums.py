@@ -157,6 +157,13 @@ def test_an_output_far_outside_is_the_bias(way: str, shift: int) -> None:
     assert np.array_equal(y, np.broadcast_to(b[:, None], (1, 2, 4))), way
 
 
+def test_a_crop_of_a_long_axis_has_what_the_definition_has(way: str) -> None:
+    """What no element gives stays nothing, however many elements the other axes have."""
+    geometry = Geometry((1, 2**23 + 8), (1, 1), (2, 1), (1, 1), (0, 0), (2, 4), 1)
+    x, w = np.ones((1, 1, *geometry.spatial)), np.full((1, 1, 1, 1), 3.0)
+    assert np.array_equal(sums(x, w, None, geometry), definition(x, w, None, geometry)), way
+
+
 def test_the_operands_stay_as_they_are(way: str) -> None:
     """Nothing is written into the arrays that are given."""
     geometry = Geometry((3, 3), (3, 1), (2, 1), (1, 1), (0, 0), (7, 3), 1)

@@ -13,8 +13,8 @@ import numpy as np
 
 from tconv.expectation.reference import tap_alone
 
-NONE = -(2**40)
-"""No element: so far below 0 that it stays there when this axis is one of several."""
+NONE = -1
+"""No element."""
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The operator itself, in float64, short enough to be checked by reading. `stream` computes the same faster.
+"""The operator itself, in float64, short enough to be checked by reading. `sums` computes the same faster.
 
 No text has the sum as a formula. oneDNN ("the same as computing the gradients of input of Convolution operation") and
 OpenVINO ("Computes the gradients of a Convolution operation with respect to the input") define it as the data gradient

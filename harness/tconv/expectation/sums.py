@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.expectation.meetings import axes, meetings, phases, sources
+from tconv.expectation.meetings import NONE, axes, meetings, phases, sources
 from tconv.expectation.reference import definition
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FEW = 2**15
 """So many terms of all sums are always taken from a table of products: phases take longer to be laid out."""
 _MANY = 2**20
-"""Up to so many if the filter is larger than the data: it is multiplied as it lies in memory."""
+"""Up to so many terms if the filter is more than twice as large as the data: it is multiplied as it lies in memory."""
 _PADDED = 8.0
 """So many times data and output together the data may have with zeros: a dilation may put far more between its ends."""
 _ROOM = 2**17
@@ -95,10 +95,11 @@ def _table(geometry: Geometry) -> Array:
     """Return which products of a plane of data, and a zero behind it, with all taps reach each element, (K, Y)."""
     table = np.zeros((1, 1), dtype=np.intp)
     for axis in axes(geometry):
-        both = table[:, None, :, None] * axis.size + sources(axis)[:, None, :]
+        before, here = table[:, None, :, None], sources(axis)[:, None, :]
+        both = np.where((before == NONE) | (here == NONE), NONE, before * axis.size + here)
         table = both.reshape(len(table) * axis.kernel, -1)
     points = prod(geometry.spatial)
-    return np.where(table < 0, points, table) + np.arange(len(table))[:, None] * (points + 1)
+    return np.where(table == NONE, points, table) + np.arange(len(table))[:, None] * (points + 1)
 
 
 def _fill_by_phase(x: Float64s, w: Float64s, y: Float64s, lines: Sequence[Phases]) -> None:

@@ -103,15 +103,14 @@ class RunHeader(BaseModel):
         dialect: in whose words the cases were asked.
         tier: how much of the corpus was run.
         patterns: the patterns of the command line; none for the whole tier.
-        seed: the seed of drawn cases; 0 for those of a corpus.
         corpus: a digest of all case files.
         path: the value of --cases as it was typed; empty for tconv's own corpus.
         cases: how many cases there are, of the shard where there is one.
         shard: the part of the run that is here, as 2/4; empty for the whole.
         timeout: seconds that a case may take.
         repeat: how often each case was asked.
-        platform: versions of what computed: Python, numpy, the system.
-        waivers: by which it was judged; None in records of older releases, which do not say it.
+        platform: versions of what computed: Python, numpy, onnx.
+        waivers: by which it was judged; None if the records do not say it.
         asked_again: whether failures were asked again, alone in a fresh process; False until that has come to its end,
             and None where nobody does so.
         started: when it started, as ISO 8601 writes it.
@@ -124,7 +123,6 @@ class RunHeader(BaseModel):
     dialect: RecordedDialect
     tier: Literal["smoke", "gate", "full", "exhaustive"]
     patterns: tuple[Text, ...] = ()
-    seed: int = 0
     corpus: str
     path: Text = ""
     cases: int
@@ -143,13 +141,13 @@ class RunHeader(BaseModel):
         return (*self.backend.arguments, *timeout)
 
     def continues(self, other: RunHeader) -> bool:
-        """Return whether `other` may resume this run: both differ at most in start, path, waivers and confinement."""
+        """Return whether `other` may resume this run: the fields of `comparable` are equal."""
         return self.comparable == other.comparable
 
     def resumed(self, other: RunHeader) -> RunHeader:
         """Return the header of the record file after `other` resumed this run.
 
-        It has the start of this run, the confinement of both, and the waivers of `other`.
+        It has the start of this run, the confinement of both, and all else of `other`.
         """
         backend = joined_backend([self.backend, other.backend])
         return other.model_copy(update={"started": self.started, "backend": backend})

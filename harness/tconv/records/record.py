@@ -134,7 +134,7 @@ class Line:
 
 
 def record_line(record: Record) -> str:
-    """Return a record's line, without its newline. Keys with None or an empty tuple are left out."""
+    """Return a record's line, without its newline. None and empty tuples are left out, except for shapes."""
     judged = (_agreed if isinstance(record.verdict, Agreed) else _judged)(
         record.backend, record.dialect, record.verdict
     )
@@ -200,5 +200,5 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, CallSummary | Placement | FreshAnswer):
         return _plain(value)
     if isinstance(value, tuple):
-        return [str(item) if isinstance(item, Together) else item for item in value]
+        return [str(item) if isinstance(item, Together) else _value(item) for item in value]
     return value

@@ -166,7 +166,6 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "Started", header.started
     yield "tconv", header.tconv
     yield "Corpus", header.corpus
-    yield "Seed", str(header.seed)
     yield "Timeout", f"{figures.number(header.timeout)} s"
     if header.backend.accumulates:
         yield "Accumulates", _pairs(header.backend.accumulates, " in ")
