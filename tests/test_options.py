@@ -237,6 +237,20 @@ def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
     assert "not here" in command(*words, "--backend", SPEC).stdout.splitlines()[0]
 
 
+def test_a_proposal_for_other_options_is_a_file_of_its_own(command: Command, tmp_path: Path) -> None:
+    """It names the options, and its entries would not apply in the file by which the records were judged."""
+    cases = ("--cases", str(written(tmp_path)))
+    content = {"format": 1, "backend": "PadsAsChosen", "waivers": [waiver(cases="small/*", example="small/padded")]}
+    (tmp_path / "own.yaml").write_text(json.dumps(content))
+    command("run", *cases, *SWAPPED, "--output", "out", "-j", "1")
+    done = command("waivers", "propose", "out", *cases, "--waivers", "own.yaml", "--output", "more.yaml")
+    assert done.stderr.endswith(" --waivers more.yaml\n")
+    proposal = tmp_path / "more.yaml"
+    proposal.write_text(proposal.read_text().replace("TODO", "the pads are swapped"))
+    assert command("report", "out", *cases, "--waivers", "own.yaml").returncode == 1
+    assert command("report", "out", *cases, "--waivers", "more.yaml").returncode == 0
+
+
 def test_a_header_without_options_is_of_the_defaults() -> None:
     """Records that were written before there were options are read."""
     assert BackendHeader.model_validate({"name": "acme", "version": "1"}).title == "acme 1"

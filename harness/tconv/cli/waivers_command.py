@@ -121,7 +121,7 @@ def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
     """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
     again = run_again(assessment.run.header)
     file = chosen_waivers(waivers, assessment.run.header.backend.name)
-    if file is None or not (file.waivers or file.unsupported):
+    if file is None or assessment.of_other_options or not (file.waivers or file.unsupported):
         return f"; then {shlex.join([*again, '--waivers', str(path)])}"
     own = f"a copy of tconv's own {file.backend}.yaml"
     together = shlex.join([*again, "--waivers", waivers or "FILE"])
