@@ -81,19 +81,3 @@ def test_a_file_that_holds_no_figures_is_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SystemExit) as ending:
         code(monkeypatch, [1.0], "--against", str(file))
     assert ending.value.code == 2
-
-
-def test_the_spread_lies_within_what_was_measured() -> None:
-    """Also of two values: nothing is extrapolated."""
-    figures: Any = __import__("figures")
-    figure = figures.Figure.of([1.0, 2.0])
-    assert (figure.lower, figure.median, figure.upper) == (1.25, 1.5, 1.75)
-
-
-def test_functions_take_turns() -> None:
-    """Each round calls every function, and begins with another; the first calls are not counted."""
-    measure: Any = __import__("measure")
-    called: list[str] = []
-    seconds = measure.in_turn([lambda: called.append("a"), lambda: called.append("b")], 0.0)
-    assert "".join(called) == "ab" + "ab" + "ba" + "ab"
-    assert [len(each) for each in seconds] == [3, 3]

@@ -61,17 +61,6 @@ def test_the_case_itself() -> None:
     ]
 
 
-def test_what_a_case_does_not_say_is_not_told() -> None:
-    """Without words, citations, bias or attributes there is no line for them but the last."""
-    assert list(case_details.of_case(case((2,), (1,)))) == [
-        "topic/file/name",
-        "  x  f32 [1, 1, 2] integers seed 0",
-        "  w  f32 [1, 1, 1] integers seed 0",
-        "  attributes  none",
-        "  sizes static, data as input, filter as initializer",
-    ]
-
-
 # In a dialect. The shipped cases with values by hand are small enough to be written out.
 
 
@@ -145,18 +134,6 @@ def test_what_is_owed_a_refusal() -> None:
     assert account_of(case((5,), (3,), strides=(0,), breaks="strides-positive"))[3].startswith(
         "  no value exists: strides must "
     )
-
-
-def test_what_cannot_be_said() -> None:
-    """One line with the reason, and no call: there is none."""
-    clause = DIALECTS[OPENVINO].constraints["without-groups"].clause
-    reason = f"  inexpressible: groups must not be there (got 2) [without-groups: {clause}]"
-    assert account_of(case((5,), (3,), channels=2, groups=2), OPENVINO) == [OPENVINO, reason]
-
-
-def test_no_attribute_is_said_so() -> None:
-    """A call without attributes says that it has none."""
-    assert account_of(case((5,), (3,)))[1] == "  call        no attribute"
 
 
 @pytest.mark.parametrize("dtype", DType)

@@ -40,75 +40,22 @@ BAD_CASES = {
         HEAD.replace("groups", "group"),
         "4:38: must be one of the known keys (got 'group'); did you mean 'groups'?",
     ),
-    "unknown key of a case": (
-        f"{HEAD}cases: [{{name: a, with: {{stride: 2}}}}]\n",
-        "5:26: must be one of the known keys (got 'stride'); did you mean 'strides'?",
-    ),
-    "missing key": ("format: 1\nabout: a\n", "1:1: must have the key 'cites'"),
-    "wrong type": (
-        f"{HEAD}cases: [{{name: a, with: {{strides: two}}}}]\n",
-        "5:35: must be an integer or a list of integers (got 'two')",
-    ),
-    "number for text": (f"{HEAD}cases: [{{name: 3}}]\n", "5:16: must be text (got 3); put it in quotes"),
-    "wrong word": (
-        f"{HEAD}cases: [{{name: a, with: {{auto_pad: same_uper}}}}]\n",
-        "5:36: must be 'explicit', 'valid', 'same_upper' or 'same_lower' or a mapping (got 'same_uper'); did you mean",
-    ),
-    "wrong word on an axis": (
-        f"{HEAD}sweeps: [{{name: a, axes: {{auto_pad: [valid, same_uper]}}}}]\n",
-        "5:45: must be one of explicit, same_lower, same_upper, valid (got 'same_uper'); did you mean 'same_upper'?",
-    ),
-    "unknown axis": (
-        f"{HEAD}sweeps: [{{name: a, axes: {{stride: [1]}}}}]\n",
-        "5:27: an axis with a list must be an attribute or a size (got 'stride'); did you mean 'strides'?",
-    ),
     "unknown dialect": (
         HEAD.replace(DIALECT, "onnx/ConvTranspose-2") + "cases: [{name: a}]\n",
         "3:19: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
     ),
-    "unknown constraint": (
-        f"{HEAD}cases: [{{name: a, with: {{breaks: pads-lenght}}}}]\n",
-        "5:34: must be a constraint's name (got 'pads-lenght'); did you mean 'pads-length'?",
-    ),
     "tab": (f"{HEAD}cases:\n\t- name: a\n", "6:1: indentation must be spaces (got a tab); replace it by spaces"),
-    "duplicate key": (f"{HEAD}about: again\n", "5:1: must have each key once (got 'about', as in line 2); remove one"),
-    "duplicate id": (
-        f"{HEAD}cases: [{{name: a}}, {{name: a}}]\n",
-        "5:27: a name must be unique in its file (got the id 'a' again)",
-    ),
     "alias bomb": (BOMB, "6:8: must hold at most 200000 values, aliases expanded (got more); split the file"),
-    "empty axis": (f"{HEAD}sweeps: [{{name: a, axes: {{strides: []}}}}]\n", "5:36: must have at least 1 item"),
-    "empty sweep": (
-        f"{HEAD}sweeps: [{{name: a, axes: {{strides: [1]}}, skip: [{{when: {{strides: 1}}, because: b}}]}}]\n",
-        "5:42: a sweep must have a case left (got none); skip less",
-    ),
-    "impossible groups": (
-        f"{HEAD}cases: [{{name: a, with: {{groups: 3}}}}]\n",
-        "5:34: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible",
-    ),
     "impossible groups in a sweep": (
         f"{HEAD}sweeps: [{{name: a, axes: {{groups: [2, 3]}}}}]\n",
         "5:10: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible",
-    ),
-    "too large": (
-        f"{HEAD}cases: [{{name: a, with: {{spatial: [70000, 70000]}}}}]\n",
-        "5:35: operands and output together must have at most 16777216 elements (got 19600000000 in x alone, of shape",
     ),
     "too large an output": (
         f"{HEAD}cases: [{{name: a, with: {{strides: 9999999}}}}]\n",
         "5:9: operands and output together must have at most 16777216 elements (got up to",
     ),
-    "too few values": (
-        f"{HEAD}cases: [{{name: a, with: {{w: {{values: [1]}}}}}}]\n",
-        "5:9: w must have 36 values for shape [4, 3, 3] (got 1)",
-    ),
-    "too many combinations": (
-        f"{HEAD}sweeps: [{{name: a, axes: {{seed: {list(range(1000))}, batch: {list(range(1, 1001))}}}}}]\n",
-        "5:20: a sweep must have at most 100000 combinations (got 1000000); split it",
-    ),
     "not YAML": (f"{HEAD}cases: [\n", "6:1: must be YAML (got: did not find expected node content, "),
     "not text": ("\udcff", "1:1: must be UTF-8 (got the byte 0xff); save the file as UTF-8"),
-    "another format": (HEAD.replace("format: 1", "format: 2"), "1:9: must be 1 (got 2)"),
 }
 
 

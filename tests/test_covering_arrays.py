@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from math import comb, prod
+from math import prod
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import examples
-from tconv.corpus.covering_arrays import cover, tuple_numbers
+from tconv.corpus.covering_arrays import cover
 from tconv.corpus.sweep import Rows
 from tconv.vocabulary import Mask
 
@@ -61,25 +61,6 @@ def test_rows_are_chosen_once_from_those_there_are(problem: Problem) -> None:
         assert all(any(mask[number] for mask in masks) for number in chosen)
 
 
-@given(problems())
-@examples(50)
-def test_the_choice_is_deterministic(problem: Problem) -> None:
-    """The same rows, radix, strength and masks give the same choice, whatever was chosen before."""
-    rows, radix, strength, masks = problem
-    first = cover(rows, radix, strength, masks)
-    cover(rows[::-1], radix, strength, [mask[::-1] for mask in masks])
-    assert cover(rows, radix, strength, masks) == first
-
-
-@given(problems())
-@examples(50)
-def test_equal_masks_cost_nothing(problem: Problem) -> None:
-    """A dialect that says the same rows as another, or none, changes nothing."""
-    rows, radix, strength, masks = problem
-    more = [*masks, *masks, np.zeros(len(rows), dtype=bool)]
-    assert cover(rows, radix, strength, more) == cover(rows, radix, strength, masks)
-
-
 @pytest.mark.parametrize("strength", [3, 4, 9])
 def test_no_more_axes_than_strength_gives_everything(strength: int) -> None:
     """A tuple that is a whole row needs every row, also those that nobody says."""
@@ -103,20 +84,3 @@ def test_few_rows_cover_much() -> None:
     assert tuples(rows[pairs], 2) == {
         ((a, x), (b, y)) for a, b in combinations(range(8), 2) for x in range(4) for y in range(4)
     }
-
-
-@given(problems())
-@examples(100)
-def test_numbers_name_tuples(problem: Problem) -> None:
-    """Equal numbers are equal tuples, each column is of the same axes, and the count is that of all combinations."""
-    rows, radix, strength, _ = problem
-    strength = min(strength, len(radix))
-    numbers, count = tuple_numbers(rows, radix, strength)
-    assert numbers.shape == (len(rows), comb(len(radix), strength))
-    assert count == sum(prod(sizes) for sizes in combinations(radix, strength))
-    named: dict[int, tuple[tuple[int, int], ...]] = {}
-    for row, held in zip(rows.tolist(), numbers.tolist(), strict=True):
-        for number, pairs in zip(held, combinations(enumerate(row), strength), strict=True):
-            assert 0 <= number < count
-            assert named.setdefault(number, pairs) == pairs
-    assert len(set(named.values())) == len(named)

@@ -28,7 +28,7 @@ from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
-from tconv.errors import BackendMissing, FileError, UsageError
+from tconv.errors import BackendMissing, FileError
 from tconv.execution.call_result import changed
 from tconv.execution.pool import Pool
 from tconv.execution.position import _INDEX, _MESSAGE, Position
@@ -36,7 +36,7 @@ from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.suspects import EarlierCases
-from tconv.execution.waiting import CHUNK, Waiting
+from tconv.execution.waiting import CHUNK
 from tconv.execution.worker import Assignment
 from tconv.execution.worker_files import make_files, records_file
 from tconv.records.headers import WaiversHeader
@@ -47,7 +47,7 @@ from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from small_corpus import Command
     from tconv.cases.case import Case
@@ -457,29 +457,6 @@ def test_records_of_another_format_are_neither_resumed_nor_a_baseline(command: C
     assert path.read_bytes().startswith(b'{"format":2')
 
 
-def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
-    """A second run replaces the first one's records."""
-    path = records("PadsSwapped", tmp_path, FEW)
-    first = bodies(path)
-    assert records("PadsSwapped", tmp_path, FEW) == path
-    assert bodies(path) == first
-
-
-def test_what_cannot_be_done_is_known_before_a_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pattern among several that matches nothing is the user's error."""
-    monkeypatch.setattr("tconv.execution.run.Pool", None)
-    corpus = Corpus.load(written(tmp_path, FEW))
-    patterns = Selection(corpus, patterns=("small/few", "small/fewer"))
-    with pytest.raises(UsageError, match="a pattern must match a case \\(got 'small/fewer'"):
-        run(patterns, settings("Right", tmp_path), lambda *_: None)
-
-
-def test_a_dialect_that_the_backend_does_not_speak_is_wrong_usage() -> None:
-    """The backend is there; it is the command line that cannot be."""
-    with pytest.raises(UsageError, match="must be one that Right speaks, onnx/ConvTranspose-22"):
-        Pool(Assignment("wrong_backends:Right", DIALECTS["geometry/1"], None, ""), 1, TIMEOUT)
-
-
 SAME = "cases:\n  - {name: same, with: {spatial: [3], kernel: [3], strides: 2, auto_pad: same_upper}}\n"
 
 
@@ -493,14 +470,6 @@ def test_a_pool_speaks_the_dialect_that_it_is_given(tmp_path: Path) -> None:
         with Pool(Assignment("onnxruntime", dialect, None, ""), 1, TIMEOUT) as pool:
             kinds.append(pool.record(case).verdict.kind)
     assert kinds == ["agreed", "wrong-shape"]
-
-
-def test_a_case_that_is_named_is_run_whatever_its_tier(tmp_path: Path) -> None:
-    """A pattern that the tier has no case for takes the case from the full tier, others keep theirs."""
-    text = FEW + "cases:\n  - {name: single}\n  - {name: smoky, smoke: true}\n"
-    corpus = Corpus.load(written(tmp_path, text))
-    chosen = Selection(corpus, "smoke", ("small/single", "small/smoky")).cases()
-    assert sorted(case.id for case in chosen) == ["small/single", "small/smoky"]
 
 
 def test_a_case_in_two_patterns_is_run_once(tmp_path: Path) -> None:
@@ -705,23 +674,6 @@ def parent(process: int) -> int:
 def leads_session(process: int) -> bool:
     """Return whether a process has left the session of its parent."""
     return os.getsid(process) == process
-
-
-def test_the_next_chunk_is_made_before_a_worker_asks_for_it() -> None:
-    """Preparing makes one chunk and no more; whoever asks gets it, and what was put back comes before it."""
-    made: list[int] = []
-
-    def cases() -> Iterator[Any]:
-        for number in range(5):
-            made.append(number)
-            yield number
-
-    waiting = Waiting(cases(), 2)
-    waiting.prepare()
-    waiting.prepare()
-    assert made == [0, 1]
-    waiting.put_back(Chunk([cast("Any", 9)]))
-    assert [chunk.cases if (chunk := waiting.next()) else None for _ in range(5)] == [[9], [0, 1], [2, 3], [4], None]
 
 
 @pytest.mark.parametrize(("most", "size"), [(100, 8), (7, 0)])

@@ -586,17 +586,6 @@ def test_a_hundred_thousand_records_are_less_than_three_megabytes() -> None:
     assert len(html._page([_assessment(records)])) < 3_000_000
 
 
-def test_ten_thousand_records(page: Callable[..., _Page]) -> None:
-    """A large run is one page in which every record is counted once."""
-    records = [_record(f"t{n % 7}/f[n={n:05}]", EXACT if n % 100 == 0 else ver.Agreed("exact")) for n in range(10_000)]
-    written = page(_assessment(records))
-    assert len(written.rows()) == 10_000
-    matrix = {a["aria-label"] for tag, a in written.tags if tag == "a" and "aria-label" in a}
-    assert "100 failed, all topics" in matrix
-    assert "9,900 passed, all topics" in matrix
-    assert "9,900" in written.words
-
-
 def test_a_case_has_the_facts_that_its_id_does_not_show(page: Callable[..., _Page]) -> None:
     """The search takes the command line's patterns; cases of the same facts share them."""
     records = [_record(f"a/b[n={n}]", EXACT) for n in range(3)]

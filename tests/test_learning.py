@@ -174,15 +174,6 @@ def test_a_formula_is_read_as_it_is_computed() -> None:
         assert eval(text, words, numbers) == formula.value(numbers)  # noqa: S307 - our own formula
 
 
-def test_a_formula_has_its_constants_as_one() -> None:
-    """A term such as the full reach ends in a constant, to which another may be added."""
-    full = "(X-1)*s + (K-1)*d + 1"
-    assert str(Formula(((1, full), (1, "1"), (-1, "pads_begin")))) == "(X-1)*s + (K-1)*d - pads_begin + 2"
-    assert str(Formula(((1, full), (-1, "1")))) == "(X-1)*s + (K-1)*d"
-    assert str(Formula(((1, full), (-1, "2")))) == "(X-1)*s + (K-1)*d - 1"
-    assert str(Formula(((1, "size"), (-1, full), (1, "1")))) == "size + 1 - ((X-1)*s + (K-1)*d + 1)"
-
-
 def test_an_output_that_lies_nowhere_is_no_answer_that_fits(valid: list[Case], corpus: Corpus) -> None:
     """Noise of the right shape is counted, and not among what the text's rule of pads gives."""
 

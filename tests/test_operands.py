@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from strategies import axes, examples
 from tconv.cases.case import Data, Operand
-from tconv.cases.layouts import from_iox, from_ncx, to_iox, to_ncx
 from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT, made_operand, make_operands
-from tconv.vocabulary import DataFormat, DType, FilterFormat
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.vocabulary import Ints
@@ -317,25 +316,3 @@ def test_values_are_taken_as_they_stand() -> None:
     array = made(Operand((1, 2, 2), DType.F16, "values", values=(1.0, -2.5, 1e-3, 65504.0)))["x"]
     assert array.tolist() == [[[1.0, -2.5], [float(np.float16(1e-3)), 65504.0]]]
     assert np.isposinf(made(Operand((1, 1, 1), DType.F16, "values", values=(1e6,)))["x"]).all()
-
-
-# Layouts.
-
-
-@given(axes(2, 1, 4), axes(2, 1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 2))
-@examples(60)
-def test_layouts_have_the_same_elements(spatial: Ints, kernel: Ints, groups: int, channels: int, filters: int) -> None:
-    """Arrays are made once, in NCX and IOX: every layout is a permutation of the same elements."""
-    operands = make_operands(
-        Operand((2, groups * channels, *spatial), DType.F32),
-        Operand((groups * channels, filters, *kernel), DType.F32),
-        None,
-    )
-    for data_format in DataFormat:
-        array = from_ncx(operands["x"], data_format)
-        assert sorted(array.ravel().tolist()) == sorted(operands["x"].ravel().tolist())
-        assert np.array_equal(to_ncx(array, data_format), operands["x"])
-    for filter_format in FilterFormat:
-        array = from_iox(operands["w"], filter_format, groups)
-        assert sorted(array.ravel().tolist()) == sorted(operands["w"].ravel().tolist())
-        assert np.array_equal(to_iox(array, filter_format), operands["w"])

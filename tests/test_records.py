@@ -98,15 +98,6 @@ def test_every_kind_of_verdict_is_written_and_read_above() -> None:
     assert set(VERDICTS) == {type(verdict) for verdict in EVERY_VERDICT} == set(KINDS.values())
 
 
-def test_a_line_knows_its_record_and_is_parsed_once() -> None:
-    """Whoever writes lines pays for no parsing, and whoever asks twice pays once."""
-    record = Record("a/b", "acme", "d", ver.Agreed("exact"))
-    line = Line.of(record)
-    assert "record" not in vars(line)
-    assert line.record == record
-    assert line.record is line.record
-
-
 def test_half_a_character_is_written_as_its_escape() -> None:
     """Text that a runtime did not decode does not make a file that nobody can read."""
     line = record_line(Record("a/b", "acme", "d", ver.Broke("\udcff and \ud800")))

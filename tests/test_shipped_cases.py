@@ -14,11 +14,11 @@ from strategies import BACKPROP, ONEDNN, ONNX, onnx_examples
 from tconv.cases.call import express, signature
 from tconv.cases.operands import make_operands
 from tconv.cases.patterns import topic_of
-from tconv.dialects import DIALECTS, Absent, Stated
+from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.dialects.readings import Together
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation, writable
+from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import AutoPad, DType
 
@@ -511,33 +511,6 @@ def test_the_example_of_openvino(gate: Gate) -> None:
     assert dict(express(case, dialect).attributes) == {
         "strides": (2, 2), "dilations": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1),
     }  # fmt: skip
-
-
-def test_every_stated_constraint_is_broken_more_than_once(gate: Gate) -> None:
-    """A dialect is asked at least two cases of each constraint that it states and that its words can break."""
-    for name, dialect in DIALECTS.items():
-        owed = [expected for _, expected in gate.owed[name] if isinstance(expected, Refuse)]
-        counts = Counter(expected.violation.constraint for expected in owed if expected.stated)
-        stated = {constraint for constraint, answer in dialect.constraints.items() if isinstance(answer, Stated)}
-        if "auto_pad" not in dialect.spelling.attributes:
-            stated -= {"pads-without-auto-pad"}
-        for constraint in stated:
-            broken = [case.signature for case in gate.cases if case.breaks == constraint]
-            found = [fault for signature in broken if (fault := CONSTRAINTS[constraint].violation(signature))]
-            if not found or any(writable(fault.attribute, dialect) for fault in found):
-                assert counts[constraint] >= 2 or not broken, (name, constraint)
-
-
-def test_examples_by_hand_are_hand_sized(gate: Gate) -> None:
-    """Cases that are explained by values have one channel and few elements, and say what they are for."""
-    cases = [case for case in gate.cases if case.id.endswith("-by-hand")]
-    assert len(cases) >= 5
-    for case in cases:
-        assert case.about
-        assert case.expected
-        assert case.smoke
-        assert prod(case.x.shape) * prod(case.w.shape) <= 16
-        assert len({literal.values for literal in case.expected}) == len(case.expected)
 
 
 def test_every_operator_of_every_text_is_cited(gate: Gate) -> None:

@@ -17,7 +17,6 @@ from tconv.corpus import Corpus
 from tconv.corpus.building import build, merged
 from tconv.corpus.sweep_reading import LARGEST_EXHAUSTIVE, LARGEST_SWEEP, MOST_AXES
 from tconv.errors import FileError
-from tconv.execution.selection import Selection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -377,13 +376,3 @@ def test_an_impossible_combination_is_told_with_its_id(tmp_path: Path, axes: str
         sweep.case([1])
     assert str(error.value).startswith(f"{tmp_path / 'file.yaml'}:6:5: {message}")
     assert f" in {sweep.case_id([1])}; skip it or correct it" in str(error.value)
-
-
-def test_a_case_that_was_streamed_is_not_made_again(corpus: Corpus) -> None:
-    """What follows a run asks for its cases; one that was not in it is made."""
-    selection = Selection(corpus, "smoke", ("padding/**",))
-    streamed = {case.id: case for case in selection.stream()}
-    assert all(selection.find(case_id) is case for case_id, case in streamed.items())
-    other = next(case_id for case_id in corpus.ids("gate") if case_id not in streamed)
-    assert selection.find(other) == corpus.find(other)
-    assert selection.find("no/such/case") is None

@@ -188,16 +188,6 @@ def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.Captur
     assert f"tconv explain a/d/e --backend acme --timeout 2.5 --dialect {DIALECT}" in flowing
 
 
-def test_the_same_words_are_one_line_wherever_they_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    """A reason that a runtime gives in every sweep, numbers in it aside."""
-    verdicts: dict[str, ver.Verdict] = {
-        f"a/b{number}/c": ver.Broke(f"no node for axis {number}") for number in range(30)
-    }
-    terminal.show(assess(run_of(verdicts), None, facts), None)
-    flowing = " ".join(capsys.readouterr().out.split())
-    assert "30 broke: no node for axis # tconv explain a/b0/c --backend acme" in flowing
-
-
 def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
     """Those that another case has not are `#`; those of names, versions and what all have are as they were said."""
     lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus, tiers
-from tconv.corpus.covering_arrays import tuple_numbers
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
 from tconv.expectation.owed import Inexpressible, expectation
@@ -49,24 +47,6 @@ def two(tmp_path: Path) -> Corpus:
 
 
 # Choosing.
-
-
-def test_selections_cover_what_every_dialect_can_say(tmp_path: Path) -> None:
-    """Gate has every reachable quadruple and smoke every pair, of each dialect by cases that it can say."""
-    (sweep,) = sweeps(tmp_path, "one").sweeps.values()
-    chosen, rows = tiers.select(sweep), sweep.rows()
-    masks = tiers.expressible(sweep)
-    assert len({mask.tobytes() for mask in masks.values()}) > 3
-    for numbers, strength in ((chosen.gate, 4), (chosen.smoke, 2)):
-        held, _ = tuple_numbers(rows, sweep.radix, strength)
-        member = np.isin(np.arange(len(rows)), numbers)
-        for mask in masks.values():
-            assert set(held[mask & member].ravel().tolist()) == set(held[mask].ravel().tolist())
-        assert len(numbers) < len(rows) / 2
-    assert set(chosen.smoke) < set(chosen.gate)
-    assert tiers.select(sweep) == chosen
-    assert tiers.missing_tuples(sweep, chosen, masks) == {"gate": 0, "smoke": 0}
-    assert tiers.missing_tuples(sweep, chosen.model_copy(update={"gate": chosen.smoke}), masks)["gate"] > 0
 
 
 def sayable_is_what_expectations_say(sweep: Sweep) -> None:
