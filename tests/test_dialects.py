@@ -10,7 +10,7 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX
 from tconv.dialects import DIALECTS, Absent, Dialect, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import QUESTIONS, Negative, Odd, Same, Sized
 from tconv.errors import UsageError
 from tconv.nearest_word import nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, FilterFormat
@@ -160,58 +160,6 @@ def test_default_layouts() -> None:
         "openvino/GroupConvolutionBackpropData-1": ("NCX", "GIOX"),
         "geometry/1": ("NCX", "IOX"),
     }
-
-
-# The table of rules, one answer each.
-
-_RECOMPUTED = (Sized.RECOMPUTED, Sized.RECOMPUTED)
-
-
-@pytest.mark.parametrize(
-    ("dialects", "rules"),
-    [
-        (
-            (ONNX_11, ONNX_22),
-            Rules(
-                Same.INPUT_TIMES_STRIDE,
-                *_RECOMPUTED,
-                *(Odd.END, Odd.BEGIN, Odd.END, Odd.BEGIN, Odd.BEGIN),
-                *(Negative.FLOOR, Negative.FLOOR),
-            ),
-        ),
-        (
-            (ONNX_1,),
-            Rules(
-                Same.INPUT_SIZE,
-                *_RECOMPUTED,
-                *(Odd.END, Odd.BEGIN, Odd.BEGIN, Odd.END, Odd.END),
-                *(Negative.FLOOR, Negative.FLOOR),
-            ),
-        ),
-        (
-            (ONEDNN,),
-            Rules(
-                Same.KERNEL_LESS_STRIDE,
-                *_RECOMPUTED,
-                *(Odd.END, Odd.BEGIN, Odd.END, Odd.BEGIN, Odd.BEGIN),
-                *(Negative.TRUNCATE, Negative.TRUNCATE),
-            ),
-        ),
-        (
-            BACKPROP,
-            Rules(
-                Same.NO_PADDING,
-                *_RECOMPUTED,
-                *(Odd.END, Odd.BEGIN, Odd.BEGIN, Odd.END, Odd.END),
-                *(Negative.FLOOR, Negative.FLOOR),
-            ),
-        ),
-    ],
-)
-def test_primary_answers(dialects: tuple[str, ...], rules: Rules) -> None:
-    """The answers of the design's table, from SAME to negative totals, in the order of the questions."""
-    for name in dialects:
-        assert DIALECTS[name].rules == rules
 
 
 @pytest.mark.parametrize(

@@ -317,16 +317,6 @@ def test_axes_are_independent() -> None:
     assert found.pads_end == (0, -1, 1)
 
 
-def test_the_worked_example_of_openvino() -> None:
-    """OpenVINO, Example: 1x20x224x224 with a 20x10x3x3 filter, strides 2, pads 1 on both sides gives 447x447."""
-    attributes = Attributes(strides=(2, 2), dilations=(1, 1), pads_begin=(1, 1), pads_end=(1, 1))
-    for dialect in DIALECTS.values():
-        found = resolve(written((224, 224), (3, 3), attributes), dialect.rules)
-        assert isinstance(found, Geometry)
-        assert found.output == (447, 447)
-        assert found.pads_end == (1, 1)
-
-
 # Properties.
 
 
@@ -341,36 +331,6 @@ def test_what_is_cropped_and_what_is_left_make_up_what_is_reached(signature: Sig
     assert all(begin + size + end == full for begin, size, end, full in parts)
     spread = zip(found.spatial, found.kernel, found.strides, found.dilations, found.full, strict=True)
     assert all(full == (x - 1) * s + (k - 1) * d + 1 for x, k, s, d, full in spread)
-
-
-@given(signatures(0), st.sampled_from([*ONNX, *BACKPROP]))
-@examples(300)
-def test_the_output_is_output_shape_where_it_is_written(signature: Signature, dialect: str) -> None:
-    """'shape of the output exactly matches the specified size', in every dialect that has output_shape."""
-    found = resolve(signature, DIALECTS[dialect].rules)
-    if signature.attributes.output_shape is not None:
-        assert isinstance(found, Geometry)
-        assert found.output == signature.attributes.output_shape
-
-
-@given(signatures())
-@examples(300)
-def test_same_sizes(signature: Signature) -> None:
-    """SAME_* without output_shape: X*s in ONNX 11, X in ONNX 1, X*s + op in oneDNN, full + op in BackpropData."""
-    attributes = signature.attributes
-    if attributes.output_shape is not None or signature.auto_pad not in {"same_upper", "same_lower"}:
-        return
-    found = {name: resolve(signature, dialect.rules) for name, dialect in DIALECTS.items()}
-    sizes = {name: result.output for name, result in found.items() if isinstance(result, Geometry)}
-    strides, op = signature.per_axis("strides"), signature.per_axis("output_padding")
-    times = tuple(x * s for x, s in zip(signature.spatial, strides, strict=True))
-    assert sizes[ONNX_11] == sizes[ONNX_22] == times
-    assert sizes[ONNX_1] == signature.spatial
-    assert sizes[ONEDNN] == tuple(size + more for size, more in zip(times, op, strict=True))
-    plain = found[ONNX_1]
-    assert isinstance(plain, Geometry)
-    for name in BACKPROP:
-        assert sizes[name] == tuple(full + more for full, more in zip(plain.full, op, strict=True))
 
 
 def by_the_text(dialect: str, signature: Signature, axis: int) -> Place:

@@ -23,7 +23,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.execution.accumulation import accumulates
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.bound import bound
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
@@ -106,11 +106,6 @@ def test_what_is_no_answer(problem: Problem, outcome: out.Outcome) -> None:
     """Unsupported, died, timed out and broke are the verdict as they came, whatever is owed."""
     assert judge(problem, outcome, {}) is outcome
     assert isinstance(outcome, tuple(KINDS.values()))
-
-
-def test_the_three_problems_above_are_three() -> None:
-    """The parameters above are a value, an inexpressible case and a refusal."""
-    assert [type(problem.expectation) for problem in PROBLEMS] == [Values, Inexpressible, Refuse]
 
 
 # Values, exactly.
@@ -612,23 +607,13 @@ def parts(rest: float) -> tuple[float, float]:
 
 
 def test_the_largest_number_is_not_infinity() -> None:
-    """A runtime that saturates instead of overflowing differs where the sum is far beyond the largest number."""
-    asked = line((300.0,), (300.5,), dtype=DType.F16)
-    assert judged(asked, [INF]) == ver.Agreed("bound")
-    assert isinstance(judged(asked, [65504.0]), ver.Differed)
+    """A runtime that saturates instead of overflowing differs, also where it is off by half a unit only."""
+    for asked in (line((300.0,), (300.5,), dtype=DType.F16), summed((65000.0, 528.3), DType.F16)):
+        assert judged(asked, [INF]) == ver.Agreed("bound")
+        assert isinstance(judged(asked, [65504.0]), ver.Differed)
 
 
 # The truth.
-
-
-def test_truth_knows_shapes() -> None:
-    """The output's channels are the filter's second size times the groups."""
-    asked = case((3, 2), (2, 2), batch=5, channels=4, filters=3)
-    geometry = Geometry((3, 2), (2, 2), (1, 1), (1, 1), (0, 0), (4, 3), 2)
-    truth = truth_of(asked)
-    assert truth.shape(geometry) == (5, 6, 4, 3)
-    assert truth.values(geometry).shape == (5, 6, 4, 3)
-    assert truth.values(geometry) is truth.values(geometry)
 
 
 def test_terms_by_hand() -> None:
@@ -672,24 +657,6 @@ def test_sizes_of_zero_are_judged(data: Data, sizes: dict[str, Any]) -> None:
 
 def test_every_kind_of_verdict_is_known_by_its_word() -> None:
     """Words of records and waivers are the verdicts' own kinds."""
-    assert set(ver.KINDS) == {
-        "agreed",
-        "disputed",
-        "inconsistent",
-        "mistrusted",
-        "differed",
-        "exceeds-summation-bound",
-        "wrong-shape",
-        "wrong-dtype",
-        "refused-valid",
-        "accepted-invalid",
-        "unsupported",
-        "inexpressible",
-        "died",
-        "timed-out",
-        "unstable",
-        "broke",
-    }
     defaults = {
         word: next(field.default for field in fields(kind) if field.name == "kind") for word, kind in ver.KINDS.items()
     }
@@ -895,26 +862,6 @@ def test_subnormal_products_are_counted_by_element() -> None:
     assert isinstance(judged(asked, [y[0] - 2.0**-126, *y[1:]]), ver.Differed)
 
 
-@given(
-    st.lists(st.integers(-70, -55), min_size=1, max_size=4),
-    st.lists(st.integers(-70, -55), min_size=1, max_size=3),
-    st.integers(1, 2),
-)
-@examples(100)
-def test_subnormal_products_are_those_of_the_sum(x: list[int], w: list[int], stride: int) -> None:
-    """What is lost, whichever the stride, is the sum by loops."""
-    geometry = Geometry((len(x),), (len(w),), (stride,), (1,), (0,), ((len(x) - 1) * stride + len(w),), 1)
-    data, taps = np.ldexp(1.5, np.array(x)), np.ldexp(1.0, np.array(w))
-    lost = np.zeros(geometry.output)
-    for (i, a), (k, b) in itertools.product(enumerate(data), enumerate(taps)):
-        lost[i * stride + k] += a * b if a * b < 2.0**-126 else 0
-    found = subnormal_products(data.reshape(1, 1, -1), taps.reshape(1, 1, -1), geometry, 2.0**-126)
-    if found is None:
-        assert not lost.any()
-    else:
-        assert np.allclose(found[0, 0], lost, rtol=1e-15, atol=0)
-
-
 def test_the_smallest_normal_number_is_not_subnormal() -> None:
     """A product of exactly 2^-126 is not lost in f32; beside it 2^-166 is."""
     geometry = Geometry((2,), (1,), (1,), (1,), (0,), (2,), 1)
@@ -968,13 +915,6 @@ def test_a_zero_of_products_that_underflow_is_trusted() -> None:
     asked = products((2.0**-76, 1.5 * 2.0**-76), (2.0**-76, 2.0**-77))
     assert judged(asked, [0.0]) == ver.Agreed("bound")
     assert isinstance(judged(asked, [2.0**-140]), ver.Differed)
-
-
-def test_the_largest_number_is_no_infinity() -> None:
-    """A runtime that saturates in f16 differs where infinity is owed, though it is off by half a unit only."""
-    asked = summed((65000.0, 528.3), DType.F16)
-    assert judged(asked, [INF]) == ver.Agreed("bound")
-    assert isinstance(judged(asked, [65504.0]), ver.Differed)
 
 
 def test_a_backends_own_note_stays_with_what_is_mistrusted() -> None:

@@ -12,7 +12,7 @@ from mutants import noticed
 from strategies import every
 from tconv.cases.call import signature
 from tconv.cases.operands import make_operands
-from tconv.diagnosis.misreadings import CATALOGUE, MisreadCall, apply, misreadings_of, pairs
+from tconv.diagnosis.misreadings import CATALOGUE, MisreadCall, apply, misreadings_of
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Values, expectation
 from tconv.expectation.problem import Problem
@@ -480,17 +480,3 @@ def test_what_no_process_can_hold_is_no_mutant(corpus: Corpus) -> None:
     misreading = next(each for each in misreadings_of(dialect) if each.name == "strides-for-dilations")
     assert values
     assert {misread_output(problem, misreading) is None for problem in values} == {True}
-
-
-def test_a_misreading_that_no_case_notices_survives(corpus: Corpus) -> None:
-    """Cases without a bias notice nothing of a bias."""
-    cases = [case for case in corpus.cases("smoke", ["examples/**"]) if case.b is None]
-    survivors = {name for name, each in noticed(cases, ONNX).items() if not each.killed}
-    assert {"bias-doubled", "bias-ignored", "long-axis-ends-at-2048"} <= survivors
-    assert "filter-flipped" not in survivors
-
-
-def test_what_was_seen_together_is_looked_for_together() -> None:
-    """Pairs of the catalogue, each once."""
-    assert len(set(pairs())) == len(pairs()) > len({first for first, _ in pairs()})
-    assert all(one in CATALOGUE and other in CATALOGUE and one != other for one, other in pairs())

@@ -89,53 +89,20 @@ def test_it_is_the_adjoint_of_convolution(geometry: Geometry, seed: int, batch: 
     assert np.vdot(there, y) == np.vdot(x, convolved(y, w, geometry, batch))
 
 
-@given(geometries(ranks=(1, 3)), SEEDS, st.integers(1, 2), st.integers(1, 2), st.integers(1, 2))
-@examples(200)
+@given(geometries(ranks=(1, 3), smallest=0), SEEDS, st.integers(0, 2), st.integers(0, 2), st.integers(0, 2))
+@examples(300)
 def test_every_element_is_the_sum_of_its_products(
     geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int
 ) -> None:
-    """Element by element y is the sum over channels of the group, points and taps with o = i*s + k*d - pads_begin."""
+    """Element by element y is the sum over channels of the group, points and taps with o = i*s + k*d - pads_begin.
+
+    Where there is nothing to sum, as sizes are zero, it is the bias, or zero.
+    """
     x, w, b = operands(geometry, seed, batch, inputs, outputs)
     expected = scattered(x, w, geometry)
     assert np.array_equal(definition(x, w, None, geometry), expected)
     biased = expected + b.reshape(-1, *[1] * len(geometry.spatial))
     assert np.array_equal(definition(x, w, b, geometry), biased)
-
-
-@given(geometries(), SEEDS)
-@examples(100)
-def test_it_is_linear(geometry: Geometry, seed: int) -> None:
-    """Sums and multiples of data, and of filters, go through; the bias is added once."""
-    x, w, b = operands(geometry, seed, 2, 2, 2)
-    other, taps, _ = operands(geometry, seed + 10, 2, 2, 2)
-    whole = definition(x, w, None, geometry)
-    assert np.array_equal(
-        definition(3 * x - other, w, None, geometry), 3 * whole - definition(other, w, None, geometry)
-    )
-    assert np.array_equal(definition(x, 2 * w + taps, None, geometry), 2 * whole + definition(x, taps, None, geometry))
-    assert np.array_equal(definition(x, w, b, geometry) - whole, definition(0 * x, w, b, geometry))
-
-
-@given(geometries(groups=(2, 4)), SEEDS, CHANNELS, CHANNELS)
-@examples(100)
-def test_groups_are_blocks_of_one_filter(geometry: Geometry, seed: int, inputs: int, outputs: int) -> None:
-    """Groups come to the same as one group whose filter is zero outside of the blocks on the diagonal."""
-    x, w, b = operands(geometry, seed, 2, inputs, outputs)
-    blocks = np.zeros((w.shape[0], outputs * geometry.groups, *geometry.kernel))
-    for group in range(geometry.groups):
-        rows = slice(group * inputs, (group + 1) * inputs)
-        blocks[rows, group * outputs : (group + 1) * outputs] = w[rows]
-    assert np.array_equal(definition(x, w, b, geometry), definition(x, blocks, b, replace(geometry, groups=1)))
-
-
-@given(geometries(), SEEDS)
-@examples(100)
-def test_samples_of_a_batch_are_independent(geometry: Geometry, seed: int) -> None:
-    """Each sample is what it would be alone."""
-    x, w, b = operands(geometry, seed, 3, 2, 2)
-    whole = definition(x, w, b, geometry)
-    for n in range(3):
-        assert np.array_equal(whole[n : n + 1], definition(x[n : n + 1], w, b, geometry))
 
 
 # The number of products.
@@ -195,48 +162,6 @@ def test_what_no_tap_reaches_is_the_bias() -> None:
     assert y.tolist() == [
         [[100, 100, 105, 100, 100, 107, 100, 100], [200, 200, 210, 200, 200, 214, 200, 200]],
     ]
-
-
-@pytest.mark.parametrize(("begin", "size"), [(-5, 3), (9, 3), (7, 1), (-3, 3), (20, 0)])
-def test_an_output_outside_of_what_is_reached(begin: int, size: int) -> None:
-    """An output that lies wholly before or beyond what the taps reach is the bias everywhere."""
-    geometry = Geometry((3,), (3,), (2,), (1,), (begin,), (size,), 1)
-    assert definition(np.ones((1, 1, 3)), np.ones((1, 1, 3)), np.array([4.0]), geometry).tolist() == [[[4.0] * size]]
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(
-    ("batch", "inputs", "outputs", "spatial", "kernel", "output"),
-    [
-        (0, 2, 3, (3, 2), (2, 2), (4, 3)),
-        (2, 0, 3, (3, 2), (2, 2), (4, 3)),
-        (2, 2, 0, (3, 2), (2, 2), (4, 3)),
-        (2, 2, 3, (3, 0), (2, 2), (4, 3)),
-        (2, 2, 3, (3, 2), (0, 2), (4, 3)),
-        (2, 2, 3, (3, 2), (2, 2), (0, 3)),
-        (0, 0, 0, (0, 0), (0, 0), (0, 0)),
-    ],
-)
-@pytest.mark.parametrize("groups", [1, 2])
-def test_sizes_of_zero(
-    *,
-    bias: bool,
-    batch: int,
-    inputs: int,
-    outputs: int,
-    spatial: tuple[int, int],
-    kernel: tuple[int, int],
-    output: tuple[int, int],
-    groups: int,
-) -> None:
-    """Nothing to sum leaves the bias, or zeros, in the shape that is asked for; an empty output has no elements."""
-    geometry = Geometry(spatial, kernel, (2, 1), (1, 2), (0, 1), output, groups)
-    x, w, b = operands(geometry, 5, batch, inputs, outputs)
-    y = definition(x, w, b if bias else None, geometry)
-    assert y.shape == (batch, groups * outputs, *output)
-    if 0 in (inputs, *spatial, *kernel):
-        expected = b if bias else np.zeros_like(b)
-        assert np.array_equal(y, np.broadcast_to(expected.reshape(-1, 1, 1), y.shape))
 
 
 def test_no_spatial_axis_at_all() -> None:
@@ -313,23 +238,6 @@ def test_nothing_warns() -> None:
 
 
 # The texts' own examples.
-
-
-def test_all_examples_of_onnx_are_found() -> None:
-    """The operator page has these examples at least; one that goes missing is noticed."""
-    assert onnx_examples().keys() >= {
-        "test_convtranspose",
-        "test_convtranspose_1d",
-        "test_convtranspose_3d",
-        "test_convtranspose_autopad_same",
-        "test_convtranspose_dilations",
-        "test_convtranspose_group_2",
-        "test_convtranspose_group_2_image_3",
-        "test_convtranspose_kernel_shape",
-        "test_convtranspose_output_shape",
-        "test_convtranspose_pad",
-        "test_convtranspose_pads",
-    }
 
 
 @pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-11", "onnx/ConvTranspose-22"])

@@ -106,52 +106,31 @@ def by_torch(question: Question, **attributes: Any) -> Array:  # noqa: ANN401 - 
     return answer
 
 
-def same(question: Question) -> None:
-    """Hold the reference against torch without padding, cropped, and the bias added aside."""
+@pytest.mark.parametrize(
+    ("ranks", "kernels", "strides"),
+    [
+        ((1, 1), (1, 9), (1, 5)),
+        ((2, 2), (1, 4), (1, 4)),
+        ((3, 3), (1, 3), (1, 3)),
+        ((1, 1), (10, 13), (1, 3)),
+        ((2, 2), (6, 9), (1, 3)),
+        ((1, 3), (1, 2), (3, 6)),
+    ],
+    ids=["lines", "planes", "volumes", "long-kernels-on-lines", "large-kernels-on-planes", "gaps-between-taps"],
+)
+@given(st.data())
+@examples(1000)
+def test_without_padding_cropped(
+    ranks: tuple[int, int], kernels: tuple[int, int], strides: tuple[int, int], data: st.DataObject
+) -> None:
+    """Torch is asked without padding; its answer is cropped, and the bias added aside."""
+    question = data.draw(st.integers(*ranks).flatmap(lambda rank: questions(rank, kernels, strides)))
     expected = cut(by_torch(question), question.geometry)
     if question.b is not None:
         expected = expected + question.b.reshape(-1, *[1] * len(question.geometry.spatial))
     found = definition(question.x, question.w, question.b, question.geometry)
-    assert found.shape == expected.shape
-    assert found.dtype == expected.dtype
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert np.array_equal(found, expected)
-
-
-@given(questions(1, (1, 9), (1, 5)))
-@examples(1500)
-def test_lines(question: Question) -> None:
-    """One spatial axis: any kernel, stride, dilation, groups, batch, bias, and pads on either side."""
-    same(question)
-
-
-@given(questions(2, (1, 4), (1, 4)))
-@examples(1500)
-def test_planes(question: Question) -> None:
-    """Two spatial axes, each with its own numbers."""
-    same(question)
-
-
-@given(questions(3, (1, 3), (1, 3)))
-@examples(1000)
-def test_volumes(question: Question) -> None:
-    """Three spatial axes."""
-    same(question)
-
-
-@given(st.integers(1, 2).flatmap(lambda rank: questions(rank, (LONGEST[rank] + 1, LONGEST[rank] + 4), (1, 3))))
-@examples(600)
-def test_kernels_larger_than_the_input(question: Question) -> None:
-    """Every point of the input has taps beyond all the others."""
-    assert all(k > x for k, x in zip(question.geometry.kernel, question.geometry.spatial, strict=True))
-    same(question)
-
-
-@given(st.integers(1, 3).flatmap(lambda rank: questions(rank, (1, 2), (3, 6))))
-@examples(600)
-def test_kernels_smaller_than_the_stride(question: Question) -> None:
-    """Taps leave gaps, which are zero, or the bias."""
-    assert all(k < s for k, s in zip(question.geometry.kernel, question.geometry.strides, strict=True))
-    same(question)
 
 
 @st.composite
