@@ -250,6 +250,13 @@ def test_options_that_choose_items_choose_what_is_run(project: Callable[..., pyt
     again.stdout.fnmatch_lines(["PadsSwapped 1.0, onnx/ConvTranspose-22: 1 failed"])
 
 
+def test_every_item_of_a_case_has_its_result(project: Callable[..., pytest.Pytester]) -> None:
+    """A file that is named twice has two items for each case, and none passes unjudged."""
+    made = project("PadsSwapped")
+    found = made.runpytest("cases/small.yaml", "cases/small.yaml", "--keep-duplicates", "-k", "padded or plain")
+    found.assert_outcomes(passed=2, failed=2)
+
+
 def test_items_are_not_dealt_out_to_processes_of_pytest(project: Callable[..., pytest.Pytester]) -> None:
     """One run asks for all of them, in processes of its own."""
     result = project().runpytest("-n", "2")

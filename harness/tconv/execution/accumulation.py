@@ -26,8 +26,8 @@ _TERMS = 64
 
 PROBED = (DType.F16, DType.BF16)
 """The types for which a backend is probed."""
-CASES_PER_TYPE = 2
-"""How many cases the probe of a type runs."""
+MOST_CALLS = 6
+"""How many calls the probe of a type makes at most: two cases for each of three assumptions."""
 
 
 def accumulates(backend: Backend, dialect: Dialect, dtype: DType) -> str | None:

@@ -7,7 +7,6 @@ again. Only the process that gave the command writes records and artifacts.
 from __future__ import annotations
 
 import logging
-import os
 import platform
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +24,7 @@ from distributed.scheduler import KilledWorker, NoWorkerError
 from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, FileError, TconvError
+from tconv.execution import threads
 from tconv.execution.pool import Pool
 from tconv.execution.work_folder import WorkFolder
 from tconv.records import artifacts, machine_facts
@@ -162,7 +162,7 @@ class LocalPool(Pool):
         current_process().daemon = False
         self._work = WorkFolder()
         self.purpose, self.folder = assignment, Path(self._work.name)
-        own = replace(assignment, folder=self._work.name, environment=dict(os.environ))
+        own = replace(assignment, folder=self._work.name, environment=threads.environment())
         super().__init__(own, 1, assignment.timeout)
 
     def __exit__(self, *error: object) -> None:

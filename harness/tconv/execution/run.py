@@ -194,7 +194,7 @@ def record_name(header: RunHeader, selection: str = "") -> str:
     chosen = [f"{name}={quote(value, safe='')}" for name, value in header.backend.options.items()]
     words = "-".join((header.backend.name, header.backend.version, *chosen, header.dialect.replace("/", "-")))
     words += f"-{selection}" if selection else ""
-    return re.sub(r"[^A-Za-z0-9._+=%-]", "_", words).lstrip(".") + ".jsonl"
+    return re.sub(r"[^A-Za-z0-9._+=%~-]", "_", words).lstrip(".") + ".jsonl"
 
 
 def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, cases: int) -> RunHeader:

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
-from tconv.execution.accumulation import CASES_PER_TYPE, PROBED
+from tconv.execution.accumulation import MOST_CALLS, PROBED
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.signals import undisturbed
@@ -101,11 +101,10 @@ class Workers:
         worker, (dialect_name, backend, options) = self._introduced()
         accumulates = dict(self.assignment.accumulates)
         for dtype in (dtype for dtype in PROBED if dtype not in self.assignment.accumulates):
-            message = worker.receive(max(_PROBE_SECONDS, CASES_PER_TYPE * self._timeout))
+            message = worker.receive(max(_PROBE_SECONDS, MOST_CALLS * self._timeout))
             accumulates[dtype] = message[1] if message else None
             if message is None:
-                worker.kill()
-                self.processes.remove(worker)
+                self.remove(worker)
                 self.assignment = replace(self.assignment, accumulates=dict(accumulates))
                 worker, _ = self._introduced()
         self.assignment = replace(self.assignment, accumulates=accumulates)

@@ -160,13 +160,15 @@ class Gatekeeper:
         """
         if self._assessment is not None or not isinstance(item, CaseItem):
             return
-        items = {selected.case.id: selected for selected in item.session.items if isinstance(selected, CaseItem)}
+        # pytest may have several items of one case, as with --keep-duplicates.
+        items = [selected for selected in item.session.items if isinstance(selected, CaseItem)]
         try:
-            self._assessment = self._assessed([selected.case for selected in items.values()])
+            self._assessment = self._assessed(list({selected.case.id: selected.case for selected in items}.values()))
         except TconvError as error:
             raise pytest.UsageError(str(error)) from None
-        for member in self._assessment.statuses:
-            items[member.record.case].judge(member, self._assessment.run.header)
+        members = {member.record.case: member for member in self._assessment.statuses}
+        for selected in items:
+            selected.judge(members[selected.case.id], self._assessment.run.header)
 
     def _assessed(self, cases: list[Case]) -> Assessment:
         with Pool(Assignment(self._backend, self._dialect, None, ""), cores(), self._timeout) as pool:

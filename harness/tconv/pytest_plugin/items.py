@@ -74,7 +74,7 @@ class CaseItem(pytest.Item):
     def __init__(self, *, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
         self.case = case
-        self._failure = ""
+        self._failure = "the case was not judged: no run asked the runtime for this item"
 
     def judge(self, member: RecordStatus, header: RunHeader) -> None:
         """Take over what the gate says of the case, before the item is run.
@@ -91,6 +91,7 @@ class CaseItem(pytest.Item):
             case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
                 self.add_marker(pytest.mark.skip(reason=member.reason))
             case _:
+                self._failure = ""
                 self.add_report_section("call", "tconv", f"{member.status}: {phrase(member.record.verdict)}")
 
     def runtest(self) -> None:
