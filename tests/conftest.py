@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
+from following import TELLING
 from left_behind import having
 from tconv.cli import main
 from tconv.corpus import Corpus
@@ -67,6 +68,12 @@ def gate_cases(corpus: Corpus) -> tuple[Case, ...]:
 def smoke_cases(corpus: Corpus) -> tuple[Case, ...]:
     """Return the smoke tier of tconv's own corpus."""
     return tuple(corpus.cases("smoke"))
+
+
+@pytest.fixture(scope="session")
+def telling(corpus: Corpus) -> list[Case]:
+    """Return cases that ask every question."""
+    return list(corpus.cases("gate", TELLING))
 
 
 @pytest.fixture

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from made_records import run_of
 from tconv.backends import Produced, Refused
+from tconv.cases.layouts import from_ncx
+from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
+from tconv.gate.assessment import assess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
 ACCUMULATES = {"f16": "f32", "bf16": "f32"}
+
+
+def presented(problem: Problem, y: Array) -> Array:
+    """Return an output (N, O, Y...) in the call's layout and type, as a runtime gives it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+
+
+def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
+    """Return what the gate says of a run of these records."""
+    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+    return assess(run, None, corpus.facts, find=corpus.find)
 
 
 def records_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:

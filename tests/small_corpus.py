@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -75,6 +76,12 @@ def record_file(folder: Path, backend: str = "Right", output: str = "out", part:
     """Return where `tconv run --cases small.yaml` writes the records of one of `wrong_backends`."""
     cases = name_of_cases(folder / "small.yaml")
     return folder / output / f"{backend}-1.0-onnx-ConvTranspose-22-{cases}{part}.jsonl"
+
+
+def bodies(path: Path) -> list[str]:
+    """Return a record file's lines after the header, sorted, without the seconds."""
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines()[1:])
+    return sorted(json.dumps(line | {"seconds": 0}, sort_keys=True) for line in lines)
 
 
 def environment(**more: str) -> dict[str, str]:

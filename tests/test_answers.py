@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from junitparser import JUnitXml
 
-from following import TELLING, answered, run_of
+from following import answered, run_of
 from made_records import DIFFERED
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 READINGS = [(name, reading) for name, dialect in DIALECTS.items() for reading in dialect.disputed]
-
-
-@pytest.fixture(scope="module")
-def telling(corpus: Corpus) -> list[Case]:
-    """Return cases that ask every question."""
-    return list(corpus.cases("gate", TELLING))
 
 
 @pytest.mark.parametrize("name", DIALECTS)

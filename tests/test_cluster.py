@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from distributed import LocalCluster
 
 from made_cluster import Processes, are_there, none_is_left, processes
-from small_corpus import HEAD, TIMEOUT, environment, record_file, records, settings, tconv, written
+from small_corpus import HEAD, TIMEOUT, bodies, environment, record_file, records, settings, tconv, written
 from tconv.backends.extras import installing
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing, ClusterError
@@ -47,12 +46,6 @@ BACKWARDS = MANY.replace(str([[size] for size in range(2, 26)]), str([[size] for
 def cases(folder: Path, text: str = MANY) -> list[Case]:
     """Return the cases of a case file's text."""
     return list(Corpus.load(written(folder, text)).cases())
-
-
-def bodies(path: Path) -> list[str]:
-    """Return a record file's lines after the header, sorted, without the seconds."""
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines()[1:])
-    return sorted(json.dumps(line | {"seconds": 0}, sort_keys=True) for line in lines)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from following import TELLING
 from following import run_of as followers
 from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, run_of, waiver, waiver_file
 from small_corpus import HEAD, record_file, written
@@ -83,12 +82,6 @@ def test_what_other_cases_show_is_as_before_in_a_part_of_the_corpus() -> None:
         assert (compared(old, new).groups, compared(old, new).same) == ((), 1)
     for new in (of_part(ver.Disputed(("other",), "exact")), of_part(AGREED), run({CASES[3]: DISPUTED})):
         assert [group.transition for group in compared(whole, new).groups] == [Transition.FIXED]
-
-
-@pytest.fixture(scope="module")
-def telling(corpus: Corpus) -> list[Case]:
-    """Return cases that ask every question."""
-    return list(corpus.cases("gate", TELLING))
 
 
 def records_of_sizes(corpus: Corpus, telling: list[Case], part: list[str], by_text: str = "") -> list[Assessment]:

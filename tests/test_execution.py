@@ -23,7 +23,19 @@ import numpy as np
 import pytest
 
 from left_behind import gone, having
-from small_corpus import BARE_HEAD, HEAD, NAMES, TIMEOUT, environment, record_file, records, settings, tconv, written
+from small_corpus import (
+    BARE_HEAD,
+    HEAD,
+    NAMES,
+    TIMEOUT,
+    bodies,
+    environment,
+    record_file,
+    records,
+    settings,
+    tconv,
+    written,
+)
 from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -74,12 +86,6 @@ sweeps:
   - name: many
     axes: {{spatial: {[[size] for size in range(2, 32)]}, strides: [1, 2, 3, 4]}}
 """
-
-
-def bodies(path: Path) -> list[str]:
-    """Return a record file's lines after the header, sorted, without the seconds."""
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines()[1:])
-    return sorted(json.dumps(line | {"seconds": 0}, sort_keys=True) for line in lines)
 
 
 def calls(path: Path) -> Counter[str]:

@@ -8,26 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from made_records import run_of
-from played_backends import records_of
-from tconv.cases.layouts import from_ncx
-from tconv.cases.operands import NUMPY_TYPES
+from played_backends import assessment_of, presented, records_of
 from tconv.expectation.truth import Truth
-from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record import FreshAnswer
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.problem import Problem
-    from tconv.gate.assessment import Assessment
-    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 
@@ -39,12 +33,6 @@ def small(gate_cases: tuple[Case, ...]) -> list[Case]:
     return [case for case in valid if case.id.startswith(topics)][::3]
 
 
-def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
-    """Return what the gate says of a run of these records."""
-    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-    return assess(run, None, corpus.facts, find=corpus.find)
-
-
 def played(change: Callable[[Problem, Geometry], tuple[Geometry, Array]]) -> Callable[[Problem], Array]:
     """Return a runtime that computes another geometry, with another filter."""
 
@@ -52,8 +40,7 @@ def played(change: Callable[[Problem, Geometry], tuple[Geometry, Array]]) -> Cal
         assert problem.values is not None
         geometry, w = change(problem, problem.values.primary.geometry)
         y = Truth(dict(problem.truth.operands) | {"w": w}, problem.case.x.dtype).values(geometry)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+        return presented(problem, y)
 
     return answer
 

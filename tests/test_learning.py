@@ -11,11 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from played_backends import records_of
+from played_backends import presented, records_of
 from small_corpus import BARE_HEAD, written
 from strategies import case, every, examples
-from tconv.cases.layouts import from_ncx
-from tconv.cases.operands import NUMPY_TYPES
 from tconv.datafiles import data_folder
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import apply, misreadings_of
@@ -65,8 +63,7 @@ class Misreads:
         misread = apply((self.misreading,), problem.signature, ONNX, problem.truth.operands)
         truth = problem.truth if misread is None else Truth(misread.operands, problem.case.x.dtype)
         y = truth.values(problem.values.primary.geometry if misread is None else misread.geometry)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+        return presented(problem, y)
 
 
 @pytest.fixture
@@ -256,8 +253,7 @@ def test_the_padding_of_a_forward_convolution_is_learnt(valid: list[Case], corpu
             axes = zip(geometry.output, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
             begin = tuple(max(0, ((-(-y // s) - 1) * s + (k - 1) * d + 1 - y) // 2) for y, k, s, d in axes)
             y = problem.truth.values(replace(geometry, pads_begin=begin))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+        return presented(problem, y)
 
     records = records_of(of_forward, valid)
     wanted = failed(records)
@@ -277,8 +273,7 @@ def test_a_learnt_rule_fits_every_member_it_claims(valid: list[Case], corpus: Co
         geometry = problem.values.primary.geometry
         begin = tuple(int(pad) + int(random.integers(-2, 3)) for pad in geometry.pads_begin)
         y = problem.truth.values(replace(geometry, pads_begin=begin))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+        return presented(problem, y)
 
     # Each situation is searched for a formula, which takes seconds where there is none.
     modes = [case for case in valid if case.attributes.auto_pad == "valid" and not case.attributes.output_shape]

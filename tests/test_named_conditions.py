@@ -11,9 +11,7 @@ import pytest
 import yaml
 
 from made_records import run_of
-from played_backends import ONNX, records_of
-from tconv.cases.layouts import from_ncx
-from tconv.cases.operands import NUMPY_TYPES
+from played_backends import ONNX, assessment_of, presented, records_of
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.dialects import dialect_named
 from tconv.dialects.readings import Together
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.expectation.problem import Problem
-    from tconv.gate.assessment import Assessment
     from tconv.learning import Misread
     from tconv.records.record import Record
     from tconv.reports.causes import Cause
@@ -59,8 +56,7 @@ def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], 
             found = apply([misreading], problem.signature, problem.dialect, problem.truth.operands)
             if found is not None:
                 y = Truth(found.operands, problem.case.x.dtype).values(found.geometry)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+        return presented(problem, y)
 
     return answer
 
@@ -78,12 +74,6 @@ def failed_of(records: Sequence[Record]) -> list[Record]:
 def is_grouped(problem: Problem) -> bool:
     """Return whether there are several groups."""
     return (problem.case.attributes.groups or 1) > 1
-
-
-def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
-    """Return what the gate says of a run of these records."""
-    run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-    return assess(run, None, corpus.facts, find=corpus.find)
 
 
 def causes_of(records: Sequence[Record], corpus: Corpus) -> list[Cause]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from following import TELLING, run_of
+from following import run_of
 from made_records import DIFFERED, waiver, waiver_file
 from tconv.backends import outcome as out
 from tconv.comparison.siblings import settled
@@ -38,12 +38,6 @@ ONNX = "onnx/ConvTranspose-22"
 RULES = DIALECTS[ONNX].rules
 OUT_OF_MEMORY = out.Refused("out of memory: 4096 bytes")
 NEGATIVE = "padding/auto-pad/negative-total-by-hand"
-
-
-@pytest.fixture(scope="module")
-def telling(corpus: Corpus) -> list[Case]:
-    """Return cases that ask every question."""
-    return list(corpus.cases("gate", TELLING))
 
 
 def reading(name: str) -> Reading:

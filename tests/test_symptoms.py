@@ -11,10 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from played_backends import ONNX, records_of
+from played_backends import ONNX, presented, records_of
 from strategies import examples
-from tconv.cases.layouts import from_ncx
-from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis.relations import related
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -86,13 +84,7 @@ def saturated(problem: Problem) -> Array:
 
 def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus: Corpus) -> tuple[Symptom, ...]:
     """Return the symptoms of a runtime that answers so."""
-
-    def answer(problem: Problem) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            y = change(problem).astype(NUMPY_TYPES[problem.call.dtype])
-        return from_ncx(y, problem.call.data_format)
-
-    records = records_of(answer, cases)
+    records = records_of(lambda problem: presented(problem, change(problem)), cases)
     failed = [record for record in records if record.verdict.kind not in {"agreed", "disputed", "inexpressible"}]
     return symptoms(JudgedCalls(records, corpus.find, ONNX), failed, frozenset())
 

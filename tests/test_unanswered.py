@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
-from made_records import run_of
-from played_backends import records_of
-from tconv.cases.layouts import from_ncx
-from tconv.cases.operands import NUMPY_TYPES
-from tconv.gate.assessment import assess
+from played_backends import assessment_of, presented, records_of
 from tconv.gate.status import Status
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
@@ -35,7 +29,7 @@ def small(gate_cases: tuple[Case, ...]) -> list[Case]:
     return [case for case in valid if case.id.startswith(topics)][::2]
 
 
-def assessment_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> Assessment:
+def assessed(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> Assessment:
     """Return what the gate says of a runtime that is right where there is no reason to break off."""
 
     def answer(problem: Problem) -> Array:
@@ -43,16 +37,14 @@ def assessment_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpu
             raise RuntimeError(words)
         assert problem.values is not None
         y = problem.truth.values(problem.values.primary.geometry)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
+        return presented(problem, y)
 
-    records = sorted(records_of(answer, cases), key=lambda record: record.case)
-    return assess(replace(run_of({}), records=records), None, corpus.facts, find=corpus.find)
+    return assessment_of(records_of(answer, cases), corpus)
 
 
 def lines_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> list[str]:
     """Return the lines of such a runtime, the largest cause first."""
-    return [cause.what for cause in causes(assessment_of(reason, cases, corpus), Status.FAILED)]
+    return [cause.what for cause in causes(assessed(reason, cases, corpus), Status.FAILED)]
 
 
 def is_short(problem: Problem) -> bool:
@@ -70,7 +62,7 @@ def no_kernel(problem: Problem) -> str:
 
 def test_words_of_two_reasons_are_two_causes(small: list[Case], corpus: Corpus) -> None:
     """Each has its own: a fact that all of its cases have, or a condition on their calls."""
-    assessment = assessment_of(no_kernel, small, corpus)
+    assessment = assessed(no_kernel, small, corpus)
     found = causes(assessment, Status.FAILED)
     assert len(found) == 2
     by_type, short = sorted(found, key=lambda cause: "dtype=f16" not in cause.what)
