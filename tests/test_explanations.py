@@ -55,6 +55,7 @@ def correlates_at_stride_1(problem: Problem, geometry: Geometry) -> tuple[Geomet
     return replace(geometry, pads_begin=begin), np.flip(w, axis=tuple(range(2, w.ndim)))
 
 
+@pytest.mark.thorough
 def test_a_rule_that_fits_a_part_of_one_bug_is_no_cause(small: list[Case], corpus: Corpus) -> None:
     """A flipped filter of one tap, or of equal ones, is as it was: there other pads alone would give the output."""
     records = records_of(played(correlates_at_stride_1), small)
@@ -69,6 +70,7 @@ def pads_exchanged_on_lines(problem: Problem, geometry: Geometry) -> tuple[Geome
     return replace(geometry, pads_begin=begin), problem.truth.operands["w"]
 
 
+@pytest.mark.thorough
 def test_a_rule_under_facts_that_explains_most_stays(small: list[Case], corpus: Corpus) -> None:
     """The condition alone would say less than what is computed there."""
     records = records_of(played(pads_exchanged_on_lines), small)

@@ -396,7 +396,9 @@ def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus)
 
 def test_the_command_prints_a_rule_sheet(command: Command) -> None:
     """Of a runtime that is asked, with a star where it computes something else than the text says."""
-    done = command("explain", "--backend", "onnxruntime", "--cases", str(data_folder("cases") / "padding"))
+    done = command(
+        "explain", "--backend", "onnxruntime", "--cases", str(data_folder("cases") / "padding" / "auto-pad.yaml")
+    )
     assert done.returncode == 0
     assert "* same_*: size is min(X*s, (X-1)*s + (K-1)*d + 1 + op), the text says X*s;" in done.stdout
     assert "  valid: pads_begin is 0, as the text says;" in done.stdout
@@ -487,6 +489,7 @@ def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> N
     assert command("report", records, "--waivers", "none.yaml").returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_proposed_waiver_is_as_narrow_as_a_shared_fact_makes_it(command: Command, tmp_path: Path) -> None:
     """Where hardly a case agrees that has the fact, as with an attribute that is ignored; and all failures have it."""
     backend = ("--backend", "wrong_backends:NoOutputPaddingInThePlane", "--dialect", "onnx/ConvTranspose-22")

@@ -458,6 +458,7 @@ INTERACTIONS = {
 """What a kernel of its own may get wrong, and the calls that kernels of their own are written for."""
 
 
+@pytest.mark.thorough
 def test_the_gate_notices_a_misreading_of_one_kernel_alone(corpus: Corpus) -> None:
     """A runtime may be right but in groups, in a type or in one rank: each has cases that notice it there."""
     cases = list(corpus.cases("gate", ["interactions/**"]))

@@ -236,6 +236,7 @@ def test_calls_that_do_not_differ_have_no_condition(gate_cases: tuple[Case, ...]
     assert found_for(answer, same, corpus) == ()
 
 
+@pytest.mark.thorough
 def test_a_bug_of_nearly_all_answers_is_everywhere(valid: list[Case], corpus: Corpus) -> None:
     """What parts its right answers from the wrong ones is which errors happen to be zero."""
 
