@@ -220,10 +220,13 @@ def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
         ([node("x", "nowhere", "y")], "the model does not say the shape of 'nowhere'; declare it"),
         ([node("flat", "w", "y")], "'flat' must have a spatial axis (got 2 dimensions)"),
         ([node("hidden", "w", "y")], "X must have sizes that are known (got [1, 1, ?]); declare sizes in the model"),
-        ([node("x", "w", "y", strides=[1.5])], "strides must be integers (got another type)"),
+        ([node("x", "w", "y", strides=[1.5])], "strides must be of type INTS (got FLOATS)"),
+        ([node("x", "w", "y", pads=1)], "pads must be of type INTS (got INT)"),
+        ([node("x", "w", "y", group=[1])], "group must be of type INT (got INTS)"),
+        ([node("x", "w", "y", auto_pad=1)], "auto_pad must be of type STRING (got INT)"),
         ([node("whole", "w", "y")], "X must be of a floating point type (got int64)"),
     ],
-    ids=["inputs", "shape", "axis", "negative", "fraction", "integers"],
+    ids=["inputs", "shape", "axis", "negative", "fraction", "integer", "list", "number", "integers"],
 )
 def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], unknown: str) -> None:
     """A node of which too little is known, or that is none, is told by what is missing."""
@@ -255,6 +258,73 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph), tmp_path / "relu.onnx")
     with pytest.raises(FileError, match="must have a node ConvTranspose"):
         calls_of(tmp_path / "relu.onnx", {})
+
+
+PLANE, FILTER, FLOAT, HALF = (1, 4, 4, 4), (4, 2, 3, 3), TensorProto.FLOAT, TensorProto.FLOAT16
+
+
+@pytest.mark.parametrize("declared", ["initializer", "input"])
+@pytest.mark.parametrize(
+    ("constraint", "data", "filters", "bias", "types", "attributes"),
+    [
+        ("bias-length", PLANE, FILTER, (1,), (FLOAT, FLOAT), {}),
+        ("bias-length", (1, 8, 4, 4), (8, 4, 3, 3), (8,), (FLOAT, FLOAT), {}),
+        ("bias-rank", PLANE, FILTER, (1, 2), (FLOAT, FLOAT), {}),
+        ("bias-rank", PLANE, FILTER, (), (FLOAT, FLOAT), {}),
+        ("filter-channels-match", (1, 5, 4, 4), FILTER, (2,), (FLOAT, FLOAT), {}),
+        ("filter-rank-matches", PLANE, (4, 2, 3), (2,), (FLOAT, FLOAT), {}),
+        ("filter-rank-matches", PLANE, (4, 2), (2,), (FLOAT, FLOAT), {}),
+        ("one-type", PLANE, FILTER, (2,), (HALF, FLOAT), {}),
+        ("one-type", PLANE, FILTER, (2,), (FLOAT, HALF), {}),
+        ("kernel-shape-matches", PLANE, FILTER, (2,), (FLOAT, FLOAT), {"kernel_shape": [2, 2]}),
+        ("channels-divisible", PLANE, FILTER, (6,), (FLOAT, FLOAT), {"group": 3}),
+        ("pads-length", PLANE, FILTER, (2,), (FLOAT, FLOAT), {"pads": [1, 1]}),
+        ("auto-pad-known", PLANE, FILTER, (2,), (FLOAT, FLOAT), {"auto_pad": "SAME"}),
+    ],
+)
+def test_an_invalid_model(
+    tmp_path: Path,
+    declared: str,
+    constraint: str,
+    data: tuple[int, ...],
+    filters: tuple[int, ...],
+    bias: tuple[int, ...],
+    types: tuple[int, int],
+    attributes: dict[str, Any],
+) -> None:
+    """A model whose operands break a constraint is not ported: the exit code is 1, and the constraint is named."""
+    operands = {"w": (types[0], filters), "b": (types[1], bias)}
+    constants = [
+        helper.make_tensor(name, kind, shape, np.zeros(int(np.prod(shape))))
+        for name, (kind, shape) in operands.items()
+    ]
+    fed = [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in operands.items()]
+    wrong = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], name="wrong", **attributes)
+    inputs = [helper.make_tensor_value_info("x", FLOAT, ["N", *data[1:]])]
+    inputs, constants = (inputs + fed, []) if declared == "input" else (inputs, constants)
+    output = helper.make_tensor_value_info("y", FLOAT, None)
+    graph = helper.make_graph([wrong], "g", inputs, [output], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "a.onnx")
+    code, text = port("--model", str(tmp_path / "a.onnx"), "--to", OPENVINO)
+    assert code == 1
+    assert f"[{constraint}: " in text
+
+
+def test_what_a_model_does_not_say_of_its_operands_is_taken_as_valid(tmp_path: Path) -> None:
+    """A batch, channels and a bias without sizes are no reason to refuse a call."""
+    inputs = [
+        helper.make_tensor_value_info("x", FLOAT, ["N", "C", 4, 4]),
+        helper.make_tensor_value_info("w", FLOAT, FILTER),
+        helper.make_tensor_value_info("b", FLOAT, ["M"]),
+    ]
+    call = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], group=2)
+    graph = helper.make_graph([call], "g", inputs, [])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "a.onnx")
+    case = calls_of(tmp_path / "a.onnx", {})[0].case
+    assert case is not None
+    assert case.b is not None
+    assert (case.x.shape, case.b.shape) == ((1, 4, 4, 4), (4,))
+    assert port("--model", str(tmp_path / "a.onnx"), "--to", ONNX)[0] == 0
 
 
 # The command.

@@ -30,6 +30,8 @@ _TYPES: Final[dict[int, DType]] = {
     onnx.TensorProto.BFLOAT16: DType.BF16,
     onnx.TensorProto.DOUBLE: DType.F64,
 }
+_ATTRIBUTE_TYPES: Final = {"auto_pad": onnx.AttributeProto.STRING, "group": onnx.AttributeProto.INT}
+"""The types of the attributes that are no lists of integers."""
 _CHANNELS, _FIRST_AXIS = 1, 2
 Dimensions = tuple[int | str, ...]
 """Sizes; of one that is not known its symbol, or an empty text."""
@@ -164,29 +166,43 @@ def _case(
 ) -> Case:
     if len(node.input) < 2:  # noqa: PLR2004 - X and W
         raise _Unknown("a ConvTranspose must have the inputs X and W (got fewer)")
-    x, w = (_tensor(node.input[number], tensors) for number in (0, 1))
-    kernel = _known("W", w[1], range(len(w[1])), symbols)
-    data = _known("X", x[1], range(_FIRST_AXIS, len(x[1])), symbols)
-    batch = 1 if isinstance(x[1][0], str) else x[1][0]
+    (x_type, x), (w_type, w) = (_tensor(node.input[number], tensors) for number in (0, 1))
+    if len(x) <= _FIRST_AXIS:
+        raise _Unknown(f"{node.input[0]!r} must have a spatial axis (got {len(x)} dimensions)")
+    kernel = _known("W", w, range(len(w)), symbols)
+    data = _known("X", x, range(_FIRST_AXIS, len(x)), symbols)
     attributes = _attributes(node, dialect)
-    dtype, outputs = _dtype(x[0]), kernel[_CHANNELS] * (attributes.groups or 1)
-    has_bias = len(node.input) > 2 and node.input[2]  # noqa: PLR2004 - X, W and B
+    # A size or a type that the model does not say is assumed to be valid; the dialect's constraints judge the others.
+    batch, channels = _size(x[0], 1), _size(x[_CHANNELS], kernel[0] if kernel else 0)
+    outputs = (kernel[_CHANNELS] if len(kernel) > _CHANNELS else 1) * (attributes.groups or 1)
+    bias = _bias(node, tensors, outputs)
     return Case(
         name,
         attributes,
-        Operand((batch, kernel[0], *data), dtype),
-        Operand(kernel, dtype),
-        Operand((outputs,), dtype) if has_bias else None,
+        Operand((batch, channels, *data), _dtype("X", x_type)),
+        Operand(kernel, _dtype("W", w_type or x_type)),
+        None if bias is None else Operand(bias[1], _dtype("B", bias[0] or x_type)),
     )
 
 
 def _tensor(name: str, tensors: Mapping[str, _Tensor]) -> tuple[int, Dimensions]:
     dtype, sizes = tensors.get(name, (0, None))
-    if not sizes:
+    if sizes is None:
         raise _Unknown(f"the model does not say the shape of {name!r}; declare it")
-    if len(sizes) <= _FIRST_AXIS:
-        raise _Unknown(f"{name!r} must have a spatial axis (got {len(sizes)} dimensions)")
     return dtype, sizes
+
+
+def _bias(node: onnx.NodeProto, tensors: Mapping[str, _Tensor], outputs: int) -> tuple[int, Ints] | None:
+    """Return the type and the shape of the bias; None if there is none."""
+    if len(node.input) < 3 or not node.input[2]:  # noqa: PLR2004 - X, W and B
+        return None
+    dtype, sizes = tensors.get(node.input[2], (0, None))
+    return dtype, (outputs,) if sizes is None else tuple(_size(size, outputs) for size in sizes)
+
+
+def _size(size: int | str, valid: int) -> int:
+    """Return a size, or a valid one for a symbol."""
+    return valid if isinstance(size, str) else size
 
 
 def _known(what: str, sizes: Dimensions, axes: range, symbols: Sequence[str]) -> Ints:
@@ -212,10 +228,10 @@ def _advice(missing: Sequence[str], symbols: Sequence[str]) -> str:
     return f"give {size_options}" if own else f"they may follow from the model's inputs: give {size_options}"
 
 
-def _dtype(elem_type: int) -> DType:
+def _dtype(what: str, elem_type: int) -> DType:
     if elem_type not in _TYPES:
         word = onnx.TensorProto.DataType.Name(elem_type).lower()
-        raise _Unknown(f"X must be of a floating point type (got {word})")
+        raise _Unknown(f"{what} must be of a floating point type (got {word})")
     return _TYPES[elem_type]
 
 
@@ -225,6 +241,12 @@ def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
     modes = {word: mode for mode, word in dialect.spelling.auto_pad.items()}
     attributes: dict[str, Any] = {}
     for attribute in node.attribute:
+        if attribute.name not in names:
+            continue
+        wanted, got = _ATTRIBUTE_TYPES.get(attribute.name, onnx.AttributeProto.INTS), attribute.type
+        if got != wanted:
+            must, is_of = map(onnx.AttributeProto.AttributeType.Name, (wanted, got))
+            raise _Unknown(f"{attribute.name} must be of type {must} (got {is_of}); correct the model")
         value = onnx.helper.get_attribute_value(attribute)
         match attribute.name:
             case "pads":
@@ -233,8 +255,6 @@ def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
             case "auto_pad":
                 mode = modes.get(value.decode(errors="replace"), value.decode(errors="replace"))
                 attributes |= {} if mode == "explicit" else {"auto_pad": mode}
-            case word if word in names:
-                if attribute.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
-                    raise _Unknown(f"{word} must be integers (got another type)")
+            case word:
                 attributes[names[word]] = tuple(value) if isinstance(value, list) else value
     return Attributes(**attributes)
