@@ -47,8 +47,8 @@ def command(
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
     RECORDS are files, folders, or - for standard input. The shards of one run are joined. With --baseline each run is
-    compared with the older one of the same backend and dialect: new (became worse, or fails and was not asked before),
-    changed, fixed and gone.
+    compared with an older one of the same backend and dialect: new (became worse, has other values than before, or
+    fails and was not asked before), changed, fixed and gone. Of several older ones the newest is taken.
 
     Exit with 1 if the gate is red, or if a case is worse than in the baseline; with 2 if the baseline has no such run.
     """

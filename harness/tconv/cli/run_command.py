@@ -103,9 +103,8 @@ def command(arguments: RunArguments, report: Reporting) -> int:
     if arguments.cases is not None:
         refuse_contradicted(corpus)
     dialect = options.dialect(arguments.dialect)
-    if before:
-        path, named = str(arguments.cases or ""), _ALL not in arguments.backends
-        between_runs.refuse_unpaired(before, backends, dialect, arguments.option, corpus.digest, path, named=named)
+    if before and _ALL not in arguments.backends:
+        between_runs.refuse_unpaired(before, backends, dialect)
     selection = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
     waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
@@ -12,6 +12,7 @@ from tconv.expectation.bound import bound, derivation
 from tconv.records import artifacts
 from tconv.records.record import CallSummary, Record
 from tconv.verdict import kinds as ver
+from tconv.verdict.comparison import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
     from tconv.cases.call import Call
     from tconv.cases.case import Case
+    from tconv.dialects.geometry import Geometry
     from tconv.execution.call_result import CallResult
     from tconv.expectation.problem import Problem
-    from tconv.vocabulary import DType
+    from tconv.vocabulary import Array, DType
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
 MOST_ARTIFACTS = 1000
@@ -69,8 +71,11 @@ class Recorder:
             return self._record(case, verdict, seconds)
         if isinstance(verdict, ver.Unstable):
             return self._record(case, verdict, seconds, call=call)
-        artifact = self._artifact(problem, outcome, verdict)
+        output = _wrong_output(problem, outcome, verdict)
+        artifact = None if output is None else self._artifact(problem, output, verdict)
         record = self._record(case, verdict, seconds, artifact, call)
+        if output is not None:
+            record = replace(record, digest=digest(output.array, problem.truth, output.geometry, self._accumulates))
         try:
             diagnosis = self._diagnosis(problem, outcome, verdict)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
@@ -113,26 +118,35 @@ class Recorder:
         summary = None if call is None else _call_summary(call)
         return Record(case.id, self._name, self._dialect_name, verdict, seconds, artifact, summary, tolerance)
 
-    def _artifact(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> str | None:
+    def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
-        wrong = isinstance(verdict, ver.WrongOutput | ver.WrongDtype)
-        if self._folder is None or not wrong or self._artifacts >= MOST_ARTIFACTS:
+        if self._folder is None or self._artifacts >= MOST_ARTIFACTS:
             return None
-        if not isinstance(outcome, out.Produced):
-            return None
-        # An output of another rank has no layout; it is written as it is.
-        has_layout = outcome.array.ndim == problem.call.rank + 2
-        actual = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
-        if (candidate := problem.held_against(actual.shape)) is None:
-            return None
-        expected = problem.truth.values(candidate.geometry)
-        arrays = {**problem.operands, "expected": expected, "actual": actual}
+        expected = problem.truth.values(output.geometry)
+        arrays = {**problem.operands, "expected": expected, "actual": output.array}
         if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
-            terms = problem.truth.terms(candidate.geometry)
+            terms = problem.truth.terms(output.geometry)
             arrays["allowed"] = bound(terms, problem.truth.dtype, self._accumulates).allowed
         path = artifacts.write(self._folder, (self._name, self._dialect_name, problem.case.id, *self._chosen), arrays)
         self._artifacts += path is not None
         return path
+
+
+class _WrongOutput(NamedTuple):
+    """A wrong output in NCX, and the geometry that it is compared with. One of another rank has no layout."""
+
+    array: Array
+    geometry: Geometry
+
+
+def _wrong_output(problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> _WrongOutput | None:
+    """Return the output that a verdict says is wrong; None if there is none."""
+    if not isinstance(verdict, ver.WrongOutput | ver.WrongDtype) or not isinstance(outcome, out.Produced):
+        return None
+    has_layout = outcome.array.ndim == problem.call.rank + 2
+    array = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
+    candidate = problem.held_against(array.shape)
+    return None if candidate is None else _WrongOutput(array, candidate.geometry)
 
 
 def _call_summary(call: Call) -> CallSummary:

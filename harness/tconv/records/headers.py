@@ -18,7 +18,7 @@ from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-FORMAT = 2
+FORMAT = 3
 """The version of the format, which each change of what records say raises; a reader refuses others."""
 USUAL_TIMEOUT = 60.0
 """Seconds that a case may take where nothing else is asked for."""
@@ -171,7 +171,7 @@ class HeaderLine(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[2]
+    format: Literal[3]
     run: RunHeader
 
 

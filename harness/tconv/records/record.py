@@ -75,6 +75,8 @@ class Record(Recorded):
         earlier: the cases that the harmed process had been asked before, or may have been, the last one last; without
             those of which it is known that they agreed.
         alone: what came of a failure that was asked again; None where it was not asked.
+        digest: of a wrong output, what is compared with a later run, see `verdict.comparison.digest`; None if there is
+            no output, or only its shape and type.
     """
 
     case: str
@@ -92,6 +94,7 @@ class Record(Recorded):
     harmed: str | None = None
     earlier: tuple[str, ...] = ()
     alone: FreshAnswer | None = None
+    digest: str | None = None
 
     @property
     def varies(self) -> bool:

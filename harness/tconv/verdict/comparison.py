@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 
 _UNLIKELY = 6.0
+_DIGITS = 16
+"""Hexadecimal digits of a digest: two outputs of one case have the same by chance once in 10^19."""
 _ROOM = 2**17
 """So many elements are compared at once, or a line of all channels if that is more: what is made of them stays in the
 cache, and a large output needs little memory."""
@@ -120,6 +123,29 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     if tally.is_reduced:
         notes.append("reduced-precision")
     return Comparison("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
+
+
+def digest(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
+    """Return a digest of what two runs compare of a wrong output, the same on every machine.
+
+    It is of the element type, the shape, and the values if every order of summation gives the same bits: -0 is 0, and
+    all NaN are equal. If not, the last bits differ between machines, and it is of where the output is wrong.
+
+    Args:
+        actual: the output, in NCX if it has that rank.
+        truth: the reference.
+        geometry: the geometry that the output is compared with.
+        accumulates: what the backend accumulates f16 and bf16 in.
+    """
+    content: Array = np.empty(0)
+    if truth.exact(geometry):
+        with np.errstate(invalid="ignore"):
+            values = actual.astype("<f8")
+        content = np.where(np.isnan(values), np.nan, values + 0.0)
+    elif actual.shape == truth.shape(geometry):
+        content = compare(actual, truth, geometry, accumulates).wrong
+    head = f"{actual.dtype.name} {list(actual.shape)} ".encode()
+    return sha256(head + content.tobytes()).hexdigest()[:_DIGITS]
 
 
 def _parts(shape: Ints) -> Iterator[tuple[slice, ...]]:

@@ -1,4 +1,4 @@
-"""Two runs side by side: each case whose status or failure is another, grouped by what caused it."""
+"""Two runs side by side: each case whose status, values or failure are others, grouped by what caused it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.gate.examples import Rank, rank
+from tconv.gate.explanations import may_vary
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import Status
 from tconv.records.headers import differences
-from tconv.reports.between_runs.transitions import CaseState, Transition, answered_alike, transition
+from tconv.reports.between_runs.transitions import (
+    CaseState,
+    Transition,
+    answered_alike,
+    has_other_values,
+    transition,
+)
 from tconv.reports.causes import causes
 from tconv.reports.phrases import other_waivers, unasked
 from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
@@ -27,8 +34,12 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
 
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
-_NOT_COMPARED = {"started", "path", "cases", "asked_again", "backend.spec"}
-"""Fields of the header that need not be equal in two runs of the same."""
+_MACHINE = "backend.machine."
+_NOT_COMPARED = {
+    *("started", "path", "cases", "asked_again", "backend.spec"),
+    *(f"{_MACHINE}{name}" for name in ("cores", "memory")),
+}
+"""Fields of the header that need not be equal in two runs of the same, and facts of a machine that decide no answer."""
 _LOOKED_BACK = {Transition.FIXED, Transition.GONE}
 """Those that the old run's records say more of."""
 
@@ -41,11 +52,13 @@ class Group:
         transition: what became of them.
         what: the two statuses, and the cause of each.
         cases: their ids, the one first that stands for them, as in the reports of one run.
+        other_values: whether they became worse because their values are others than before.
     """
 
     transition: Transition
     what: str
     cases: tuple[str, ...]
+    other_values: bool = False
 
     @property
     def example(self) -> str:
@@ -63,7 +76,8 @@ class Comparison:
         differences: what their headers say differently.
         groups: the cases that are not as they were, by transition and then the largest first.
         same: how many cases are as they were.
-        added: how many were not asked before and do not fail.
+        added: how many were not asked before and do not fail; if the tiers or the corpora differ, those that fail too.
+        baselines: how many old runs there are of this backend and dialect, of which `old` is the newest.
     """
 
     old: Assessment
@@ -72,6 +86,7 @@ class Comparison:
     groups: tuple[Group, ...]
     same: int
     added: int
+    baselines: int = 1
 
     def count(self, transition: Transition) -> int:
         """Return how many cases have a transition."""
@@ -89,10 +104,34 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know: other waivers than as the run ended, or failures that were not asked again."""
+        """What a reader must know of the baseline, of waivers that are others now, and of failures not asked again."""
         both = (("old", self.old), ("new", self.new))
         of_both = ((name, note) for name, run in both for note in (unasked(run), other_waivers(run)))
-        return [f"{name}: {note}" for name, note in of_both if note]
+        return [*self._baseline, *(f"{name}: {note}" for name, note in of_both if note)]
+
+    @property
+    def _baseline(self) -> Iterator[str]:
+        """In what the baseline is not as the new run, in sentences."""
+        was, now = self.old.run.header, self.new.run.header
+        if self.baselines > 1:
+            path, runs = self.old.run.path, f"{self.baselines} runs of this backend and dialect"
+            yield f"the baseline is {path}, the newest of {runs}"
+        if _other_cases(self.old, self.new):
+            of_both = f"the {self.asked_twice:,} cases of both are compared"
+            if was.tier != now.tier:
+                yield f"the baseline is a run of the {was.tier} tier, and this is one of the {now.tier} tier: {of_both}"
+            if was.corpus != now.corpus:
+                changed = "a case of the same name may have been changed"
+                yield f"the baseline is a run of other case files: {of_both}, and {changed}"
+        facts = [difference.name for difference in self.differences if difference.name.startswith(_MACHINE)]
+        if facts:
+            names = ", ".join(name.removeprefix(_MACHINE) for name in facts)
+            yield f"the baseline is a run on another machine ({names}): there a runtime may choose other kernels"
+
+    @property
+    def asked_twice(self) -> int:
+        """How many cases both runs have."""
+        return self.same + sum(len(group.cases) for group in self.groups if group.transition is not Transition.GONE)
 
     @property
     def sentence(self) -> str:
@@ -102,7 +141,9 @@ class Comparison:
         added = f", {self.added:,} not asked before" if self.added else ""
         worse = f"{self.worse:,}" if self.worse else "no"
         cases = "cases" if self.worse > 1 else "case"
-        return f"{worse} {cases} became worse ({counts}, {self.same:,} as before{added})"
+        changed = sum(len(group.cases) for group in self.groups if group.other_values)
+        of_values = f", {changed:,} with other values than before" if changed else ""
+        return f"{worse} {cases} became worse{of_values} ({counts}, {self.same:,} as before{added})"
 
 
 def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> list[str]:
@@ -111,35 +152,44 @@ def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> li
     return [f"since {comparison.old.run.path}, {comparison.sentence}" for comparison in worse]
 
 
-def compared(old: Assessment, new: Assessment) -> Comparison:
-    """Return what became of the cases of one run in another."""
+def compared(old: Assessment, new: Assessment, baselines: int = 1) -> Comparison:
+    """Return what became of the cases of one run in another.
+
+    Args:
+        old: the run that is compared with.
+        new: the run that is looked at.
+        baselines: how many old runs there are of this backend and dialect, of which `old` is the newest.
+    """
     before, after = _states(old), _states(new)
-    groups: dict[tuple[Transition, str], list[tuple[str, CaseState | None]]] = defaultdict(list)
+    groups: dict[tuple[Transition, str, bool], list[tuple[str, CaseState | None]]] = defaultdict(list)
     same = added = 0
-    in_part = _is_part(new, old) or _is_part(old, new)
+    others, part = _other_cases(old, new), _is_part(new, old)
+    settled_by_others = others or part or _is_part(old, new)
     for case in before.keys() | after.keys():
         was, now = before.get(case), after.get(case)
-        if now is None and _is_part(new, old):
+        if now is None and (others or part):
             continue
-        change = None if in_part and answered_alike(was, now) else transition(was, now)
+        is_as_before = (was is None and others) or (settled_by_others and answered_alike(was, now))
+        change = None if is_as_before else transition(was, now)
         if change is not None:
             shown = was if change in _LOOKED_BACK else now
-            groups[change, _what(was, now)].append((case, shown))
+            other_values = change is Transition.NEW and has_other_values(was, now)
+            groups[change, _what(was, now, other_values=other_values), other_values].append((case, shown))
         elif was is None:
             added += 1
         else:
             same += 1
     of_headers = differences(old.run.header, new.run.header)
     differing = tuple(difference for difference in of_headers if difference.name not in _NOT_COMPARED)
-    return Comparison(old, new, differing, tuple(_sorted(groups)), same, added)
+    return Comparison(old, new, differing, tuple(_sorted(groups)), same, added, baselines)
 
 
-def _sorted(groups: Mapping[tuple[Transition, str], list[tuple[str, CaseState | None]]]) -> list[Group]:
+def _sorted(groups: Mapping[tuple[Transition, str, bool], list[tuple[str, CaseState | None]]]) -> list[Group]:
     """Return groups by transition and then the largest first, each with its example first."""
     order = tuple(Transition)
     in_order = [
-        Group(*key, tuple(case for case, _ in sorted(members, key=lambda member: _rank(*member))))
-        for key, members in groups.items()
+        Group(change, what, tuple(case for case, _ in sorted(members, key=lambda member: _rank(*member))), other_values)
+        for (change, what, other_values), members in groups.items()
     ]
     return sorted(in_order, key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
 
@@ -157,6 +207,12 @@ def _is_part(new: Assessment, old: Assessment) -> bool:
     return bool(part or len(new.run.records) != header.cases)
 
 
+def _other_cases(old: Assessment, new: Assessment) -> bool:
+    """Return whether two runs are of other cases, of which only those of both say what became of them."""
+    was, now = old.run.header, new.run.header
+    return (was.tier, was.corpus) != (now.tier, now.corpus)
+
+
 def _states(assessment: Assessment) -> dict[str, CaseState]:
     of_cause = {
         member.record.case: cause
@@ -165,18 +221,25 @@ def _states(assessment: Assessment) -> dict[str, CaseState]:
         for cause in causes(assessment, status)
         for member in cause.members
     }
-    return {member.record.case: _state(member, of_cause.get(member.record.case)) for member in assessment.statuses}
+    return {
+        member.record.case: _state(member, of_cause.get(member.record.case), spoilt=assessment.answers_vary)
+        for member in assessment.statuses
+    }
 
 
-def _state(member: RecordStatus, cause: Cause | None) -> CaseState:
+def _state(member: RecordStatus, cause: Cause | None, *, spoilt: bool) -> CaseState:
+    """Return how a case stands in a run; `spoilt` says whether answers of the run vary."""
     what, group = (cause.what, cause.group) if cause else ("", ())
     if member.status is Status.PASSED and NO_VALUES in noted(member.record):
         what = NOTE_MEANINGS[NO_VALUES]
-    return CaseState(member.status, what, member.record, group)
+    by_chance = member.waiver is not None and member.waiver.after_others
+    varies = member.record.varies or by_chance or (spoilt and may_vary(member.record))
+    return CaseState(member.status, what, member.record, group, varies)
 
 
-def _what(was: CaseState | None, now: CaseState | None) -> str:
+def _what(was: CaseState | None, now: CaseState | None, *, other_values: bool) -> str:
     words = " -> ".join(str(state.status) if state else "not asked" for state in (was, now))
+    words += ", other values" if other_values else ""
     # The line of what is unsupported begins with its status.
     cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
     before = was.cause if was and was.cause and not (now and now.cause == was.cause) else ""

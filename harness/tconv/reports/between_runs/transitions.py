@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Together
 from tconv.gate.notes import NO_VALUES, noted
-from tconv.gate.status import Status
+from tconv.gate.status import AGREEING, Status
 from tconv.records.failure import failure
-from tconv.verdict.kinds import Agreed, Disputed, Inconsistent
+from tconv.verdict.kinds import (
+    Agreed,
+    Differed,
+    Disputed,
+    ExceedsSummationBound,
+    Inconsistent,
+    WrongDtype,
+    WrongShape,
+)
 
 if TYPE_CHECKING:
     from tconv.records.record import Record
@@ -35,8 +43,8 @@ class Transition(StrEnum):
 
 
 MEANINGS = {
-    Transition.NEW: "became worse, or fails and was not asked before",
-    Transition.CHANGED: "is answered otherwise, neither better nor worse",
+    Transition.NEW: "became worse, has other values than before, or fails and was not asked before",
+    Transition.CHANGED: "is answered differently, neither better nor worse",
     Transition.FIXED: "became better",
     Transition.GONE: "is not asked any more",
 }
@@ -51,12 +59,14 @@ class CaseState:
         cause: its cause in words.
         record: its record.
         group: what makes records those of its cause.
+        varies: whether its answer varies from call to call, or may do so: its values are not compared.
     """
 
     status: Status
     cause: str
     record: Record
     group: tuple[str, ...]
+    varies: bool = False
 
     @property
     def level(self) -> tuple[int, bool]:
@@ -66,7 +76,7 @@ class CaseState:
 
 
 def transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
-    """Return what became of a case; None where it is as it was, or was not asked before and does not fail.
+    """Return what became of a case; None if it is as it was, or if it was not asked before and does not fail.
 
     Args:
         was: how it stands in the old run; None where that did not ask it.
@@ -76,9 +86,45 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
         return Transition.GONE
     if was is None:
         return Transition.NEW if now.status is Status.FAILED else None
-    if now.level != was.level:
-        return Transition.NEW if now.level > was.level else Transition.FIXED
+    if now.level > was.level or has_other_values(was, now):
+        return Transition.NEW
+    if now.level < was.level:
+        return Transition.FIXED
     return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
+
+
+def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
+    """Return whether a valid call has other values in the new run. That they became right or wrong, its status says.
+
+    What follows a reading is compared by it, and it is enough if the two have one in common that gives the values. A
+    refusal by a reading is a reading too. Of a wrong output the digests are compared. Where these are of what is wrong
+    alone, a misreading in common shows that the values are the same.
+    """
+    if was is None or now is None or was.varies or now.varies:
+        return False
+    if now.level != was.level and not {was.status, now.status}.isdisjoint(AGREEING):
+        return False
+    before, after = _compared(was.record), _compared(now.record)
+    return bool(before and after) and before.isdisjoint(after)
+
+
+def _compared(record: Record) -> set[str]:
+    """Return what is compared of a record's values, of which two records must have one in common; empty for none."""
+    match verdict := record.verdict:
+        case Disputed(rule="refusal"):
+            return {"refusal"}
+        case Agreed() | Disputed() | Inconsistent():
+            return {str(Together(readings)) for readings in _choices(verdict)}
+        case ExceedsSummationBound():
+            # The last bits alone are wrong, and these differ between machines.
+            return {verdict.kind}
+        case Differed(rule="bound") if record.digest is not None:
+            return {record.digest, *map(str, record.diagnosis)}
+        case Differed() | WrongShape() | WrongDtype():
+            # Without values the shape or the type is all that there is.
+            return {record.digest or str(getattr(verdict, "actual", ""))}
+        case _:
+            return set()
 
 
 def _alike(old: Record, new: Record) -> bool:
