@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from played_backends import presented, records_of
-from small_corpus import BARE_HEAD, written
+from small_corpus import BARE_HEAD, HEAD, written
 from strategies import case, every, examples
 from tconv.datafiles import data_folder
 from tconv.diagnosis import Diagnosis
@@ -24,6 +24,7 @@ from tconv.dialects.readings import Together
 from tconv.execution import recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
+from tconv.investigation import fresh_answers
 from tconv.learning import Lesson, denials, lessons, shared_facts, sheet, without_named
 from tconv.learning.axis_terms import FULL
 from tconv.learning.formulas import HALVES, SUMS, Formula, TermColumns, simplest
@@ -33,6 +34,7 @@ from tconv.learning.text_axes import text_axes
 from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad, DType
+from wrong_backends import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -480,13 +482,65 @@ def test_a_proposal_says_what_to_do_with_it(command: Command, tmp_path: Path) ->
 
 
 def test_no_file_is_proposed_over_another(command: Command, tmp_path: Path) -> None:
-    """And where nothing fails, the proposal has no waiver."""
+    """And where nothing fails, no file is written, as it would say nothing."""
     command("run", "padding/pads", "--backend", "wrong_backends:Right", "--output", "out", "-j", "1")
     (records,) = map(str, (tmp_path / "out").glob("*.jsonl"))
     done = command("waivers", "propose", records, "--output", "none.yaml")
-    assert (done.returncode, done.stderr) == (0, "proposed waivers none.yaml: none, as no case failed\n")
-    assert "waivers: []" in (tmp_path / "none.yaml").read_text()
-    assert command("report", records, "--waivers", "none.yaml").returncode == 0
+    said = "there is nothing to propose, as no case failed: none.yaml is not written\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    assert not (tmp_path / "none.yaml").exists()
+
+
+CHANCES = f"""{HEAD}
+sweeps:
+  - name: chances
+    about: Many calls, a third of them with a stride of 3.
+    axes:
+      strides: [1, 2, 3]
+      auto_pad: [explicit, same_upper, valid]
+      kernel: [2, 3]
+      spatial: [[4], [5]]
+      seed: [0, 1, 2, 3, 4]
+"""
+STRIDE_3, EVERYWHERE = ("**", {"strides": "3"}), ("*/**", {})
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind", "scope"),
+    [
+        pytest.param("WrongByChance", "differed", EVERYWHERE, marks=pytest.mark.thorough),
+        ("WrongByChanceAtStride3", "differed", STRIDE_3),
+        pytest.param("CrashesByChance", "died", STRIDE_3, marks=pytest.mark.thorough),
+        pytest.param("RefusesByChance", "refused-valid", EVERYWHERE, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_proposal_for_what_comes_by_chance_holds_in_further_runs(
+    backend: str,
+    kind: str,
+    scope: tuple[str, dict[str, str]],
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each run shows other failures: the entry is for all calls for which they may come, and for this version alone."""
+    monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", 2.0)
+    written(tmp_path, CHANCES)
+    cases = ("--cases", "small.yaml")
+    run = ("run", *cases, "--backend", f"wrong_backends:{backend}", "--tier", "full", "-j", "1")
+    monkeypatch.setenv(SEED, "0")
+    assert command(*run, "--output", "out").returncode == 1
+    assert command("waivers", "propose", "out", *cases, "--output", "known.yaml").returncode == 0
+    known = tmp_path / "known.yaml"
+    known.write_text(known.read_text().replace("TODO", "it has a race"))
+    (waiver,) = load(known).waivers
+    assert (waiver.verdict["kind"], waiver.after_others, waiver.versions) == (kind, True, "==1.0")
+    assert (waiver.cases, waiver.where) == scope
+    done = command("report", "out", *cases, "--waivers", "known.yaml")
+    assert done.returncode == 0, done.stdout
+    for seed in "123":
+        monkeypatch.setenv(SEED, seed)
+        done = command(*run, "--waivers", "known.yaml", "--output", "again")
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.thorough

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.backends import Outcome, Produced
+from tconv.backends import Outcome, Produced, Refused
 from wrong_backends.right import Array, Right, Troubled, troubled
 
 if TYPE_CHECKING:
@@ -85,3 +87,56 @@ class Wavers(Troubled):
         if troubled(call) and isinstance(outcome, Produced):
             return Produced(outcome.array + self.times)
         return outcome
+
+
+SEED = "WRONG_BACKENDS_SEED"
+"""The environment's name for what chance is drawn from: the same calls of a process have the same chances again."""
+
+
+class WrongByChance(Right):
+    """The last element is wrong in about one call of three."""
+
+    calls = 0
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Fail, or be right."""
+        self.calls += 1
+        drawn = sha256(repr((os.environ.get(SEED), self.calls, call.attributes)).encode()).digest()[0]
+        outcome = super().run(call, arrays)
+        if isinstance(outcome, Produced) and drawn < 85 and self.may_fail(call):
+            return self.failed(outcome.array)
+        return outcome
+
+    def may_fail(self, call: Call) -> bool:  # noqa: ARG002 - others are of some calls
+        """Return whether chance decides about a call."""
+        return True
+
+    def failed(self, y: Array) -> Outcome:
+        """Add one to the last element."""
+        y = y.copy()
+        y[..., -1] += 1
+        return Produced(y)
+
+
+class WrongByChanceAtStride3(WrongByChance):
+    """The last element is wrong in about one call of three with a stride of 3."""
+
+    def may_fail(self, call: Call) -> bool:
+        """Look at the strides."""
+        return 3 in call.attributes.get("strides", ())
+
+
+class RefusesByChance(WrongByChance):
+    """About one call of three is refused."""
+
+    def failed(self, y: Array) -> Outcome:
+        """Refuse."""
+        return Refused(f"no handle left for {y.size} elements")
+
+
+class CrashesByChance(WrongByChanceAtStride3):
+    """The process ends in about one call of three with a stride of 3."""
+
+    def failed(self, y: Array) -> Outcome:  # noqa: ARG002 - as above
+        """Abort."""
+        os.abort()

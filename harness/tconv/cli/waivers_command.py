@@ -107,14 +107,14 @@ def prove(
 
 def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
     text = proposed(assessment)
+    if not text:
+        all_ = "; --waivers none asks for what is waived now" if assessment.counts[Status.WAIVED] else ""
+        click.echo(f"there is nothing to propose, as no case failed: {path} is not written{all_}", err=True)
+        return
     with writing(path), path.open("x", encoding="utf-8") as file:
         file.write(text)
-    if assessment.counts[Status.FAILED]:
-        first = f"complete what says {OPEN}" if is_open(text) else "read whether what it declares is as it must be"
-        click.echo(f"proposed waivers {path}: {first}{_then(assessment, path, waivers)}", err=True)
-        return
-    all_ = "; with --waivers none they are proposed for what is waived now" if assessment.counts[Status.WAIVED] else ""
-    click.echo(f"proposed waivers {path}: none, as no case failed{all_}", err=True)
+    first = f"complete what says {OPEN}" if is_open(text) else "read whether what it declares is as it must be"
+    click.echo(f"proposed waivers {path}: {first}{_then(assessment, path, waivers)}", err=True)
 
 
 def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:

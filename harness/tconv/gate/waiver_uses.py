@@ -13,7 +13,7 @@ import numpy as np
 
 from tconv.cases.columns import columns, parts_of
 from tconv.cases.patterns import path_of
-from tconv.gate.status import Status
+from tconv.gate.status import AGREEING, Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class WaiverUse:
         state: unknown where its example is no case of the corpus, void where it does not cover its example; stale where
             the example ran and does not deviate, or unneeded where the waivers were written for another backend; wide
             where it also covers cases that agree. One with `after-others` is neither stale nor wide because its
-            example, or another case, agrees.
+            example, or another case, agrees; and none is stale if one with `after-others` waives its example.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
         shadowed_by: the name of an earlier waiver that waives the example, where this one waives nothing; else empty.
@@ -105,7 +105,7 @@ def waiver_uses(
             example is not None
             and example.status is not Status.INEXPRESSIBLE
             and not _deviates(example, waiver, example_facts or {}, whole=whole)
-            and not (waiver.after_others and example.status is Status.PASSED)
+            and not _by_chance(example, waiver)
         )
         if stale:
             yield WaiverUse(waiver, "stale", waived, agreeing)
@@ -191,6 +191,13 @@ def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *
     if isinstance(example.record.verdict, ver.Disputed):
         return not whole
     return waiver.waives(example.record, facts)
+
+
+def _by_chance(example: RecordStatus, waiver: Waiver) -> bool:
+    """Return whether a waiver's example need not deviate as it says: it agrees by chance, or deviates by chance."""
+    if waiver.after_others and example.status in (*AGREEING, Status.MISTRUSTED):
+        return True
+    return example.waiver is not None and example.waiver.after_others
 
 
 def _whole(run: Run) -> bool:

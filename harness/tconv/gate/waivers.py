@@ -280,7 +280,7 @@ def _among(version: str, versions: str) -> bool:
     try:
         return SpecifierSet(versions).contains(Version(version), prereleases=True)
     except InvalidVersion:
-        return False
+        return versions == f"==={version}"
 
 
 def _same(expected: object, actual: object) -> bool:

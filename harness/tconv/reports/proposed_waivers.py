@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +21,20 @@ from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
 from tconv.records.record import explained_elsewhere
 from tconv.reports.causes import causes
+from tconv.reports.chance import by_chance, grouped_by_words
 from tconv.reports.groups import common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
     from tconv.reports.causes import Cause
+    from tconv.reports.chance import Chance
 
 _LONGEST_MESSAGE = 120
 _MOST_FACTS = 3
@@ -46,8 +49,12 @@ def proposed(assessment: Assessment) -> str:
     """Return the waiver file, in YAML, with a comment on each entry: what it is for, and what else it covers.
 
     A cause whose cases share facts has an entry with these facts; any other has one for each sweep of its cases. What
-    the runtime says that it does not implement is declared so, in its words; all else has a waiver. What only a person
-    knows is left open: why, and which clause is broken. A file with an open reason is refused.
+    comes by chance has an entry for all calls for which it may come, see `reports.chance`. What the runtime says that
+    it does not implement is declared so, in its words; all else has a waiver. What only a person knows is left open:
+    why, and which clause is broken. A file with an open reason is refused.
+
+    Returns:
+        The file; empty if there is nothing to propose.
     """
     header = assessment.run.header
     parts = [
@@ -57,20 +64,33 @@ def proposed(assessment: Assessment) -> str:
     ]
     declared, waived = [], []
     made: list[Waiver] = []
-    for cause in causes(assessment, Status.FAILED):
+    chances = by_chance(assessment)
+    for chance in chances:
+        waiver = _waiver({"kind": chance.kind}, chance.scope, chance.members, chance.members, assessment)
+        waiver |= {"name": f"chance-{len(made) + 1}-{chance.kind}", "after-others": True}
+        waiver["versions"] = _this_version(header.backend.version)
+        made.append(_checked(waiver))
+        waived += [*_chance_comments(chance, made[-1], assessment), *_entry(waiver)]
+    known = {m.record.case for chance in chances for m in chance.members if m.record.verdict.kind == chance.kind}
+    # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
+    known.update(record.case for record in assessment.run.records if isinstance(record.verdict, ver.Disputed))
+    for cause in _other_causes(assessment, known):
         for scope, members in _scopes(cause, assessment):
             if isinstance(members[0].record.verdict, ver.Unsupported):
                 entry = {**scope, "because": _because(members)}
                 declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
             elif remaining := _not_waived(members, made, assessment):
-                waiver = _waiver(scope, members, remaining, cause, assessment)
-                waiver["name"] = f"cause-{len(made) + 1}-{waiver['verdict']['kind']}"
-                made.append(Waiver.model_validate({**waiver, "clause": "?", "because": "?"}))
+                verdict = {"kind": members[0].record.verdict.kind}
+                waiver = _waiver(verdict, scope, members, remaining, assessment, cause)
+                waiver["name"] = f"cause-{len(made) + 1}-{verdict['kind']}"
+                made.append(_checked(waiver))
                 waived += [*_comments(cause, made[-1], assessment), *_entry(waiver)]
             else:
                 waived.append(f"  # The entries above also waive all {len(members)} of: {one_line(cause.what)}")
+    if not declared and not waived:
+        return ""
     parts += ["unsupported:", *declared] if declared else []
-    parts += ["waivers:", *waived] if waived else ["waivers: []"]
+    parts += ["waivers:", *waived] if waived else []
     text = "\n".join(parts) + "\n"
     return f"# Proposed from a run of {one_line(header.backend.title)} in {header.dialect}.\n{_todo(text)}{text}"
 
@@ -179,28 +199,39 @@ def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessm
 
 
 def _waiver(
+    verdict: Mapping[str, Any],
     scope: Mapping[str, Any],
     members: Sequence[RecordStatus],
     remaining: Sequence[RecordStatus],
-    cause: Cause,
     assessment: Assessment,
+    cause: Cause | None = None,
 ) -> dict[str, Any]:
-    header, first = assessment.run.header, members[0].record
-    verdict: dict[str, Any] = {"kind": first.verdict.kind}
-    if isinstance(first.verdict, ver.RefusedValid | ver.Broke) and (words := _words(members)):
-        verdict["message"] = words
+    """Return the fields of a waiver.
+
+    Args:
+        verdict: its kind of verdict.
+        scope: which cases it covers.
+        members: those that deviate so.
+        remaining: those of them of which one may be its example.
+        assessment: the run.
+        cause: the cause of the members; None if they deviate by chance.
+    """
+    header, first = assessment.run.header, members[0].record.verdict
+    said = isinstance(first, ver.RefusedValid | ver.Broke) and first.kind == verdict["kind"]
+    if said and (words := _words(members)):
+        verdict = {**verdict, "message": words}
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.record.diagnosis}
     common = [name for name in sorted(names) if all(name in map(str, member.record.diagnosis) for member in members)]
     # Where they are waived, other failures are no evidence any more.
     common = [] if any(explained_elsewhere(member.record) for member in members) else common
-    if common:
+    if common and cause:
         waiver["diagnosis"] = common
     return waiver | {
         "versions": _versions(header.backend.version),
-        "clause": cause.lesson.clause if cause.lesson and cause.lesson.clause else OPEN,
+        "clause": cause.lesson.clause if cause and cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": example(remaining, cause.group).record.case,
+        "example": example(remaining, cause.group if cause else ()).record.case,
         "date": datetime.now(UTC).date().isoformat(),
     }
 
@@ -225,6 +256,38 @@ def _versions(version: str) -> str:
         return f">={Version(version).public}"
     except InvalidVersion:
         return ""
+
+
+def _this_version(version: str) -> str:
+    """Return the specifier of a version alone: no run shows that what comes by chance does not come any more."""
+    try:
+        return f"=={Version(version).public}"
+    except InvalidVersion:
+        return f"==={version}"
+
+
+def _checked(waiver: Mapping[str, Any]) -> Waiver:
+    """Return a proposed waiver as a run would have it, with its open fields filled in."""
+    return Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
+
+
+def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cause]:
+    """Yield the causes of failures without the cases that need no entry of their own.
+
+    What was not asked again has a cause for each kind of verdict and its words.
+    """
+    for cause in causes(assessment, Status.FAILED):
+        members = tuple(member for member in cause.members if member.record.case not in known)
+        for part in grouped_by_words(members).values() if not cause.asked_again else filter(None, [members]):
+            whole = len(part) == cause.count
+            yield cause if whole else replace(cause, members=tuple(part), common=common_facts(part, assessment))
+
+
+def _chance_comments(chance: Chance, made: Waiver, assessment: Assessment) -> Iterator[str]:
+    covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
+    agreeing = sum(member.status in AGREEING for member in covered)
+    yield f"  # {len(chance.members)} cases, by chance or after other calls; {agreeing} that agree are covered too, as"
+    yield "  # another run may show it for these. No run shows that it is gone, so it is for this version alone."
 
 
 def _declaration_comments(
