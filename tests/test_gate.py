@@ -29,6 +29,7 @@ from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import FreshAnswer, Record, record_line
 from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.page import overview
+from tconv.reports.page.answer import answer
 from tconv.reports.phrases import notes_on
 from tconv.verdict import kinds as ver
 from tconv.verdict.kinds import KINDS
@@ -98,14 +99,82 @@ def test_green_is_a_pass_and_no_failure() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "verdicts",
-    [{}, {FIRST: ver.Disputed(("other",), "refusal")}, {FIRST: ver.Inexpressible("no")}],
-    ids=["nothing", "a refusal that a reading explains", "inexpressible"],
+REFUSED = ver.Agreed("refusal")
+DECLARED = waiver_file(
+    waiver(verdict={"kind": "refused-valid"}, example=THIRD),
+    unsupported=({"cases": "a/d", "because": "no device"},),
 )
-def test_a_run_without_a_pass_shows_nothing_and_is_red(verdicts: dict[str, ver.Verdict]) -> None:
+"""Refusals of a/b/c are waived, and a/d/e is declared unsupported."""
+
+
+def chosen(verdicts: dict[str, ver.Verdict], **header: Any) -> Assessment:  # noqa: ANN401 - of each key's type
+    """Return what a run of a pattern, or of a shard, comes to."""
+    run = run_of(verdicts)
+    return assess(replace(run, header=run.header.model_copy(update=header)), DECLARED, facts)
+
+
+@pytest.mark.parametrize("verdicts", [{}, {FIRST: ver.Inexpressible("no"), OTHER: ver.Unsupported("later")}])
+@pytest.mark.parametrize("patterns", [(), ("a/**",)])
+def test_a_run_without_a_judged_case_is_red(verdicts: dict[str, ver.Verdict], patterns: tuple[str, ...]) -> None:
     """A gate that is green because nothing could be compared would be worse than none."""
-    assert judged(verdicts).red == ["not one case passed, or had the values of another reading, so nothing was shown"]
+    (reason,) = chosen(verdicts, patterns=patterns).red
+    assert reason.startswith("no case was judged")
+    assert chosen(verdicts, shard="1/2").red == []
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        REFUSED,
+        ver.Disputed(("other",), "refusal", message="no"),
+        ver.RefusedValid("no"),
+        ver.AcceptedInvalid("pads-length"),
+    ],
+    ids=["agreed", "disputed", "waived", "an invalid call is answered"],
+)
+def test_a_run_of_all_cases_needs_an_output(verdict: ver.Verdict) -> None:
+    """Refusals do not show that anything is computed. A choice of cases need not show it, but its reports say so."""
+    verdicts: dict[str, ver.Verdict] = {FIRST: verdict, OTHER: ver.Unsupported("no device")}
+    said = f"no output {'of a valid call ' if isinstance(verdict, ver.AcceptedInvalid) else ''}was computed"
+    (reason,) = chosen(verdicts).red
+    assert reason.startswith(said)
+    for part in (chosen(verdicts, patterns=("a/**",)), chosen(verdicts, shard="1/2")):
+        assert part.red == []
+        assert notes_on(part)[0] == plain.result(part)["nothing_passed"][0] == said
+        assert said in job_summary.markdown([part])
+        assert answer([part], []).startswith(said)
+        assert plain.badge([part])["message"] == "no output was computed"
+    assert chosen(verdicts | {SECOND: AGREED}).red == []
+
+
+@pytest.mark.parametrize(
+    "verdict", [AGREED, ver.Agreed("bound"), ver.Agreed("shape"), ver.Disputed(("other",), "exact"), DIFFERED]
+)
+def test_one_output_is_enough(verdict: ver.Verdict) -> None:
+    """It passes, is disputed, or is waived; a shape is the output of a backend that infers no more."""
+    assert judged({SECOND: verdict, OTHER: REFUSED}, waiver_file(waiver())).red == []
+
+
+def test_refusals_conform_beside_an_output_only() -> None:
+    """A badge adds up runs: the refusals of one that computes nothing are no part of what conforms."""
+    computing = chosen({FIRST: AGREED, SECOND: REFUSED})
+    refusing = chosen({FIRST: REFUSED, SECOND: REFUSED}, patterns=("a/**",))
+    assert plain.badge([computing, refusing])["message"] == "2 of 4 conform"
+
+
+def test_a_choice_of_waived_cases_is_green_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that a waived case prints runs that case alone."""
+    file = waiver_file(waiver())
+    run = run_of({FIRST: DIFFERED})
+    run.header = run.header.model_copy(update={"patterns": (FIRST,)})
+    assessment = assess(run, file, facts)
+    assert (assessment.red, notes_on(assessment)) == ([], ["nothing passed: all cases are waived"])
+    for detail in ("screen", "quiet"):
+        terminal.show(assessment, None, detail)
+        assert "nothing passed: all cases are waived" in capsys.readouterr().out
+    beside = judged({FIRST: DIFFERED, SECOND: ver.Inexpressible("no")}, file)
+    assert notes_on(beside) == ["nothing passed: all cases that were judged are waived"]
+    assert notes_on(judged({FIRST: DIFFERED, SECOND: AGREED}, file)) == []
 
 
 def test_values_of_another_reading_show_something() -> None:
@@ -171,14 +240,6 @@ def test_mistrusted_values_are_shown_by_the_same_call_on_integers(data: str, twi
     reasons = [reason for reason in assess(run, None, lambda _: {"dtype": "f16"}).red if "zeros" in reason]
     assert any(f"the same on integers does not agree exactly, such as {integers}" in why for why in reasons) is red
     assert red or not reasons
-
-
-def test_mistrusted_values_alone_are_no_pass() -> None:
-    """A run without a pass is red, whatever it could not show."""
-    assert (
-        "not one case passed, or had the values of another reading, so nothing was shown"
-        in judged({FIRST: MISTRUSTED}).red
-    )
 
 
 def test_notes_are_counted_over_verdicts() -> None:
@@ -422,6 +483,8 @@ def test_a_waiver_after_others_is_needed_in_some_runs_only(capsys: pytest.Captur
         assert (assessment.red, assessment.stale) == ([], [])
         terminal.show(assessment, None)
         assert "note: waiver" not in capsys.readouterr().out
+    disputed = judged({FIRST: ver.Disputed(("other",), "exact"), SECOND: AGREED, OTHER: AGREED}, file)
+    assert disputed.red == []
     for verdict in (ver.WrongShape((1,), (2,)), ver.Died("SIGSEGV", "")):
         otherwise = judged({FIRST: verdict, OTHER: AGREED}, file)
         assert [stale.name for stale in otherwise.stale] == ["known"]
@@ -430,6 +493,14 @@ def test_a_waiver_after_others_is_needed_in_some_runs_only(capsys: pytest.Captur
     assert judged({FIRST: AGREED, OTHER: AGREED}, unknown).red == [
         "waiver 'known' is void: its example 'x/y/z' is no case of this corpus; correct it"
     ]
+
+
+def test_a_waiver_whose_example_fails_by_chance_is_not_stale() -> None:
+    """What the example does otherwise is known to come by chance, and says nothing of the other waiver."""
+    crashes = waiver(name="chance", verdict={"kind": "died"}, example=SECOND, **AFTER_OTHERS)
+    for known in (waiver(), waiver(**AFTER_OTHERS)):
+        run = {FIRST: ver.Died("SIGABRT", ""), SECOND: AGREED, OTHER: AGREED}
+        assert judged(run, waiver_file(crashes, known)).red == []
 
 
 def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(

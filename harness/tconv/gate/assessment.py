@@ -176,6 +176,16 @@ class Assessment:
         """The number of cases of each status."""
         return Counter(member.status for member in self.statuses)
 
+    @property
+    def judged(self) -> int:
+        """The number of cases that the dialect can say and the backend does not decline."""
+        return self.counts.total() - self.counts[Status.UNSUPPORTED] - self.counts[Status.INEXPRESSIBLE]
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether the backend computed an output, right or wrong, that was compared with those that the text allows."""
+        return any(ver.is_output(member.record.verdict) for member in self.statuses)
+
     @cached_property
     def fact_columns(self) -> FactColumns:
         """The facts of the cases of `statuses`, in their order."""

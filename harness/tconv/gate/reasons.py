@@ -34,8 +34,7 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
     # What only other cases can show is for those who have all shards.
     if not assessment.run.header.shard:
         yield from _untrusted(assessment.statuses, assessment.facts)
-        if not _shows_something(assessment):
-            yield "not one case passed, or had the values of another reading, so nothing was shown"
+        yield from _of_nothing_shown(assessment)
 
 
 def _suspected(assessment: Assessment) -> str:
@@ -68,11 +67,26 @@ def _now(stale: Waiver, assessment: Assessment) -> str:
     return "ran and does not deviate as it says; remove it"
 
 
-def _shows_something(assessment: Assessment) -> bool:
-    """Return whether a case passed, failed, or has the values of another reading; a refusal may have any reason."""
-    verdicts = (member.record.verdict for member in assessment.statuses)
-    values = any(isinstance(verdict, ver.Disputed) and verdict.rule in ver.VALUE_RULES for verdict in verdicts)
-    return bool(assessment.counts[Status.PASSED] or assessment.counts[Status.FAILED] or values)
+def no_output(assessment: Assessment) -> str:
+    """Return that no output was computed that could be compared with the text; empty if one was."""
+    if assessment.computes:
+        return ""
+    answered = any(isinstance(member.record.verdict, ver.AcceptedInvalid) for member in assessment.statuses)
+    return f"no output {'of a valid call ' if answered else ''}was computed"
+
+
+def _of_nothing_shown(assessment: Assessment) -> Iterator[str]:
+    """Yield why a run shows nothing: nothing was judged, or all of a tier was judged and no output was computed.
+
+    Who chooses cases by a pattern may choose those that must be refused. A failure is reason enough.
+    """
+    if not assessment.judged:
+        yield "no case was judged: a run must have a case that the dialect can say and the backend implements"
+    elif not (assessment.computes or assessment.run.header.patterns or assessment.counts[Status.FAILED]):
+        yield (
+            f"{no_output(assessment)}: a run of all cases must have an output that passes, is disputed or is waived, "
+            "as refusals alone show nothing"
+        )
 
 
 def incomplete(run: Run, digest: str | None) -> Iterator[str]:

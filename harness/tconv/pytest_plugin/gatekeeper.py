@@ -27,6 +27,7 @@ from tconv.nearest_word import nearest
 from tconv.pytest_plugin.items import CaseFile, CaseItem, CasesElsewhere
 from tconv.records.headers import RunHeader
 from tconv.records.record_file import Run
+from tconv.reports.phrases import nothing_passed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,5 +215,7 @@ class Gatekeeper:
         terminalreporter.write_sep("=", "tconv")
         totals = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
         terminalreporter.write_line(f"{header.backend.title}, {header.dialect}: {totals}")
+        for note in nothing_passed(self._assessment):
+            terminalreporter.write_line(f"note: {note}")
         for reason in self._assessment.red:
             terminalreporter.write_line(f"red: {reason}", red=True)

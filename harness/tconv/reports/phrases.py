@@ -10,6 +10,8 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS
+from tconv.gate.reasons import no_output
+from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
@@ -218,9 +220,23 @@ def unasked(assessment: Assessment) -> str:
     )
 
 
+def nothing_passed(assessment: Assessment) -> list[str]:
+    """Return what a reader might miss of a run that may be green: no output was computed, or all cases are waived.
+
+    The first is no note if it is a reason why the run is red.
+    """
+    header, counts = assessment.run.header, assessment.counts
+    notes = [no_output(assessment)] if header.patterns or header.shard or counts[Status.FAILED] else []
+    if counts[Status.WAIVED] and counts[Status.WAIVED] == assessment.judged:
+        that_were = "" if assessment.judged == counts.total() else " that were judged"
+        notes.append(f"nothing passed: all cases{that_were} are waived")
+    return [note for note in notes if note]
+
+
 def notes_on(assessment: Assessment) -> list[str]:
     """Return the notes on how a run was asked and judged that each report has, in sentences."""
     notes = [
+        *nothing_passed(assessment),
         unasked(assessment),
         other_waivers(assessment),
         waivers_of_other_options(assessment),

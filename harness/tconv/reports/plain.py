@@ -11,6 +11,7 @@ from tconv.reports.causes import causes
 from tconv.reports.page.answer import is_red
 from tconv.reports.phrases import (
     implemented,
+    nothing_passed,
     other_waivers,
     unasked,
     waivers_of_other_options,
@@ -52,6 +53,8 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "records": str(assessment.run.path),
         "green": not red,
         "red": red,
+        "output_computed": assessment.computes,
+        "nothing_passed": nothing_passed(assessment),
         "not_asked_again": unasked(assessment),
         "other_waivers": other_waivers(assessment),
         "waivers_of_other_options": waivers_of_other_options(assessment),
@@ -95,7 +98,7 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
 def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
     """Return what shields.io's endpoint badge is made of: how many of the cases that were answered conform.
 
-    It is red too where a case became worse since a baseline.
+    It is red, too, if a case became worse since a baseline. The refusals of a run conform only beside an output of it.
 
     Source: https://shields.io/badges/endpoint-badge, the schema's version 1.
     """
@@ -103,12 +106,14 @@ def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] =
     conforming = answered = 0
     for assessment in assessments:
         counts = assessment.counts
-        conforming += counts[Status.PASSED] + counts[Status.DISPUTED]
-        answered += counts.total() - counts[Status.INEXPRESSIBLE] - counts[Status.UNSUPPORTED]
-    red = is_red(assessments, comparisons)
+        conforming += counts[Status.PASSED] + counts[Status.DISPUTED] if assessment.computes else 0
+        answered += assessment.judged
+    red, computes = is_red(assessments, comparisons), any(assessment.computes for assessment in assessments)
+    message = f"{conforming:,} of {answered:,} conform" if computes else "no output was computed"
+    green = "lightgrey" if not computes else "brightgreen" if conforming == answered else "green"
     return {
         "schemaVersion": 1,
         "label": f"tconv {names.pop()}" if len(names) == 1 else "tconv",
-        "message": f"{conforming:,} of {answered:,} conform" + (", red" if red else ""),
-        "color": "red" if red else "brightgreen" if conforming == answered else "green",
+        "message": message + (", red" if red else ""),
+        "color": "red" if red else green,
     }

@@ -10,7 +10,7 @@ from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.phrases import inconsistency, notes_on, run_again
+from tconv.reports.phrases import inconsistency, notes_on, nothing_passed, run_again
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
     if detail == "quiet":
         header = assessment.run.header
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
-        print_line(out, f"{header.backend.title}  {header.dialect}  {'red' if red else 'green'}: {counts}")
+        said = "; ".join([counts, *nothing_passed(assessment)])
+        print_line(out, f"{header.backend.title}  {header.dialect}  {'red' if red else 'green'}: {said}")
     else:
         _show_causes(out, assessment, verbose=detail == "verbose")
     for reason in red:
@@ -123,7 +124,9 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
     for status in Status:
         if counts[status] or status in (Status.PASSED, Status.FAILED):
             first = f"{counts[status]:>6,}  {status:<13}  "
-            for line in folded(STATUSES[status].total, width, first, " " * 8):
+            # Without an output, what passed are refusals.
+            refused = "refused, " if status is Status.PASSED and counts[status] and not assessment.computes else ""
+            for line in folded(refused + STATUSES[status].total, width, first, " " * 8):
                 yield line, STATUSES[status].style if counts[status] else "dim"
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "WrongOutput",
     "WrongShape",
     "WrongValues",
+    "is_output",
 ]
 
 Rule = Literal["exact", "bound", "shape", "refusal"]
@@ -279,3 +280,13 @@ KINDS: dict[str, type[Verdict]] = {
     verdict.__dataclass_fields__["kind"].default: verdict for verdict in get_args(Verdict)
 }
 """Every verdict by the word that stands for it in records and waivers."""
+
+
+def is_output(verdict: Verdict) -> bool:
+    """Return whether a verdict is of an output that was compared: of values, or of the shape if there is no more.
+
+    A refusal is none. `Unstable` is none either: one of its two answers may be a refusal.
+    """
+    if isinstance(verdict, Agreed | Disputed):
+        return verdict.rule != "refusal"
+    return isinstance(verdict, Inconsistent | Mistrusted | WrongOutput | WrongDtype)

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import UNDECLARED, Status
+from tconv.reports.phrases import nothing_passed
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import KINDS
@@ -50,6 +51,8 @@ def answer(
         return f"no case failed, but {shortened(reasons[0], 2 * _LONGEST)}"
     if worse := sum(comparison.worse for comparison in comparisons):
         return f"no case failed, but {worse:,} {'case is' if worse == 1 else 'cases are'} worse than in the baseline"
+    if len(assessments) == 1 and (notes := nothing_passed(assessments[0])):
+        return ", and ".join(notes)
     return "every deviation is known" if any(_deviations(a) for a in assessments) else "every answer is as owed"
 
 

@@ -173,6 +173,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Environment", _pairs(header.backend.environment, " ")
     if header.backend.machine:
         yield "Machine", _pairs(header.backend.machine, " ")
+    if notes := phrases.nothing_passed(assessment):
+        yield "Shown", "; ".join(notes)
     if unasked := phrases.unasked(assessment):
         yield "Not asked again", unasked
     yield from _waiver_facts(assessment)
