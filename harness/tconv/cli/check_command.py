@@ -60,7 +60,7 @@ def command(
     Of case files it finds ids that are not unique, wrong citations, literal values that the reference contradicts,
     skips that leave nothing out, and cases that no dialect can say, or none that is cited, that break nothing or too
     much, or that ask what another case asks. Of the exhaustive tier a sample is looked at. Of waiver files it finds
-    wrong names of facts and wrong examples; --cases names their corpus. Exits with 2 where something is found.
+    wrong names of facts, wrong examples, and pins of one question that overlap; --cases names their corpus. Exits with 2 where something is found.
 
     With --coverage a table says, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
     covers. A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below
@@ -109,8 +109,8 @@ def _of_waivers(path: Path, corpus: Corpus) -> int:
     for finding in findings:
         click.echo(finding, err=True)
     with printing():
-        waivers, summary = _counted(len(file.waivers), "waiver"), _counted(len(findings), "finding")
-        click.echo(f"{waivers}, {len(file.unsupported)} unsupported, {summary}")
+        waivers, pins = _counted(len(file.waivers), "waiver"), _counted(len(file.pins), "pin")
+        click.echo(f"{waivers}, {pins}, {len(file.unsupported)} unsupported, {_counted(len(findings), 'finding')}")
     return 2 if findings else 0
 
 

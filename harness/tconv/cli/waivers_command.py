@@ -1,7 +1,8 @@
-"""`tconv waivers`: propose waivers for the failures of records, and prove those that there are."""
+"""`tconv waivers`: propose waivers for failures, pin the readings that are followed, and prove what there is."""
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -9,22 +10,29 @@ from typing import TYPE_CHECKING
 
 import click
 
+import tconv
 from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.corpus import Corpus
+from tconv.documents.document import read
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
 from tconv.gate.proof import Prover, Standing
-from tconv.gate.record_files import assess_files
+from tconv.gate.pinning import choose_pins, write_pins
+from tconv.gate.record_files import assess_files, read_selected
 from tconv.gate.status import Status
-from tconv.gate.waivers import OPEN, chosen_waivers, load
+from tconv.gate.waivers import OPEN, Waiver, chosen_waivers, load
+from tconv.gate.waivers_of_run import active_entries
+from tconv.records.shards import merged
 from tconv.reports import phrases
+from tconv.reports.atomic_write import write
 from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
+    from tconv.gate.pinning import ChosenPin
     from tconv.gate.proof import Proof
 
 _WIDTH = max(map(len, Standing))
@@ -32,7 +40,7 @@ _WIDTH = max(map(len, Standing))
 
 @click.group(name="waivers")
 def command() -> None:
-    """Write waivers for the failures of a run, or run the examples of waivers again."""
+    """Keep a file of waivers and pins: propose, pin, prove."""
 
 
 @command.command(name="propose", short_help="Write a waiver for each cause of failures.")
@@ -56,7 +64,48 @@ def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
     _propose(assessments[0], output, waivers)
 
 
-@command.command(name="prove", short_help="Run the examples of waivers alone.")
+@command.command(name="pin", short_help="Write which allowed reading the backend follows.")
+@argument
+@options.cases
+@click.option("--waivers", type=options.FILE, required=True, help="The file to change; it is made if it is not there.")
+def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
+    """Write the allowed readings that a backend follows into its waiver file, so that a change of one is a failure.
+
+    RECORDS are those of one backend, one run for each dialect: files, folders, or - for standard input. The pins of
+    these dialects are written again; pins for other versions and machines, all waivers and all comments stay. What
+    changed is printed. Answers that fail or are waived are not pinned.
+    """
+    if waivers.resolve().is_relative_to(Path(tconv.__file__).parent):
+        raise FileError(waivers, "must be outside of the installed package; copy the file, and name the copy")
+    files = record_files(records, cases)
+    corpus = Corpus.load(cases_of(files, cases))
+    runs = merged([read_selected(path, corpus) for path in files])
+    headers = [run.header for run in runs]
+    if len({header.dialect for header in headers}) != len(runs) or len({header.backend.name for header in headers}) != 1:
+        got = ", ".join(f"{header.backend.name} in {header.dialect}" for header in headers)
+        raise UsageError(f"RECORDS must be of one backend, one run for each dialect (got {got}); name its files")
+    if not waivers.exists():
+        with writing(waivers):
+            waivers.write_text(f"format: 1\nbackend: {json.dumps(headers[0].backend.name)}\n", encoding="utf-8")
+    file, document = load(waivers), read(waivers)
+    chosen, mixed = dict[str, list[ChosenPin]](), []
+    for run in runs:
+        active = active_entries(file, run.header.dialect, run.header.backend)
+        of_run = choose_pins(run, corpus.find, active.waivers)
+        chosen[run.header.dialect] = of_run.pins
+        mixed += [f"not pinned  {run.header.dialect}  {question}: {_MIXED}" for question in of_run.mixed]
+    changes = write_pins(file, document, waivers.read_text(encoding="utf-8"), chosen, headers[0].backend)
+    write(waivers, changes.text)
+    with printing():
+        for line in (*changes.lines, *mixed):
+            click.echo(line)
+        click.echo(f"pinned {waivers}: {len(load(waivers).pins)} pins, {len(changes.lines)} changed")
+
+
+_MIXED = "the answers follow several readings, and no fact of the calls says which"
+
+
+@command.command(name="prove", short_help="Run the examples of waivers and pins alone.")
 @click.option(
     "--backend",
     "backends",
@@ -76,9 +125,9 @@ def prove(
     timeout: float,
     isolate: bool | None,  # noqa: FBT001 - click passes it by name
 ) -> int:
-    """Run each waiver's example alone, and say whether its reason still stands.
+    """Run each waiver's example alone, and two cases of each pin, and say whether its reason still stands.
 
-    Each example runs in a process of its own, on the backend that is installed here. A line for each waiver and dialect
+    Each example runs in a process of its own, on the backend that is installed here. A line for each entry and dialect
     begins with "stands", "stands no longer" or "not here" (this backend, machine or process cannot show it: the line
     says why). Exit with 1 if one stands no longer.
     """
@@ -130,6 +179,7 @@ def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
 
 def _line(prover: Prover, proof: Proof) -> str:
     backend = prover.backend
-    words = f"{backend.title}  {proof.dialect}  {proof.waiver.name}"
-    outcome = phrases.summary(proof.record) if proof.record else ""
-    return f"{proof.standing:{_WIDTH}}  {words}: {proof.reason or f'{proof.waiver.example}: {outcome}'}"
+    name = proof.entry.name if isinstance(proof.entry, Waiver) else f"pin {proof.entry}"
+    words = f"{backend.title}  {proof.dialect}  {name}"
+    outcome = f"{proof.record.case}: {phrases.summary(proof.record)}" if proof.record else ""
+    return f"{proof.standing:{_WIDTH}}  {words}: {proof.reason or outcome}"

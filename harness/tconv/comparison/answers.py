@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.dialects import Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Branch, Reading, branches, branches_in
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
-from tconv.expectation.owed import Values
+from tconv.expectation.owed import OpenConstraint, Values
 from tconv.expectation.problem import shared_problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from tconv.cases.case import Case
+    from tconv.dialects import Dialect
     from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
     from tconv.records.record import Record
@@ -40,6 +42,70 @@ class Opened(StrEnum):
 
     ANSWERED = "answered"
     REFUSED = "refused"
+
+
+PRIMARY = "primary"
+"""The name of the reading of a question that a dialect takes first."""
+
+
+def readings_of(question: str, dialect: Dialect) -> dict[str, str]:
+    """Return the answers that a text allows to a question, by the names of their readings; none for a single answer."""
+    if question in QUESTIONS:
+        others = {reading.name: str(reading.change.answer) for reading in dialect.disputed if reading.change.question == question}
+        return {PRIMARY: str(getattr(dialect.rules, question)), **others} if others else {}
+    open_ = isinstance(dialect.constraints.get(question), Open) and not CONSTRAINTS[question].needed
+    return {PRIMARY: Opened.ANSWERED, str(OpenConstraint(question)): Opened.REFUSED} if open_ else {}
+
+
+def results_by_answer(
+    problem: Problem, *, sizes_alone: bool = False
+) -> dict[str, dict[str, set[Geometry | Violation | Ints | None]]]:
+    """Return what a text allows for a case: by question and answer, all results that go with this answer.
+
+    Args:
+        problem: the case in the dialect.
+        sizes_alone: whether outputs of one size count as one result.
+    """
+    expected = problem.expectation
+    results: dict[str, dict[str, set[Geometry | Violation | Ints | None]]] = defaultdict(lambda: defaultdict(set))
+    if not isinstance(expected, Values) or not (expected.disputed or expected.refusals):
+        return results
+    for branch in _branches(problem, problem.dialect.disputed):
+        for question, answer in branch.answers.items():
+            results[question][answer].add(_size(branch.result) if sizes_alone else branch.result)
+    for constraint in expected.open_constraints:
+        results[constraint] = {Opened.ANSWERED: {expected.primary.geometry}, Opened.REFUSED: {None}}
+    return results
+
+
+def deciding_questions(problem: Problem, verdict: ver.Verdict) -> set[str]:
+    """Return the questions whose answers make a difference to what was judged: none if the text allows one thing."""
+    results = results_by_answer(problem, sizes_alone=isinstance(verdict, ver.Allowed) and verdict.rule == "shape")
+    return {question for question, by_answer in results.items() if len(set(map(frozenset, by_answer.values()))) > 1}
+
+
+def possible_answers(problem: Problem, verdict: ver.Allowed) -> list[Mapping[str, str]]:
+    """Return the combinations of answers, by question, each of which gives what a backend did."""
+    expected = problem.expectation
+    if not isinstance(expected, Values):
+        return []
+    branches = list(_branches(problem, problem.dialect.disputed))
+    if _refused(verdict):
+        refusing = [branch.answers for branch in branches if isinstance(branch.result, Violation)]
+        return [*({constraint: Opened.REFUSED} for constraint in expected.open_constraints), *refusing]
+    geometry = followed(verdict, expected)
+    if geometry is None:
+        return []
+    answered = dict.fromkeys(expected.open_constraints, Opened.ANSWERED)
+    produced = geometry.output if verdict.rule == "shape" else problem.truth.values(geometry)
+    return [{**answered, **branch.answers} for branch in branches if _is_output(problem, branch.result, geometry, produced)]
+
+
+def _is_output(problem: Problem, result: Geometry | Violation, geometry: Geometry, produced: Ints | Array) -> bool:
+    """Return whether a result is what was produced under a geometry, which other readings may give too."""
+    if isinstance(produced, tuple):
+        return _size(result) == produced
+    return result == geometry or _gives(problem.truth, result, produced)
 
 
 @dataclass(frozen=True, slots=True)

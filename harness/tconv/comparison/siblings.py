@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened, answers
@@ -19,7 +20,7 @@ from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.comparison.answers import QuestionAnswers
@@ -33,7 +34,11 @@ _MANY = 8
 
 
 def settled(
-    run: Run, find: Callable[[str], Case | None], *, vary: bool = False
+    run: Run,
+    find: Callable[[str], Case | None],
+    *,
+    vary: bool = False,
+    pinned: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> tuple[Run, tuple[QuestionAnswers, ...]]:
     """Return a run with the verdicts that its own cases settle, and the questions that it answers in several ways.
 
@@ -47,18 +52,28 @@ def settled(
         run: the records.
         find: returns a case by its id; None where the corpus has no such case.
         vary: whether answers of the run depend on earlier calls, or on chance.
+        pinned: the answers that pins say of a case, by question: of these, other cases say nothing.
     """
     if not any(isinstance(record.verdict, ver.Disputed) for record in run.records):
         return run, ()
     values = [record for record in run.records if _refusal(record) is None]
     by_question = {answered.question: answered for answered in answers(Run(run.path, run.header, values), find)}
-    mixed = tuple(answered for answered in by_question.values() if answered.inconsistent)
+    unpinned = (_without_pinned(answered, pinned) for answered in by_question.values())
+    mixed = tuple(answered for answered in unpinned if answered.inconsistent)
     # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
     telling = () if vary else mixed
     elsewhere = dict(pair for answered in telling for pair in _minority(answered, run.dialect))
-    elsewhere |= {} if vary else _denied_values(values, by_question, run.dialect)
+    free = [record for record in values if record.case not in pinned]
+    elsewhere |= {} if vary else _denied_values(free, by_question, run.dialect)
     answered = _answered(run, find)
-    records = [_settled(record, find, by_question, elsewhere, answered, run.dialect) for record in run.records]
+
+    def is_denied(case: str, refusal: Refusal) -> bool:
+        by_pins = _holds_by_pins(refusal, pinned.get(case, {}), run.dialect)
+        return (
+            refusal in answered or _denied(refusal, by_question, run.dialect) if by_pins is None else not by_pins
+        )
+
+    records = [_settled(record, find, by_question, elsewhere, is_denied, run.dialect) for record in run.records]
     return replace(run, records=_with_ambiguities(records)), mixed
 
 
@@ -94,6 +109,28 @@ def _refusal(record: Record) -> ver.Disputed | None:
     """Return the verdict of a refusal that readings may explain; None of any other record."""
     verdict = record.verdict
     return verdict if isinstance(verdict, ver.Disputed) and verdict.rule == "refusal" else None
+
+
+def _without_pinned(answered: QuestionAnswers, pinned: Mapping[str, Mapping[str, str]]) -> QuestionAnswers:
+    """Return the answers to a question without the cases for which a pin says the answer."""
+    shown = []
+    for answer in answered.answers:
+        cases = tuple(case for case in answer.cases if answered.question not in pinned.get(case, {}))
+        if cases:
+            shown.append(replace(answer, cases=cases))
+    return replace(answered, answers=tuple(shown))
+
+
+def _holds_by_pins(refusal: Refusal, pinned: Mapping[str, str], dialect: Dialect) -> bool | None:
+    """Return whether pins say that a backend follows what would explain a refusal; None if they do not say it."""
+    if isinstance(refusal, OpenConstraint):
+        answers: dict[str, str] = {refusal.constraint: Opened.REFUSED}
+    else:
+        changes = _changes(dialect)
+        answers = {changes[name].question: str(changes[name].answer) for name in refusal.names}
+    if any(pinned.get(question, answer) != answer for question, answer in answers.items()):
+        return False
+    return True if set(answers) <= set(pinned) else None
 
 
 def _answered(run: Run, find: Callable[[str], Case | None]) -> set[Refusal]:
@@ -164,7 +201,7 @@ def _settled(
     find: Callable[[str], Case | None],
     by_question: Mapping[str, QuestionAnswers],
     elsewhere: Mapping[str, tuple[str, str]],
-    answered: Container[Refusal],
+    is_denied: Callable[[str, Refusal], bool],
     dialect: Dialect,
 ) -> Record:
     verdict = record.verdict
@@ -179,11 +216,7 @@ def _settled(
     expected = None if case is None else shared_problem(case, dialect).expectation
     if not isinstance(expected, Values):
         return record
-    remaining = tuple(
-        str(refusal)
-        for refusal in expected.refusals
-        if refusal not in answered and not _denied(refusal, by_question, dialect)
-    )
+    remaining = tuple(str(refusal) for refusal in expected.refusals if not is_denied(record.case, refusal))
     message = verdict.message or ""
     return replace(record, verdict=replace(verdict, readings=remaining) if remaining else ver.RefusedValid(message))
 

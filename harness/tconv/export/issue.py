@@ -39,6 +39,7 @@ _SHOWN = 256
 """The most elements of an array that a report shows."""
 TITLES = {
     "inconsistent": "answers one question of its text in several ways",
+    "reading-changed": "follows another reading of its text than before",
     "differed": "gives wrong values",
     "exceeds-summation-bound": "gives values that are less exact than sums are",
     "wrong-shape": "gives an output of the wrong shape",

@@ -17,9 +17,10 @@ from tconv.gate.explanations import (
     without_explanations,
 )
 from tconv.gate.notes import notes_of
+from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import incomplete, other_reasons
 from tconv.gate.status import Status, status_of, with_better_causes
-from tconv.gate.waiver_uses import WaiverUse, declaration_uses, harmed, waiver_uses
+from tconv.gate.waiver_uses import WaiverUse, declaration_uses, harmed, is_whole, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import FactColumns
 from tconv.verdict import kinds as ver
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from tconv.gate.notes import Noted
     from tconv.gate.status import RecordStatus
     from tconv.gate.waiver_uses import DeclarationUse, FactsOf
-    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.gate.waivers import Pin, Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom, UnansweredCalls
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
@@ -67,6 +68,8 @@ class Assessment:
         of_other_options: whether the waivers are for other options of the backend, so that none applies.
         waivers: the digest of the waivers; empty for none.
         strict: whether accepting an invalid model is a failure.
+        stale_pins: the pins that no case of a run of all cases needed.
+        unpinned: the questions that the backend answers and that no pin is for.
     """
 
     run: Run
@@ -89,6 +92,8 @@ class Assessment:
     of_other_options: bool = False
     waivers: str = ""
     strict: bool = False
+    stale_pins: tuple[Pin, ...] = ()
+    unpinned: tuple[str, ...] = ()
 
     @property
     def waived_before_by(self) -> str:
@@ -234,7 +239,8 @@ def assess(
         strict: whether accepting an invalid model is a failure.
         own: whether the waivers were written for this corpus; else it need not have their examples.
         digest: the digest of the corpus that the facts are of; None where that is not known.
-        find: returns a case by its id, to settle verdicts by the other cases of the run; None for not to settle them.
+        find: returns a case by its id, to hold pins, and to settle verdicts by the other cases of the run; None for
+            neither. Of a shard, the cases that may settle a verdict are in the other shards.
     """
     backend, dialect = run.header.backend, run.header.dialect
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
@@ -243,14 +249,21 @@ def assess(
     def of(record: Record) -> RecordStatus:
         return status_of(record, facts[record.case], active, strict=strict)
 
+    def is_waived(record: Record) -> bool:
+        return of(record).waiver is not None
+
     vary = answers_vary(map(of, filter(lambda record: record.varies, run.records)))
-    run, mixed = (run, ()) if find is None else settled(run, find, vary=vary)
-    statuses = _statuses(run, of, settles=find is not None, vary=vary)
+    pinned = PinUses(run.records) if find is None else hold_pins(run, active.pins, facts, find, is_waived)
+    run, settles = replace(run, records=pinned.records), find is not None and not run.header.shard
+    run, mixed = settled(run, find, vary=vary, pinned=pinned.by_case) if find is not None and settles else (run, ())
+    statuses = _statuses(run, of, settles=settles, vary=vary)
     failed = [member.record for member in statuses if member.status is Status.FAILED]
+    # A pin explains what it finds.
+    unexplained = [record for record in failed if not isinstance(record.verdict, ver.ReadingChanged)]
     explained = Explanations()
-    if find is not None and failed:
+    if find is not None and settles and unexplained:
         with_statuses = replace(run, records=[member.record for member in statuses])
-        explained = (where_answers_vary if vary else explanations)(with_statuses, failed, find)
+        explained = (where_answers_vary if vary else explanations)(with_statuses, unexplained, find)
     relative = waivers.backend if waivers and waivers.backend != backend.name else ""
     uses = waiver_uses(run, statuses, active.waivers, facts, facts_of, own=own)
     return Assessment(
@@ -271,6 +284,8 @@ def assess(
         waivers is not None and not waivers.for_options(backend.options),
         waivers.digest if waivers else "",
         strict,
+        tuple(pin for pin in active.pins if pin not in pinned.touched) if own and is_whole(run) else (),
+        pinned.unpinned,
     )
 
 
@@ -316,6 +331,4 @@ def assess_with_corpus(
         case = find_case(case_id)
         return None if case is None else case.facts
 
-    # The cases that may settle a verdict of a shard are in the other shards.
-    settling = None if run.header.shard else find_case
-    return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=settling)
+    return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=find_case)

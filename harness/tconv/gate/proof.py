@@ -1,4 +1,4 @@
-"""Whether the reasons of waivers still stand: each example is run alone, and must deviate as its waiver says."""
+"""Whether waivers and pins still stand: each example is run alone, and must be answered as its entry says."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tconv.errors import DialectError
 from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
+from tconv.gate.pins import decisive_cases, follows_pin
+from tconv.gate.waivers import Pin, Waiver, is_among
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -19,13 +21,17 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
 
+_OF_A_PIN = 2
+"""Cases that prove a pin."""
+
+
 class Standing(StrEnum):
-    """What came of a waiver's example."""
+    """What came of the example of a waiver, or of a case of a pin."""
 
     STANDS = "stands"
     FALLEN = "stands no longer"
@@ -34,17 +40,18 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A waiver's reason in one of its dialects.
+    """A waiver's reason, or a pin, in one of its dialects.
 
     Attributes:
-        waiver: the waiver.
+        entry: the waiver, or the pin.
         dialect: the dialect in which its example was run.
-        standing: whether the example deviates exactly as the waiver says; not here where that cannot be asked.
-        reason: why it cannot be asked, or why there is no example; empty where it ran.
-        record: what came of the example; None where it did not run.
+        standing: whether the example deviates exactly as the waiver says, or follows the pinned reading; not here if that
+            cannot be asked.
+        reason: why it cannot be asked, or why there is no example; empty if it ran.
+        record: what came of the example; None if it did not run.
     """
 
-    waiver: Waiver
+    entry: Waiver | Pin
     dialect: str
     standing: Standing
     reason: str = ""
@@ -84,19 +91,40 @@ class Prover:
             self._accumulates = {pool.dialect.name: _known(pool)}
 
     def proofs(self, file: WaiverFile) -> Iterator[Proof]:
-        """Yield whether the reason of each waiver stands, for each dialect that it names."""
-        for waiver in file.waivers:
-            for dialect in waiver.dialects:
-                if file.for_options(self.backend.options):
-                    yield self._proof(waiver, dialect)
+        """Yield whether the reason of each waiver stands, and whether each pin does, for each dialect that they name."""
+        entries: list[Waiver | Pin] = [*file.waivers, *file.pins]
+        for entry in entries:
+            for dialect in entry.dialects:
+                if not file.for_options(self.backend.options):
+                    yield Proof(entry, dialect, Standing.NOT_HERE, "for other options of the backend")
+                elif not is_among(self.backend.version, entry.versions):
+                    yield Proof(entry, dialect, Standing.NOT_HERE, f"for versions {entry.versions}")
+                elif not entry.on_machine(self.backend.machine):
+                    yield Proof(entry, dialect, Standing.NOT_HERE, f"for machines {entry.machine}")
+                elif isinstance(entry, Waiver):
+                    yield self._of_waiver(entry, dialect)
                 else:
-                    yield Proof(waiver, dialect, Standing.NOT_HERE, "for other options of the backend")
+                    yield from self._of_pin(file, entry, dialect)
 
-    def _proof(self, waiver: Waiver, dialect: str) -> Proof:
-        if not waiver.of_version(dialect, self.backend.version):
-            return Proof(waiver, dialect, Standing.NOT_HERE, f"for versions {waiver.versions}")
-        if not waiver.on_machine(self.backend.machine):
-            return Proof(waiver, dialect, Standing.NOT_HERE, f"for machines {waiver.machine}")
+    def _of_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
+        """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
+        spoken = dialect_named(dialect)
+
+        def is_left_out(case: Case) -> bool:
+            return any(entry.covers(case.id, case.facts) for entry in (*file.waivers, *file.unsupported))
+
+        cases = decisive_cases(pin, self._corpus.cases("gate"), spoken, is_left_out, _OF_A_PIN)
+        if not cases:
+            yield Proof(pin, dialect, Standing.NOT_HERE, "every case that tells its reading from others has a waiver")
+        for case in cases:
+            record = None if dialect in self._unspoken else self._alone(case, dialect)
+            if record is None:
+                yield Proof(pin, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
+                return
+            follows = follows_pin(record, case, pin, spoken)
+            yield Proof(pin, dialect, Standing.STANDS if follows else Standing.FALLEN, "", record)
+
+    def _of_waiver(self, waiver: Waiver, dialect: str) -> Proof:
         case = self._corpus.find(waiver.example)
         if case is None or not waiver.covers(case.id, case.facts):
             reason = f"its example {waiver.example!r} is no case that it covers; correct it"

@@ -24,6 +24,7 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
     """Yield why the gate is red, beyond the cases that failed."""
     yield from assessment.incomplete
     yield from _of_waivers(assessment)
+    yield from _of_pins(assessment)
     if assessment.harmed:
         first, count = assessment.harmed[0], len(assessment.harmed)
         where = "a case that does not die alone," if count == 1 else f"{count} cases that do not die alone, such as"
@@ -53,6 +54,11 @@ def _of_waivers(assessment: Assessment) -> Iterator[str]:
         yield f"waiver {waiver.name!r} is void: its example {waiver.example!r} is no case that it covers; correct it"
     for waiver in assessment.unknown:
         yield f"waiver {waiver.name!r} is void: its example {waiver.example!r} is no case of this corpus; correct it"
+
+
+def _of_pins(assessment: Assessment) -> Iterator[str]:
+    for pin in assessment.stale_pins:
+        yield f"pin '{pin}' is stale: no case of the run that it covers has an answer to its question; remove it"
 
 
 def _now(stale: Waiver, assessment: Assessment) -> str:

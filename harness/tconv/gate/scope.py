@@ -74,6 +74,15 @@ class Machines(Part):
             and self.architecture in {"", facts.get("architecture")}
         )
 
+    def may_be(self, other: Machines) -> bool:
+        """Return whether a machine may be one of these and one of the other ones."""
+        return (
+            set(self.with_).isdisjoint(other.without)
+            and set(self.without).isdisjoint(other.with_)
+            and (self.system == other.system or "" in {self.system, other.system})
+            and (self.architecture == other.architecture or "" in {self.architecture, other.architecture})
+        )
+
     def __str__(self) -> str:
         values = self.model_dump(by_alias=True, exclude_unset=True).items()
         return ", ".join(f"{key} {' '.join(value) if isinstance(value, list) else value}" for key, value in values)
@@ -92,12 +101,6 @@ class Scope(Part):
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
     where: dict[str, Scalar | Values[Scalar]] = Field(default={})
     machine: Machines | None = None
-
-    @model_validator(mode="after")
-    def _names_cases(self) -> Self:
-        if self.cases == "**" and not self.where:
-            raise ValueError("must say which cases, with cases or where (got neither)")
-        return self
 
     @property
     def words(self) -> str:
@@ -152,6 +155,16 @@ class Scope(Part):
     def on_machine(self, facts: Mapping[str, str]) -> bool:
         """Return whether this is for a machine with these facts."""
         return self.machine is None or self.machine.include(facts)
+
+
+class NarrowScope(Scope):
+    """A scope that must not be all cases: what is true of all of them needs no waiver, but another backend."""
+
+    @model_validator(mode="after")
+    def _names_cases(self) -> Self:
+        if self.cases == "**" and not self.where:
+            raise ValueError("must say which cases, with cases or where (got neither)")
+        return self
 
 
 def _default(key: str) -> str | None:

@@ -80,6 +80,7 @@ def status_of(record: Record, facts: Mapping[str, str], active: ActiveEntries, *
         case (
             ver.AcceptedInvalid()
             | ver.Inconsistent()
+            | ver.ReadingChanged()
             | ver.Differed()
             | ver.ExceedsSummationBound()
             | ver.WrongShape()

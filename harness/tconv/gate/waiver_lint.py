@@ -1,4 +1,4 @@
-"""The lint of a waiver file: names that no case has, and examples that are no case or are not covered."""
+"""The lint of a waiver file: names that no case has, examples that are not covered, pins that overlap."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tconv.cases.patterns import parse, path_of
 from tconv.documents import document as yaml_file
-from tconv.gate.waivers import WaiverFile, load
+from tconv.gate.waivers import WaiverFile, have_common_version, load
 from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.corpus import Corpus
     from tconv.documents.document import Document
     from tconv.gate.scope import Scope
-    from tconv.gate.waivers import Waiver
+    from tconv.gate.waivers import Pin, Waiver
 
 _Location: TypeAlias = tuple[str | int, ...]
 
@@ -49,7 +49,7 @@ def is_waiver_file(path: Path) -> bool:
         FileError: it cannot be read.
     """
     value = yaml_file.read(path).value
-    return isinstance(value, dict) and not {"backend", "waivers", "unsupported"}.isdisjoint(value)
+    return isinstance(value, dict) and not {"backend", "waivers", "unsupported", "pins"}.isdisjoint(value)
 
 
 def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
@@ -61,12 +61,32 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
     file, document = load(path), yaml_file.read(path)
     fact_names = corpus.fact_names
     findings: list[WaiverFinding] = []
-    for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers)):
+    for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers), ("pins", file.pins)):
         for number, entry in enumerate(entries):
             findings += _of_scope(entry, document, (key, number), fact_names)
     for number, waiver in enumerate(file.waivers):
         findings += _of_example(waiver, document, ("waivers", number, "example"), corpus)
-    return file, findings
+    return file, [*findings, *_overlaps(file.pins, document, corpus)]
+
+
+def _overlaps(pins: Sequence[Pin], document: Document, corpus: Corpus) -> Iterator[WaiverFinding]:
+    """Yield the pins of which an earlier one says the same question of the same case, dialect, version and machine."""
+    pairs = [
+        (number, first, second)
+        for number, second in enumerate(pins)
+        for first in pins[:number]
+        if first.question == second.question
+        and not set(first.dialects).isdisjoint(second.dialects)
+        and have_common_version(first.versions, second.versions)
+        and (first.machine is None or second.machine is None or first.machine.may_be(second.machine))
+    ]
+    for case in corpus.cases() if pairs else ():
+        facts = case.facts
+        for pair in [pair for pair in pairs if all(pin.covers(case.id, facts) for pin in pair[1:])]:
+            number, first, _ = pair
+            pairs.remove(pair)
+            message = f"a case must have one pin of a question (got {case.id} in '{first}' too); narrow one of them"
+            yield _finding(document, ("pins", number), message)
 
 
 def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[WaiverFinding]:

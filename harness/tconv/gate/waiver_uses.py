@@ -84,7 +84,7 @@ def waiver_uses(
         facts_of: returns a case's facts by its id; None where the corpus has no such case.
         own: whether the waivers were written for this corpus; else it need not have their examples.
     """
-    whole = _whole(run)
+    whole = is_whole(run)
     by_case = {member.record.case: member for member in members}
     covered_by = _covering(members, active, facts)
     for waiver in active:
@@ -200,6 +200,6 @@ def _by_chance(example: RecordStatus, waiver: Waiver) -> bool:
     return example.waiver is not None and example.waiver.after_others
 
 
-def _whole(run: Run) -> bool:
+def is_whole(run: Run) -> bool:
     """Return whether a run has the cases of the gate, by which its verdicts are settled."""
     return not run.header.patterns and run.header.tier != "smoke" and not run.header.shard

@@ -13,14 +13,16 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from tconv.comparison.answers import readings_of
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
+from tconv.dialects.rules import QUESTIONS
 from tconv.documents import document as yaml_file
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
-from tconv.gate.scope import Scalar, Scope, texts_of
+from tconv.gate.scope import NarrowScope, Scalar, Scope, texts_of
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
 from tconv.verdict.kinds import KINDS, Disputed, RefusedValid, TimedOut
@@ -28,6 +30,7 @@ from tconv.verdict.kinds import KINDS, Disputed, RefusedValid, TimedOut
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tconv.dialects import Dialect
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
@@ -44,6 +47,8 @@ _WAIVED_NOWHERE = {
     "mistrusted": "must be of a verdict that fails: cases on integers show whether such values are computed",
     "disputed": "must be of a verdict that fails: what follows a reading needs no waiver; a refusal that has another"
     " reason than the reading is waived by the kind refused-valid with its message",
+    "reading-changed": "must be of a verdict that fails for another reason: a new pin accepts another reading; write it"
+    " with: tconv waivers pin RECORDS --waivers FILE",
 }
 """Kinds of verdicts that no waiver waives, each with what to do instead."""
 _NOT_EMPTY = Field(json_schema_extra={"minLength": 1})
@@ -86,7 +91,7 @@ def _is_date(value: object) -> str:
         raise ValueError(f"must be a date such as '2026-11-20' (got {value!r})") from None
 
 
-class Declaration(Scope):
+class Declaration(NarrowScope):
     """Cases that the backend says it does not implement.
 
     Attributes:
@@ -96,7 +101,27 @@ class Declaration(Scope):
     because: Annotated[NonEmpty, AfterValidator(_is_written)]
 
 
-class Waiver(Scope):
+class Versioned(Scope):
+    """What is known of some versions of a backend.
+
+    Attributes:
+        dialects: in which it is so.
+        versions: for which it is so, as PEP 440 writes them, such as >=1.28; if they are not given, all.
+    """
+
+    dialects: Annotated[Texts[DialectName], Field(min_length=1)]
+    versions: Annotated[str, AfterValidator(_is_specifier)] = ""
+
+    def of_version(self, dialect_name: str, version: str) -> bool:
+        """Return whether it is for this dialect and this version of the backend, on whatever machine."""
+        return dialect_name in self.dialects and is_among(version, self.versions)
+
+    def active(self, dialect_name: str, backend: BackendHeader) -> bool:
+        """Return whether it holds for this dialect and this backend: version and machine."""
+        return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
+
+
+class Waiver(Versioned, NarrowScope):
     """A known deviation.
 
     Attributes:
@@ -148,14 +173,6 @@ class Waiver(Scope):
             raise ValueError(f"versions must have a last one with after-others, as ==1.30.* has (got {got})")
         return self
 
-    def of_version(self, dialect_name: str, version: str) -> bool:
-        """Return whether the waiver is for this dialect and this version of the backend, on whatever machine."""
-        return dialect_name in self.dialects and _among(version, self.versions)
-
-    def active(self, dialect_name: str, backend: BackendHeader) -> bool:
-        """Return whether the waiver holds for this dialect and this backend: version and machine."""
-        return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
-
     def _explains(self, record: Record) -> bool:
         """Return whether a misreading of the waiver gives the output."""
         return self.diagnosis is None or not set(self.diagnosis).isdisjoint(record.diagnosis)
@@ -181,6 +198,38 @@ class Waiver(Scope):
         ) and self.covers(record.case, facts)
 
 
+class Pin(Versioned):
+    """The reading that a backend is known to follow for a question; an answer by another reading fails.
+
+    Attributes:
+        dialects, versions: as in a waiver, but without versions it holds for all.
+        question: a question on which readings differ, or a constraint that the text leaves open.
+        reading: the name of the reading, or primary for what the dialect takes first.
+    """
+
+    question: NonEmpty
+    reading: NonEmpty
+
+    @model_validator(mode="after")
+    def _names_a_reading(self) -> Self:
+        for dialect in map(dialect_named, self.dialects):
+            known = {name for name in (*QUESTIONS, *dialect.constraints) if readings_of(name, dialect)}
+            if self.question not in known:
+                hint = nearest(self.question, known)
+                raise ValueError(f"question must be one that {dialect} answers in several ways (got {self.question!r}){hint}")
+            if self.reading not in (readings := readings_of(self.question, dialect)):
+                must = f"reading must be one of {', '.join(readings)}"
+                raise ValueError(f"{must} (got {self.reading!r}){nearest(self.reading, readings)}")
+        return self
+
+    def answer(self, dialect: Dialect) -> str:
+        """Return the answer to its question that its reading gives."""
+        return readings_of(self.question, dialect)[self.reading]
+
+    def __str__(self) -> str:
+        return f"{self.question}: {' '.join(filter(None, (self.reading, self.words)))}"
+
+
 class WaiverFile(Part):
     """One backend's known deviations.
 
@@ -191,6 +240,7 @@ class WaiverFile(Part):
             that is not named must be at its default. For other options the file does not apply.
         unsupported: cases that the backend says it does not implement; any other such answer fails.
         waivers: known deviations.
+        pins: which allowed readings it follows.
     """
 
     format: Format
@@ -198,6 +248,7 @@ class WaiverFile(Part):
     options: Options = Field(default={})
     unsupported: Mappings[Declaration] = Field(default=[])
     waivers: Mappings[Waiver] = Field(default=[])
+    pins: Mappings[Pin] = Field(default=[])
 
     @property
     def digest(self) -> str:
@@ -209,9 +260,11 @@ class WaiverFile(Part):
         return self if backend == self.backend else self.for_every_version()
 
     def for_every_version(self) -> WaiverFile:
-        """Return the file with waivers that hold for every version."""
-        waivers = [waiver.model_copy(update={"versions": ""}) for waiver in self.waivers]
-        return self.model_copy(update={"waivers": waivers})
+        """Return the file with waivers and pins that hold for every version."""
+        any_version = {"versions": ""}
+        waivers = [waiver.model_copy(update=any_version) for waiver in self.waivers]
+        pins = [pin.model_copy(update=any_version) for pin in self.pins]
+        return self.model_copy(update={"waivers": waivers, "pins": pins})
 
     def for_options(self, chosen: Mapping[str, str]) -> bool:
         """Return whether the file is for a run whose options are these, and all others at their defaults."""
@@ -273,7 +326,7 @@ def header_of(file: WaiverFile | None, name: str | None, *, strict: bool) -> Wai
 
 
 @cache
-def _among(version: str, versions: str) -> bool:
+def is_among(version: str, versions: str) -> bool:
     """Return whether a backend's version is among those of a specifier; every record of a run asks."""
     if not versions:
         return True
@@ -281,6 +334,14 @@ def _among(version: str, versions: str) -> bool:
         return SpecifierSet(versions).contains(Version(version), prereleases=True)
     except InvalidVersion:
         return versions == f"==={version}"
+
+
+def have_common_version(first: str, second: str) -> bool:
+    """Return whether a version may be among those of both specifiers: at a version that one of them names, or beside."""
+    parts = [part for text in (first, second) for part in SpecifierSet(text)]
+    named = {part.version.removesuffix(".*") for part in parts}
+    near = {text for version in named for text in (version, f"{version}.dev0", f"{version}.post1")}
+    return any(is_among(version, first) and is_among(version, second) for version in {"0", "1!0", *near})
 
 
 def _same(expected: object, actual: object) -> bool:

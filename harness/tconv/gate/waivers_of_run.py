@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.gate.waivers import Declaration, Waiver, WaiverFile
+    from tconv.gate.waivers import Declaration, Pin, Waiver, WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
 
@@ -20,10 +20,12 @@ class ActiveEntries:
     Attributes:
         waivers: known deviations.
         unsupported: declarations of what the backend does not implement.
+        pins: which allowed readings the backend follows.
     """
 
     waivers: tuple[Waiver, ...] = ()
     unsupported: tuple[Declaration, ...] = ()
+    pins: tuple[Pin, ...] = ()
 
 
 def active_entries(file: WaiverFile | None, dialect_name: str, backend: BackendHeader) -> ActiveEntries:
@@ -33,6 +35,7 @@ def active_entries(file: WaiverFile | None, dialect_name: str, backend: BackendH
     return ActiveEntries(
         tuple(waiver for waiver in file.waivers if waiver.active(dialect_name, backend)),
         tuple(entry for entry in file.unsupported if entry.on_machine(backend.machine)),
+        tuple(pin for pin in file.pins if pin.active(dialect_name, backend)),
     )
 
 

@@ -74,6 +74,8 @@ def failure(record: Record) -> Failure | None:
             pass
         case ver.Disputed() | ver.Inconsistent():
             words = _followed(verdict)
+        case ver.ReadingChanged(question, was, now):
+            words = f"{question} {was} {now}"
         case ver.Unstable(words):
             pass
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut():

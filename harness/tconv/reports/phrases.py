@@ -35,6 +35,8 @@ def phrase(verdict: ver.Verdict) -> str:
     match verdict:
         case ver.Agreed() | ver.Disputed() | ver.Inconsistent() | ver.Mistrusted():
             return _of_allowed_values(verdict)
+        case ver.ReadingChanged(question, was, now):
+            return f"was {was}, is {now} (question {question})"
         case ver.Differed() | ver.ExceedsSummationBound():
             return _of_differences(verdict)
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
@@ -233,6 +235,17 @@ def nothing_passed(assessment: Assessment) -> list[str]:
     return [note for note in notes if note]
 
 
+def unpinned(assessment: Assessment) -> str:
+    """Return how many questions have no pin, so that another allowed answer to them is no failure; empty for none."""
+    if not (questions := assessment.unpinned):
+        return ""
+    are = "question of the text is" if len(questions) == 1 else "questions of the text are"
+    return (
+        f"{len(questions)} {are} not pinned ({', '.join(questions)}): another allowed answer is no failure; "
+        "'tconv waivers pin' writes the pins"
+    )
+
+
 def notes_on(assessment: Assessment) -> list[str]:
     """Return the notes on how a run was asked and judged that each report has, in sentences."""
     notes = [
@@ -243,6 +256,7 @@ def notes_on(assessment: Assessment) -> list[str]:
         waivers_of_other_versions(assessment),
         *map(implemented, assessment.implemented),
         *map(_shadowed, assessment.shadowed),
+        unpinned(assessment),
     ]
     return [note for note in notes if note]
 

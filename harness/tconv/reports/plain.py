@@ -60,6 +60,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "waivers_of_other_options": waivers_of_other_options(assessment),
         "waivers_of_other_versions": waivers_of_other_versions(assessment),
         "declared_unsupported_that_agree": [implemented(use) for use in assessment.implemented],
+        "unpinned": list(assessment.unpinned),
         "waivers_that_waive_nothing": [use.waiver.name for use in assessment.shadowed],
         "cases": len(assessment.run.records),
         "counts": {str(status): assessment.counts[status] for status in Status},

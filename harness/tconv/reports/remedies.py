@@ -54,6 +54,8 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     match verdict:
         case ver.Agreed() | ver.Disputed() | ver.Inconsistent() | ver.Mistrusted():
             return _of_allowed_values(verdict)
+        case ver.ReadingChanged(_, was):
+            return f"follow {was} again, or accept the change with a new pin: tconv waivers pin RECORDS --waivers FILE"
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape():
             smaller = _command("shrink", record, backend or ("--backend", record.backend), cases)
             return f"what to change is not known: nothing explains this output; a smaller case may: {smaller}"

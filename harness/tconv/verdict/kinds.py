@@ -25,6 +25,7 @@ __all__ = [
     "Inconsistent",
     "Inexpressible",
     "Mistrusted",
+    "ReadingChanged",
     "RefusedValid",
     "Rule",
     "TimedOut",
@@ -108,6 +109,26 @@ class Inconsistent(Recorded):
     question: str
     elsewhere: str
     kind: Literal["inconsistent"] = "inconsistent"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingChanged(Recorded):
+    """The backend follows another allowed reading than the pinned one; the gate finds it, no record has it.
+
+    Attributes:
+        question: the question that is answered differently.
+        was: the pinned reading.
+        now: the reading that gives this answer.
+        choices: every reading that gives it, those that are followed together in one text; none for the primary one.
+        rule: how it was compared.
+    """
+
+    question: str
+    was: str
+    now: str
+    choices: tuple[str, ...]
+    rule: Rule
+    kind: Literal["reading-changed"] = "reading-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +273,7 @@ Verdict = (
     Agreed
     | Disputed
     | Inconsistent
+    | ReadingChanged
     | Mistrusted
     | Differed
     | ExceedsSummationBound

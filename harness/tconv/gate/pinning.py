@@ -1,0 +1,252 @@
+"""Pins made from records, and written into a waiver file so that none of its comments is lost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from tconv.comparison.answers import readings_of
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.rules import QUESTIONS
+from tconv.gate.pins import answered
+from tconv.gate.waivers import Pin
+from tconv.learning.shared_facts import IDENTITY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.documents.document import Document
+    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.records.headers import BackendHeader
+    from tconv.records.record_file import Run
+
+_MOST_PARTS = 8
+"""Pins of one question at most: more of them only repeat what the cases happen to be."""
+
+
+class ChosenPin(NamedTuple):
+    """A reading that a backend follows in a run, and how many cases it decides."""
+
+    pin: Pin
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPins:
+    """What the records of a run say of the questions of its text.
+
+    Attributes:
+        pins: the reading of each question, several with a condition if the backend follows several.
+        mixed: the questions that are answered in several ways, and no fact of the calls tells which.
+    """
+
+    pins: list[ChosenPin]
+    mixed: list[str]
+
+
+class _Seen(NamedTuple):
+    """A case that a question decides: its facts, and the answers that give what the backend did."""
+
+    facts: Mapping[str, str]
+    answers: frozenset[str]
+
+
+def choose_pins(run: Run, find: Callable[[str], Case | None], waivers: Sequence[Waiver]) -> ChosenPins:
+    """Return pins for the answers of a run that pass or are disputed.
+
+    Args:
+        run: the records, their verdicts as the workers gave them.
+        find: returns a case by its id.
+        waivers: those that hold for the backend, some of which know another reason for a refusal than a reading.
+    """
+    seen = [
+        (one.problem.case.facts, one.questions, one.possible)
+        for one in answered(run, find)
+        if not any(waiver.waives(one.record, one.problem.case.facts) for waiver in waivers)
+    ]
+    chosen = ChosenPins([], [])
+    order = (*QUESTIONS, *CONSTRAINTS)
+    for question in sorted({question for _, questions, _ in seen for question in questions}, key=order.index):
+        readings = {answer: name for name, answer in readings_of(question, run.dialect).items()}
+        of_question = [
+            _Seen(of_case, frozenset(answers.get(question, "") for answers in possible))
+            for of_case, questions, possible in seen
+            if question in questions and possible
+        ]
+        parts = _parts(of_question, list(readings))
+        if parts is None:
+            chosen.mixed.append(question)
+            continue
+        pins = [_pin(run, question, readings[answer], where) for where, answer in parts]
+        holding = [next((pin for pin in pins if pin.holds(one.facts)), None) for one in of_question]
+        counts = Counter(id(pin) for pin in holding)
+        chosen.pins.extend(ChosenPin(pin, counts[id(pin)]) for pin in pins)
+        # Readings of several questions may give one output: what is chosen for this one decides which are left.
+        for number, (of_case, questions, possible) in enumerate(seen):
+            pin = next((pin for pin in pins if pin.holds(of_case)), None) if question in questions else None
+            if pin is not None:
+                agreeing = [each for each in possible if each.get(question, "") in {"", pin.answer(run.dialect)}]
+                seen[number] = of_case, questions, agreeing
+    return chosen
+
+
+def _pin(run: Run, question: str, reading: str, where: Mapping[str, Any]) -> Pin:
+    scope = {"where": dict(where)} if where else {}
+    return Pin.model_validate({"dialects": [run.header.dialect], "question": question, "reading": reading, **scope})
+
+
+def _parts(seen: Sequence[_Seen], answers: Sequence[str]) -> list[tuple[dict[str, Any], str]] | None:
+    """Return conditions, each with the one answer that all of its cases have; None if no facts tell them apart."""
+    if (answer := _shared(seen, answers)) is not None:
+        return [({}, answer)]
+    common = sorted(set(seen[0].facts).intersection(*(one.facts for one in seen)).difference(IDENTITY))
+    for size in (1, 2):
+        found = [parts for names in combinations(common, size) if (parts := _by_facts(seen, names, answers))]
+        if found:
+            return min(found, key=lambda parts: (len(parts), str(parts)))
+    return None
+
+
+def _by_facts(
+    seen: Sequence[_Seen], names: Sequence[str], answers: Sequence[str]
+) -> list[tuple[dict[str, Any], str]] | None:
+    """Return the conditions on these facts under which the answer is always the same; None if there are none."""
+    by_values: dict[tuple[str, ...], list[_Seen]] = defaultdict(list)
+    for one in seen:
+        by_values[tuple(one.facts[name] for name in names)].append(one)
+    if len(by_values) > len(seen) // 2:
+        # Facts that nearly every case has for itself say which case it is.
+        return None
+    of_answer: dict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
+    for values, members in sorted(by_values.items()):
+        if (answer := _shared(members, answers)) is None:
+            return None
+        of_answer[values[:-1], answer].append(values[-1])
+    if len(of_answer) > _MOST_PARTS:
+        return None
+    return [
+        ({**dict(zip(names, first, strict=False)), names[-1]: last if len(last) > 1 else last[0]}, answer)
+        for (first, answer), last in of_answer.items()
+    ]
+
+
+def _shared(seen: Sequence[_Seen], answers: Sequence[str]) -> str | None:
+    """Return the answer that all cases allow, the one that most cases show before others; None if there is none."""
+    allowed = [answer for answer in answers if all(answer in one.answers or "" in one.answers for one in seen)]
+    shown = Counter(answer for one in seen if len(one.answers) == 1 for answer in one.answers)
+    return max(allowed, key=lambda answer: shown[answer], default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PinChanges:
+    """How the pins of a file change.
+
+    Attributes:
+        text: the new text of the file.
+        lines: what changed, a line for each pin.
+    """
+
+    text: str
+    lines: list[str]
+
+
+def write_pins(
+    file: WaiverFile, document: Document, text: str, chosen: Mapping[str, Sequence[ChosenPin]], backend: BackendHeader
+) -> PinChanges:
+    """Return the text of a waiver file with other pins; all else of it, comments too, stays as it is.
+
+    Args:
+        file: the file.
+        document: the same with its places.
+        text: its text.
+        chosen: the pins of each dialect of which there are records.
+        backend: who was run: pins for other versions and machines stay, and those for its own keep their conditions.
+    """
+    old = [(name, pin) for pin in file.pins for name in pin.dialects]
+    replaced = [(name, pin) for name, pin in old if name in chosen and pin.active(name, backend)]
+    new, counts = [], dict[_Key, int]()
+    for name, of_dialect in chosen.items():
+        for pin, cases in of_dialect:
+            before = next((b for n, b in replaced if (n, b.question) == (name, pin.question)), pin)
+            new.append((name, pin.model_copy(update={"versions": before.versions, "machine": before.machine})))
+            counts[_key(*new[-1])] = cases
+    kept = [one for one in old if one not in replaced]
+    lines = list(_changes({_key(*one): one[1] for one in replaced}, {_key(*one): one[1] for one in new}, counts))
+    return PinChanges(_with_block(document, text, _joined([*kept, *new])), lines)
+
+
+_Key = tuple[str, str]
+"""A dialect, and a question with the cases."""
+
+
+def _key(dialect: str, pin: Pin) -> _Key:
+    return dialect, f"{pin.question} {pin.words}".strip()
+
+
+def _changes(old: dict[_Key, Pin], new: dict[_Key, Pin], counts: Mapping[_Key, int]) -> Iterator[str]:
+    for key in old | new:
+        dialect, asked = key
+        was, now = (pins[key].reading if key in pins else "" for pins in (old, new))
+        cases = f"{counts.get(key, 0)} {'case' if counts.get(key, 0) == 1 else 'cases'}"
+        if not was:
+            yield f"new      {dialect}  {asked}: {now} ({cases})"
+        elif not now:
+            yield f"removed  {dialect}  {asked}: was {was}"
+        elif was != now:
+            yield f"changed  {dialect}  {asked}: was {was}, is {now} ({cases})"
+
+
+def _joined(pins: Sequence[tuple[str, Pin]]) -> list[Pin]:
+    """Return pins that are alike but for their dialect as one, in the order of their questions."""
+    dialects: dict[str, list[str]] = defaultdict(list)
+    first: dict[str, Pin] = {}
+    for name, pin in pins:
+        alike = pin.model_dump_json(exclude={"dialects"})
+        dialects[alike].append(name)
+        first.setdefault(alike, pin)
+    joined = [pin.model_copy(update={"dialects": dialects[alike]}) for alike, pin in first.items()]
+    order = (*QUESTIONS, *CONSTRAINTS)
+    return sorted(joined, key=lambda pin: (order.index(pin.question), pin.dialects, pin.words))
+
+
+def _with_block(document: Document, text: str, pins: Sequence[Pin]) -> str:
+    """Return the text of a file with these pins in place of its own; a comment stays above what it stood above."""
+    lines = text.splitlines()
+    keys = document.root.parts
+    start = document.mark(("pins",), key=True)[0] - 1 if "pins" in keys else len(lines)
+    below = [part.key[0] - 1 for part in keys.values() if part.key[0] - 1 > start]
+    end = min(below, default=len(lines))
+    comments: dict[str, list[str]] = defaultdict(list)
+    waiting: list[str] = []
+    question = ""
+    for line in lines[start:end]:
+        if (comment := _COMMENT.search(_QUOTED.sub("", line))) is not None:
+            waiting.append(f"  {comment[1]}")
+        if (named := _QUESTION.search(line)) is not None:
+            question = named[1]
+            comments[question] += waiting
+            waiting = []
+    block = ["pins:"] if pins else ["pins: []"] if "pins" in keys else []
+    for pin in pins:
+        block += [*comments.pop(pin.question, []), _entry(pin)]
+    block += [line for of_removed in comments.values() for line in of_removed] + waiting
+    return "\n".join([*lines[:start], *block, *lines[end:]]) + "\n"
+
+
+_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_QUESTION = re.compile(r"\bquestion: *['\"]?(\w[\w-]*)")
+
+
+def _entry(pin: Pin) -> str:
+    """Return the line of a pin."""
+    plain = pin.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    names = ("question", "reading", "dialects")
+    ordered = {name: plain[name] for name in names} | {name: value for name, value in plain.items() if name not in names}
+    return f"  - {yaml.safe_dump(ordered, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True).strip()}"

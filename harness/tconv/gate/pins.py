@@ -1,0 +1,161 @@
+"""Pins: which allowed reading a backend follows, question by question, so that no change of it stays unseen."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from tconv.comparison.answers import deciding_questions, possible_answers, readings_of, results_by_answer
+from tconv.expectation.problem import shared_problem
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.expectation.problem import Problem
+    from tconv.gate.waivers import Pin
+    from tconv.records.record import Record
+    from tconv.records.record_file import Run
+
+
+class Answered(NamedTuple):
+    """An answer of a backend to questions that its text answers in several ways.
+
+    Attributes:
+        record: the record of the case.
+        problem: the case in the dialect.
+        questions: those whose answer makes a difference to this case.
+    """
+
+    record: Record
+    problem: Problem
+    questions: frozenset[str]
+
+    @property
+    def possible(self) -> list[Mapping[str, str]]:
+        """The combinations of answers that give what the backend did."""
+        assert isinstance(self.record.verdict, ver.Allowed)  # noqa: S101 - `answered` yields no other
+        return possible_answers(self.problem, self.record.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class PinUses:
+    """What the pins of a file did in a run.
+
+    Attributes:
+        records: the records, those changed that follow another reading than their pin.
+        by_case: the pinned answers, by question, of each case that has some.
+        touched: the pins whose question is decided in a case of the run.
+        unpinned: the questions that the backend answers in some case for which there is no pin.
+    """
+
+    records: list[Record]
+    by_case: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    touched: tuple[Pin, ...] = ()
+    unpinned: tuple[str, ...] = ()
+
+
+def answered(run: Run, find: Callable[[str], Case | None]) -> Iterator[Answered]:
+    """Yield the answers of a run to questions that its text answers in several ways.
+
+    What the backend does not answer itself is left out, and so are values that nothing is known of.
+    """
+    supplied = set(run.header.backend.supplied)
+    for record in run.records:
+        if isinstance(record.verdict, ver.Allowed) and (case := find(record.case)) is not None:
+            problem = shared_problem(case, run.dialect)
+            if questions := deciding_questions(problem, record.verdict) - supplied:
+                yield Answered(record, problem, frozenset(questions))
+
+
+def hold_pins(
+    run: Run,
+    pins: Sequence[Pin],
+    facts: Mapping[str, Mapping[str, str]],
+    find: Callable[[str], Case | None],
+    is_waived: Callable[[Record], bool],
+) -> PinUses:
+    """Return a run with `reading-changed` for each answer that follows another reading than its pin.
+
+    If several readings give the same output, it is enough that one of them is pinned.
+
+    Args:
+        run: the records.
+        pins: those that hold for its backend, dialect and machine; of two for one question, the first one counts.
+        facts: the facts of the cases, by id.
+        find: returns a case by its id.
+        is_waived: says of a refusal whether a waiver knows another reason for it than a reading.
+    """
+    changed: dict[str, ver.ReadingChanged] = {}
+    by_case: dict[str, Mapping[str, str]] = {}
+    touched: dict[int, Pin] = {}
+    unpinned: set[str] = set()
+    for one in answered(run, find):
+        record = one.record
+        if isinstance(record.verdict, ver.Disputed) and record.verdict.rule == "refusal" and is_waived(record):
+            continue
+        holding = {pin.question: pin for pin in reversed(pins) if pin.covers(record.case, facts[record.case])}
+        of_case = {question: pin for question, pin in holding.items() if question in one.questions}
+        unpinned |= one.questions.difference(of_case)
+        touched |= {id(pin): pin for pin in of_case.values()}
+        if of_case:
+            by_case[record.case] = {question: pin.answer(run.dialect) for question, pin in of_case.items()}
+            change = _change(one, of_case, run.dialect)
+            if change is not None:
+                changed[record.case] = change
+    records = [
+        replace(record, verdict=changed[record.case]) if record.case in changed else record for record in run.records
+    ]
+    return PinUses(records, by_case, tuple(touched.values()), tuple(sorted(unpinned)))
+
+
+def _change(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> ver.ReadingChanged | None:
+    """Return how an answer differs from its pins; None if a combination of answers that gives it agrees with all."""
+    possible = [
+        [question for question, pin in pins.items() if answers.get(question, pin.answer(dialect)) != pin.answer(dialect)]
+        for answers in one.possible
+    ]
+    if not possible or [] in possible:
+        return None
+    fewest = min(range(len(possible)), key=lambda at: len(possible[at]))
+    question, answers = possible[fewest][0], one.possible[fewest]
+    names = {answer: name for name, answer in readings_of(question, dialect).items()}
+    verdict = one.record.verdict
+    choices = verdict.choices if isinstance(verdict, ver.Disputed) else ()
+    assert isinstance(verdict, ver.Allowed)  # noqa: S101 - as above
+    return ver.ReadingChanged(question, pins[question].reading, names[answers[question]], choices, verdict.rule)
+
+
+def decisive_cases(
+    pin: Pin, cases: Iterable[Case], dialect: Dialect, is_left_out: Callable[[Case], bool], most: int
+) -> list[Case]:
+    """Return the smallest cases of a pin in which no other reading of its question gives what its reading gives.
+
+    Args:
+        pin: the pin.
+        cases: those to choose from.
+        dialect: one of its dialects.
+        is_left_out: says which cases another entry of the file is for.
+        most: how many cases are wanted.
+    """
+    wanted = pin.answer(dialect)
+    covered = (case for case in cases if pin.covers(case.id, case.facts) and not is_left_out(case))
+    decisive = [case for case in covered if _decides(shared_problem(case, dialect), pin.question, wanted)]
+    return heapq.nsmallest(most, decisive, key=lambda case: case.simplicity)
+
+
+def _decides(problem: Problem, question: str, answer: str) -> bool:
+    by_answer = results_by_answer(problem).get(question, {})
+    others = [results for other, results in by_answer.items() if other != answer]
+    return answer in by_answer and bool(others) and by_answer[answer].isdisjoint(*others)
+
+
+def follows_pin(record: Record, case: Case, pin: Pin, dialect: Dialect) -> bool:
+    """Return whether a case may have been answered by the pinned reading."""
+    if not isinstance(record.verdict, ver.Allowed):
+        return False
+    possible = possible_answers(shared_problem(case, dialect), record.verdict)
+    return any(answers.get(pin.question) == pin.answer(dialect) for answers in possible)
