@@ -88,7 +88,8 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
         with writing(waivers):
             waivers.write_text(f"format: 1\nbackend: {json.dumps(headers[0].backend.name)}\n", encoding="utf-8")
     file, document = load(waivers), read(waivers)
-    chosen, mixed = dict[str, list[ChosenPin]](), []
+    chosen: dict[str, list[ChosenPin]] = {}
+    mixed: list[str] = []
     for run in runs:
         active = active_entries(file, run.header.dialect, run.header.backend)
         of_run = choose_pins(run, corpus.find, active.waivers)

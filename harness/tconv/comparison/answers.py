@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,31 +58,38 @@ def readings_of(question: str, dialect: Dialect) -> dict[str, str]:
     return {PRIMARY: Opened.ANSWERED, str(OpenConstraint(question)): Opened.REFUSED} if open_ else {}
 
 
-def results_by_answer(
-    problem: Problem, *, sizes_alone: bool = False
-) -> dict[str, dict[str, set[Geometry | Violation | Ints | None]]]:
-    """Return what a text allows for a case: by question and answer, all results that go with this answer.
-
-    Args:
-        problem: the case in the dialect.
-        sizes_alone: whether outputs of one size count as one result.
-    """
+def results_by_answer(problem: Problem, question: str) -> dict[str, set[Geometry | Violation | None]]:
+    """Return all results that go with each answer to a question that a text allows for a case."""
     expected = problem.expectation
-    results: dict[str, dict[str, set[Geometry | Violation | Ints | None]]] = defaultdict(lambda: defaultdict(set))
-    if not isinstance(expected, Values) or not (expected.disputed or expected.refusals):
-        return results
-    for branch in _branches(problem, problem.dialect.disputed):
-        for question, answer in branch.answers.items():
-            results[question][answer].add(_size(branch.result) if sizes_alone else branch.result)
-    for constraint in expected.open_constraints:
-        results[constraint] = {Opened.ANSWERED: {expected.primary.geometry}, Opened.REFUSED: {None}}
+    results: dict[str, set[Geometry | Violation | None]] = defaultdict(set)
+    if isinstance(expected, Values):
+        for branch in _branches(problem, problem.dialect.disputed):
+            if question in branch.answers:
+                results[branch.answers[question]].add(branch.result)
+        if question in expected.open_constraints:
+            results |= {Opened.ANSWERED: {expected.primary.geometry}, Opened.REFUSED: {None}}
     return results
 
 
 def deciding_questions(problem: Problem, verdict: ver.Verdict) -> set[str]:
-    """Return the questions whose answers make a difference to what was judged: none if the text allows one thing."""
-    results = results_by_answer(problem, sizes_alone=isinstance(verdict, ver.Allowed) and verdict.rule == "shape")
-    return {question for question, by_answer in results.items() if len(set(map(frozenset, by_answer.values()))) > 1}
+    """Return the questions whose answers make a difference to what was judged: none if the text allows one thing.
+
+    One does if another answer to it alone gives another result, whatever the answers to the others are.
+    """
+    expected = problem.expectation
+    if not isinstance(expected, Values) or not (expected.disputed or expected.refusals):
+        return set()
+    sizes_alone = isinstance(verdict, ver.Allowed) and verdict.rule == "shape"
+    results = [
+        (dict(branch.answers), _size(branch.result) if sizes_alone else branch.result)
+        for branch in _branches(problem, problem.dialect.disputed)
+    ]
+    deciding: set[str] = set(expected.open_constraints)
+    for (answers, result), (others, other) in combinations(results, 2):
+        differing = [question for question, answer in answers.items() if others.get(question, answer) != answer]
+        if len(differing) == 1 and result != other:
+            deciding.add(differing[0])
+    return deciding
 
 
 def possible_answers(problem: Problem, verdict: ver.Allowed) -> list[Mapping[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,7 +90,7 @@ def hold_pins(
         find: returns a case by its id.
         is_waived: says of a refusal whether a waiver knows another reason for it than a reading.
     """
-    changed: dict[str, ver.ReadingChanged] = {}
+    changes: dict[str, list[tuple[Pin, str]]] = {}
     by_case: dict[str, Mapping[str, str]] = {}
     touched: dict[int, Pin] = {}
     unpinned: set[str] = set()
@@ -103,30 +104,47 @@ def hold_pins(
         touched |= {id(pin): pin for pin in of_case.values()}
         if of_case:
             by_case[record.case] = {question: pin.answer(run.dialect) for question, pin in of_case.items()}
-            change = _change(one, of_case, run.dialect)
-            if change is not None:
-                changed[record.case] = change
+            if change := _changes(one, of_case, run.dialect):
+                changes[record.case] = change
+    # If several readings give an answer, it has the name of the one that most answers may have.
+    count = Counter((pin.question, now) for of_case in changes.values() for pin, now in of_case)
     records = [
-        replace(record, verdict=changed[record.case]) if record.case in changed else record for record in run.records
+        _changed(record, *max(changes[record.case], key=lambda change: count[change[0].question, change[1]]))
+        if record.case in changes
+        else record
+        for record in run.records
     ]
     return PinUses(records, by_case, tuple(touched.values()), tuple(sorted(unpinned)))
 
 
-def _change(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> ver.ReadingChanged | None:
-    """Return how an answer differs from its pins; None if a combination of answers that gives it agrees with all."""
-    possible = [
-        [question for question, pin in pins.items() if answers.get(question, pin.answer(dialect)) != pin.answer(dialect)]
+def _changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> list[tuple[Pin, str]]:
+    """Return each pin that an answer may have left, with the reading that it may follow instead.
+
+    Those with the fewest changes count. There is none if a combination of answers that gives the output agrees with
+    all pins.
+    """
+    left = [
+        [
+            (pin, _name(question, answers[question], dialect))
+            for question, pin in pins.items()
+            if answers.get(question, pin.answer(dialect)) != pin.answer(dialect)
+        ]
         for answers in one.possible
     ]
-    if not possible or [] in possible:
-        return None
-    fewest = min(range(len(possible)), key=lambda at: len(possible[at]))
-    question, answers = possible[fewest][0], one.possible[fewest]
-    names = {answer: name for name, answer in readings_of(question, dialect).items()}
-    verdict = one.record.verdict
-    choices = verdict.choices if isinstance(verdict, ver.Disputed) else ()
+    fewest = min(map(len, left), default=0)
+    return [change for of_answers in left if len(of_answers) == fewest for change in of_answers]
+
+
+def _name(question: str, answer: str, dialect: Dialect) -> str:
+    return next(name for name, other in readings_of(question, dialect).items() if other == answer)
+
+
+def _changed(record: Record, pin: Pin, now: str) -> Record:
+    """Return a record that says of its answer that it follows another reading than the pinned one."""
+    verdict = record.verdict
     assert isinstance(verdict, ver.Allowed)  # noqa: S101 - as above
-    return ver.ReadingChanged(question, pins[question].reading, names[answers[question]], choices, verdict.rule)
+    choices = verdict.choices if isinstance(verdict, ver.Disputed) else ()
+    return replace(record, verdict=ver.ReadingChanged(pin.question, pin.reading, now, choices, verdict.rule))
 
 
 def decisive_cases(
@@ -148,7 +166,7 @@ def decisive_cases(
 
 
 def _decides(problem: Problem, question: str, answer: str) -> bool:
-    by_answer = results_by_answer(problem).get(question, {})
+    by_answer = results_by_answer(problem, question)
     others = [results for other, results in by_answer.items() if other != answer]
     return answer in by_answer and bool(others) and by_answer[answer].isdisjoint(*others)
 

@@ -1,0 +1,287 @@
+"""Pins: an answer by another allowed reading than the pinned one is a failure, and records write their own pins."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from following import run_of
+from made_records import DIALECT, header, waiver, waiver_file
+from tconv.backends import outcome as out
+from tconv.comparison.answers import PRIMARY, readings_of
+from tconv.dialects import DIALECTS
+from tconv.dialects.rules import QUESTIONS
+from tconv.documents.document import read
+from tconv.errors import FileError
+from tconv.gate.assessment import assess
+from tconv.gate.pinning import choose_pins, write_pins
+from tconv.gate.status import Status
+from tconv.gate.waiver_lint import lint
+from tconv.gate.waivers import WaiverFile, load
+from tconv.records.record import FreshAnswer
+from tconv.reports.causes import causes
+from strategies import examples
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from small_corpus import Command
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.dialects.readings import Reading
+    from tconv.gate.assessment import Assessment
+    from tconv.records.record_file import Run
+
+READINGS = {reading.name: reading for reading in DIALECTS[DIALECT].disputed}
+SHRUNK, APPENDED = READINGS["negative-same-shrunk"], READINGS["negative-same-appended"]
+
+
+def following(*readings: Reading) -> Callable[[Case], Sequence[Reading]]:
+    """Return what follows these readings in every case."""
+    return lambda _: readings
+
+
+def pinned(run: Run, corpus: Corpus) -> WaiverFile:
+    """Return the file of the pins that records write."""
+    file = waiver_file()
+    chosen = choose_pins(run, corpus.find, ())
+    assert not chosen.mixed
+    return file.model_copy(update={"pins": [pin for pin, _ in chosen.pins]})
+
+
+def judged(run: Run, file: WaiverFile, corpus: Corpus) -> Assessment:
+    """Return what the gate says of records of a smaller run."""
+    part = run.header.model_copy(update={"tier": "smoke"})
+    run.header = part
+    return assess(run, file, corpus.facts, find=corpus.find)
+
+
+def changes(assessment: Assessment) -> set[tuple[str, str, str]]:
+    """Return question, old and new reading of what changed."""
+    verdicts = [member.record.verdict for member in assessment.statuses if member.status is Status.FAILED]
+    assert all(isinstance(verdict, ver.ReadingChanged) for verdict in verdicts)
+    return {(v.question, v.was, v.now) for v in verdicts if isinstance(v, ver.ReadingChanged)}
+
+
+def test_another_allowed_reading_is_a_failure(corpus: Corpus, telling: list[Case]) -> None:
+    """A runtime that goes from one reading to another is red, with one line for all of its cases."""
+    file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
+    assert not judged(run_of(telling, DIALECT, following(SHRUNK)), file, corpus).red
+    changed = judged(run_of(telling, DIALECT, following(APPENDED)), file, corpus)
+    assert changes(changed) == {("negative_same", SHRUNK.name, APPENDED.name)}
+    (cause,) = causes(changed, Status.FAILED)
+    assert cause.count == changed.counts[Status.FAILED] > 1
+    assert SHRUNK.name in cause.what
+    assert APPENDED.name in cause.what
+    assert changed.red == [f"{cause.count} cases failed without a waiver"]
+
+
+def test_without_a_pin_another_reading_is_none(corpus: Corpus, telling: list[Case]) -> None:
+    """The question is named as one that is not pinned, and no longer so if it is pinned."""
+    run = run_of(telling, DIALECT, following(APPENDED))
+    assessment = judged(run, waiver_file(), corpus)
+    assert not assessment.red
+    assert "negative_same" in assessment.unpinned
+    assert judged(run, pinned(run, corpus), corpus).unpinned == ()
+
+
+def test_a_refusing_reading_is_a_reading(corpus: Corpus, telling: list[Case]) -> None:
+    """From a refusal to a value, and back, is a change."""
+    refused = READINGS["negative-same-refused"]
+    refusing, answering = (run_of(telling, DIALECT, following(each)) for each in (refused, SHRUNK))
+    ways = ((refusing, answering, refused, SHRUNK), (answering, refusing, SHRUNK, refused))
+    for before, after, was, now in ways:
+        assessment = judged(after, pinned(before, corpus), corpus)
+        assert changes(assessment) == {("negative_same", was.name, now.name)}
+
+
+def test_a_tenth_that_changes_is_red(corpus: Corpus, telling: list[Case]) -> None:
+    """Those of a tenth of the cases that the reading decides are red, and no other."""
+    file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
+    decided = judged(run_of(telling, DIALECT, following(APPENDED)), file, corpus)
+    tenth = {member.record.case for member in decided.statuses if member.status is Status.FAILED}
+    tenth = set(sorted(tenth)[::10])
+    run = run_of(telling, DIALECT, lambda case: (APPENDED if case.id in tenth else SHRUNK,))
+    assessment = judged(run, file, corpus)
+    assert {m.record.case for m in assessment.statuses if m.status is Status.FAILED} == tenth
+    assert len(causes(assessment, Status.FAILED)) == 1
+
+
+def test_a_runtime_that_chooses_at_random_is_red(corpus: Corpus, telling: list[Case]) -> None:
+    """Also if its failures, asked again, have other answers: then one line says that."""
+    file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
+    choice = random.Random(7)
+    run = run_of(telling, DIALECT, lambda _: (choice.choice((SHRUNK, APPENDED)),))
+    assert changes(judged(run, file, corpus)) == {("negative_same", SHRUNK.name, APPENDED.name)}
+    other = FreshAnswer("disputed", same=False)
+    run.records = [replace(r, alone=other) if r.verdict.kind == "disputed" else r for r in run.records]
+    assessment = judged(run, file, corpus)
+    assert assessment.red
+    assert len(causes(assessment, Status.FAILED)) == 1
+
+
+@examples(15)
+@given(data=st.data())
+def test_who_follows_a_reading_is_green_by_its_own_pins(
+    data: st.DataObject, corpus: Corpus, telling: list[Case]
+) -> None:
+    """In any dialect, with any readings; and whoever gives another output of the text in a case is red there.
+
+    Several readings may give one output: such a case shows no change.
+    """
+    name = data.draw(st.sampled_from(sorted(DIALECTS)), label="dialect")
+    first, second = (_readings(data, name) for _ in range(2))
+    before, after = (run_of(telling, name, following(*each.values())) for each in (first, second))
+    assert not judged(before, file := pinned(before, corpus), corpus).counts[Status.FAILED]
+    answers = {record.case: _answer(record.verdict) for record in before.records}
+    changed = {record.case for record in after.records if _answer(record.verdict) != answers[record.case]}
+    failed = [member for member in judged(after, file, corpus).statuses if member.status is Status.FAILED]
+    assert {member.record.case for member in failed} == changed
+
+
+def _readings(data: st.DataObject, name: str) -> Mapping[str, Reading]:
+    """Return a reading of some of the questions."""
+    by_question = {
+        question: [reading for reading in DIALECTS[name].disputed if reading.change.question == question]
+        for question in QUESTIONS
+    }
+    chosen = {
+        question: data.draw(st.sampled_from([None, *readings]), label=question)
+        for question, readings in by_question.items()
+        if readings
+    }
+    return {question: reading for question, reading in chosen.items() if reading is not None}
+
+
+def _answer(verdict: ver.Verdict) -> object:
+    """Return which output of the text a verdict is of; refusals are alike."""
+    if isinstance(verdict, ver.Disputed):
+        return "refusal" if verdict.rule == "refusal" else verdict.readings
+    return verdict.kind
+
+
+def test_pins_with_conditions_decide_a_mixed_question(corpus: Corpus, telling: list[Case]) -> None:
+    """A runtime that follows one reading under SAME_UPPER and another under SAME_LOWER is consistent by its pins."""
+
+    def follows(case: Case) -> Sequence[Reading]:
+        return (SHRUNK if case.attributes.auto_pad == "same_upper" else APPENDED,)
+
+    run = run_of(telling, DIALECT, follows)
+    assert any(isinstance(m.record.verdict, ver.Inconsistent) for m in judged(run, waiver_file(), corpus).statuses)
+    file = pinned(run, corpus)
+    assert {pin.reading for pin in file.pins if pin.question == "negative_same"} == {SHRUNK.name, APPENDED.name}
+    assert not judged(run, file, corpus).red
+
+
+def test_what_no_facts_tell_apart_is_not_pinned(corpus: Corpus, telling: list[Case]) -> None:
+    """Chance is no condition."""
+    choice = random.Random(3)
+    run = run_of(telling, DIALECT, lambda _: (choice.choice((SHRUNK, APPENDED)),))
+    chosen = choose_pins(run, corpus.find, ())
+    assert chosen.mixed == ["negative_same"]
+    assert "negative_same" not in {pin.question for pin, _ in chosen.pins}
+
+
+def test_a_pin_that_no_case_needs_is_stale_in_a_whole_run(corpus: Corpus, telling: list[Case]) -> None:
+    """In a run of a part it is not judged."""
+    run = run_of([case for case in telling if case.attributes.auto_pad is None], DIALECT, following())
+    pins = [{"dialects": [DIALECT], "question": "negative_same", "reading": PRIMARY}]
+    file = WaiverFile.model_validate({"format": 1, "backend": "acme", "pins": pins})
+    run.header = run.header.model_copy(update={"tier": "gate"})
+    assert [pin.question for pin in assess(run, file, corpus.facts, find=corpus.find).stale_pins] == ["negative_same"]
+    assert judged(run, file, corpus).stale_pins == ()
+
+
+def test_no_waiver_covers_a_changed_reading() -> None:
+    """A new pin does, and the message says how."""
+    with pytest.raises(ValueError, match="tconv waivers pin"):
+        waiver_file(waiver(verdict={"kind": "reading-changed"}))
+
+
+@pytest.mark.parametrize(
+    ("pin", "message"),
+    [
+        ("question: negative_sane, reading: primary", "4:"),
+        ("question: odd_upper, reading: primary", "4:"),
+        ("question: negative_same, reading: negative-same-shrunken", "did you mean 'negative-same-shrunk'"),
+        ("question: negative_same, reading: negative-sized-appended", "reading must be one of primary, "),
+    ],
+)
+def test_a_pin_names_a_reading_of_its_dialects(tmp_path: Path, pin: str, message: str) -> None:
+    """A question with one answer, and a reading of another question, are errors at their place."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(f"format: 1\nbackend: acme\npins:\n  - {{{pin}, dialects: [{DIALECT}]}}\n", encoding="utf-8")
+    with pytest.raises(FileError, match=message.replace("[", r"\[")):
+        load(path)
+
+
+FILE = f"""\
+# Of the vendor.
+format: 1
+backend: acme  # ours
+pins:
+  # Asked of the authors.
+  - {{question: negative_same, reading: negative-same-shrunk, dialects: [{DIALECT}]}}  # until 2.0
+  - {{question: negative_sized, reading: primary, dialects: [onnx/ConvTranspose-1], versions: '<1'}}
+# The end.
+waivers: []
+"""
+
+
+def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus, telling: list[Case]) -> None:
+    """A pin of another dialect or version stays; a changed one is said to have changed; the rest of the file stays."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(FILE, encoding="utf-8")
+    run = run_of(telling, DIALECT, following(APPENDED))
+    chosen = choose_pins(run, corpus.find, ())
+    changed = write_pins(load(path), read(path), FILE, {DIALECT: chosen.pins}, header().backend)
+    path.write_text(changed.text, encoding="utf-8")
+    pins = {(pin.question, pin.versions): pin.reading for pin in load(path).pins}
+    assert pins["negative_same", ""] == APPENDED.name
+    assert pins["negative_sized", "<1"] == PRIMARY
+    assert [line for line in changed.lines if SHRUNK.name in line and APPENDED.name in line]
+    for comment in ("# Of the vendor.", "# ours", "# Asked of the authors.", "# until 2.0", "# The end."):
+        assert changed.text.count(comment) == 1
+    again = write_pins(load(path), read(path), changed.text, {DIALECT: chosen.pins}, header().backend)
+    assert (again.text, again.lines) == (changed.text, [])
+
+
+def test_pins_that_overlap_are_found(tmp_path: Path, corpus: Corpus) -> None:
+    """Of one question, in one case, version, machine and dialect; else both may stand."""
+    pin = f"  - {{question: negative_same, reading: primary, dialects: [{DIALECT}]"
+    others = {
+        "}": True,
+        ", where: {auto_pad: same_upper}}": True,
+        ", versions: '>=2'}": False,
+        ", machine: {without: [avx2]}}": False,
+    }
+    for other, found in others.items():
+        path = tmp_path / "acme.yaml"
+        first = f"{pin}, versions: '<2', machine: {{with: [avx2]}}}}" if other not in {"}"} else f"{pin}}}"
+        path.write_text(f"format: 1\nbackend: acme\npins:\n{first}\n{pin}{other}\n", encoding="utf-8")
+        _, findings = lint(path, corpus)
+        assert [(finding.line, finding.path) for finding in findings] == ([(5, path)] if found else [])
+
+
+def test_the_command_writes_pins_that_make_its_records_red_after_a_change(command: Command, tmp_path: Path) -> None:
+    """From a run without a file to a file, and a run by that file has no question without a pin."""
+    run = ("run", "--tier", "smoke", "padding/**", "--waivers")
+    assert command(*run, "none", "--output", "out").returncode in {0, 1}
+    written = command("waivers", "pin", "out", "--waivers", "acme.yaml")
+    assert (written.returncode, written.stderr) == (0, "")
+    text = (tmp_path / "acme.yaml").read_text(encoding="utf-8")
+    file = load(tmp_path / "acme.yaml")
+    assert file.backend == "onnxruntime"
+    readings = {pin.question: pin.reading for pin in file.pins}
+    question, reading = next(pair for pair in readings.items() if pair[1] != PRIMARY)
+    other = next(name for name in readings_of(question, DIALECTS[DIALECT]) if name not in {reading, PRIMARY})
+    (tmp_path / "acme.yaml").write_text(text.replace(reading, other), encoding="utf-8")
+    report = command("report", "out", "--waivers", "acme.yaml", "-q")
+    assert report.returncode == 1
