@@ -25,6 +25,7 @@ EVERY_VERDICT: tuple[ver.Verdict, ...] = (
     ver.Disputed(("odd-total-at-the-end",), "exact"),
     ver.Disputed(("odd-total-refused", "pads-length-refused"), "refusal", message="no"),
     ver.Inconsistent(("odd-total-at-the-end",), "odd_sized", "begin"),
+    ver.ReadingChanged("odd_sized", "primary", "odd-total-at-the-end", ("odd-total-at-the-end",), "exact"),
     ver.Mistrusted(4, 8, (), ("reduced-precision",)),
     DIFFERED,
     ver.ExceedsSummationBound("bound", 2, 8, (0, 0, 3), 3.0, 4.0, 2.5),

@@ -47,6 +47,7 @@ STATUSES = {
     "agreed": Status.PASSED,
     "disputed": Status.DISPUTED,
     "inconsistent": Status.FAILED,
+    "reading-changed": Status.FAILED,
     "mistrusted": Status.MISTRUSTED,
     "exceeds-summation-bound": Status.FAILED,
     "differed": Status.FAILED,

@@ -426,7 +426,7 @@ def test_check_of_a_waiver_file(tmp_path: Path) -> None:
     cases, path = str(written(tmp_path, SWEEP)), tmp_path / "waivers.yaml"
     path.write_text(WAIVERS)
     code, last, told = check(str(path), "--cases", cases)
-    assert (code, last) == (2, "1 waiver, 1 unsupported, 3 findings")
+    assert (code, last) == (2, "1 waiver, 0 pins, 1 unsupported, 3 findings")
     advice = "did you mean 'strides'?; 'tconv list --json' prints the facts of each case"
     assert told == [
         f"{path}:4:14: where must have facts of cases (got 'stride'); {advice}",
@@ -445,7 +445,7 @@ def test_check_of_a_waiver_file(tmp_path: Path) -> None:
     code, _, told = check(str(path), "--cases", cases)
     assert f"{path}:13:14: {message.replace('strides=1 and not 2', 'no size')}" in told
     path.write_text(WAIVERS.replace("stride:", "strides:").replace("strids=1", "strides=2").replace("=3]", "=2]"))
-    assert check(str(path), "--cases", cases) == (0, "1 waiver, 1 unsupported, 0 findings", [])
+    assert check(str(path), "--cases", cases) == (0, "1 waiver, 0 pins, 1 unsupported, 0 findings", [])
     with pytest.raises(UsageError, match="--cases must stand beside a waiver file"):
         check(cases, "--cases", cases)
 

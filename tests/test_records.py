@@ -35,6 +35,7 @@ VERDICTS = {
     ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
     ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
     ver.Inconsistent: st.builds(ver.Inconsistent, WORDS, TEXT, TEXT),
+    ver.ReadingChanged: st.builds(ver.ReadingChanged, TEXT, TEXT, TEXT, WORDS, RULES),
     ver.Differed: st.builds(ver.Differed, *WRONG_VALUES),
     ver.ExceedsSummationBound: st.builds(ver.ExceedsSummationBound, *WRONG_VALUES),
     ver.Mistrusted: st.builds(ver.Mistrusted, COUNTS, COUNTS, WORDS | st.just(()), WORDS),
