@@ -12,6 +12,7 @@ from small_corpus import TIMEOUT, written
 from tconv.backends import machine
 from tconv.corpus import Corpus
 from tconv.gate.proof import Prover, Standing
+from tconv.gate.waivers import WaiverFile
 from wrong_backends import LOG
 
 if TYPE_CHECKING:
@@ -145,3 +146,15 @@ def test_no_waivers_prove_nothing(command: Command) -> None:
     """That none has fallen would be no answer."""
     done = command("waivers", "prove", "--backend", SPEC)
     assert (done.returncode, "there must be waivers to prove" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("reading", "standing"), [("negative-same-shrunk", Standing.STANDS), ("negative-same-appended", Standing.FALLEN)]
+)
+def test_a_pin_is_proved_by_two_cases(reading: str, standing: Standing, corpus: Corpus) -> None:
+    """They are of the fewest elements, and no other reading gives what the pinned one gives there."""
+    pin = {"dialects": [DIALECT], "question": "negative_same", "reading": reading}
+    file = WaiverFile.model_validate({"format": 1, "backend": "onnxruntime", "pins": [pin]})
+    found = list(Prover("onnxruntime", corpus, TIMEOUT).proofs(file))
+    assert [proof.standing for proof in found] == [standing] * 2
+    assert len({proof.record.case for proof in found if proof.record}) == 2

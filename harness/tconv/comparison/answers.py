@@ -27,7 +27,7 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -92,28 +92,30 @@ def deciding_questions(problem: Problem, verdict: ver.Verdict) -> set[str]:
     return deciding
 
 
-def possible_answers(problem: Problem, verdict: ver.Allowed) -> list[Mapping[str, str]]:
-    """Return the combinations of answers, by question, each of which gives what a backend did."""
+def possible_answers(problem: Problem, verdict: ver.Allowed) -> Iterator[Mapping[str, str]]:
+    """Yield the combinations of answers, by question, each of which gives what a backend did.
+
+    Those come first that give the very geometry that was found: of others the values have to be computed.
+    """
     expected = problem.expectation
     if not isinstance(expected, Values):
-        return []
+        return
     branches = list(_branches(problem, problem.dialect.disputed))
     if _refused(verdict):
-        refusing = [branch.answers for branch in branches if isinstance(branch.result, Violation)]
-        return [*({constraint: Opened.REFUSED} for constraint in expected.open_constraints), *refusing]
+        yield from ({constraint: Opened.REFUSED} for constraint in expected.open_constraints)
+        yield from (branch.answers for branch in branches if isinstance(branch.result, Violation))
+        return
     geometry = followed(verdict, expected)
     if geometry is None:
-        return []
+        return
     answered = dict.fromkeys(expected.open_constraints, Opened.ANSWERED)
-    produced = geometry.output if verdict.rule == "shape" else problem.truth.values(geometry)
-    return [{**answered, **branch.answers} for branch in branches if _is_output(problem, branch.result, geometry, produced)]
-
-
-def _is_output(problem: Problem, result: Geometry | Violation, geometry: Geometry, produced: Ints | Array) -> bool:
-    """Return whether a result is what was produced under a geometry, which other readings may give too."""
-    if isinstance(produced, tuple):
-        return _size(result) == produced
-    return result == geometry or _gives(problem.truth, result, produced)
+    for branch in sorted(branches, key=lambda branch: branch.result != geometry):
+        if branch.result == geometry or (
+            _size(branch.result) == geometry.output
+            if verdict.rule == "shape"
+            else _gives(problem.truth, branch.result, problem.truth.values(geometry))
+        ):
+            yield {**answered, **branch.answers}
 
 
 @dataclass(frozen=True, slots=True)

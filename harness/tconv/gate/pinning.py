@@ -66,7 +66,7 @@ def choose_pins(run: Run, find: Callable[[str], Case | None], waivers: Sequence[
         waivers: those that hold for the backend, some of which know another reason for a refusal than a reading.
     """
     seen = [
-        (one.problem.case.facts, one.questions, one.possible)
+        (one.problem.case.facts, one.questions, list(one.possible))
         for one in answered(run, find)
         if not any(waiver.waives(one.record, one.problem.case.facts) for waiver in waivers)
     ]
@@ -131,9 +131,20 @@ def _by_facts(
     if len(of_answer) > _MOST_PARTS:
         return None
     return [
-        ({**dict(zip(names, first, strict=False)), names[-1]: last if len(last) > 1 else last[0]}, answer)
+        (
+            {name: _typed(text) for name, text in zip(names, first, strict=False)}
+            | {names[-1]: list(map(_typed, last)) if len(last) > 1 else _typed(last[0])},
+            answer,
+        )
         for (first, answer), last in of_answer.items()
     ]
+
+
+def _typed(text: str) -> str | int | bool:
+    """Return the value of a fact as a person would write it."""
+    if text in {"true", "false"}:
+        return text == "true"
+    return int(text) if text.isdecimal() and str(int(text)) == text else text
 
 
 def _shared(seen: Sequence[_Seen], answers: Sequence[str]) -> str | None:

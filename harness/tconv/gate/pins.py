@@ -36,7 +36,7 @@ class Answered(NamedTuple):
     questions: frozenset[str]
 
     @property
-    def possible(self) -> list[Mapping[str, str]]:
+    def possible(self) -> Iterator[Mapping[str, str]]:
         """The combinations of answers that give what the backend did."""
         assert isinstance(self.record.verdict, ver.Allowed)  # noqa: S101 - `answered` yields no other
         return possible_answers(self.problem, self.record.verdict)
@@ -123,14 +123,13 @@ def _changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> list[t
     Those with the fewest changes count. There is none if a combination of answers that gives the output agrees with
     all pins.
     """
-    left = [
-        [
-            (pin, _name(question, answers[question], dialect))
-            for question, pin in pins.items()
-            if answers.get(question, pin.answer(dialect)) != pin.answer(dialect)
-        ]
-        for answers in one.possible
-    ]
+    wanted = {question: pin.answer(dialect) for question, pin in pins.items()}
+    left = []
+    for answers in one.possible:
+        others = [question for question, answer in wanted.items() if answers.get(question, answer) != answer]
+        if not others:
+            return []
+        left.append([(pins[question], _name(question, answers[question], dialect)) for question in others])
     fewest = min(map(len, left), default=0)
     return [change for of_answers in left if len(of_answers) == fewest for change in of_answers]
 
