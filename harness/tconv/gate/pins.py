@@ -167,7 +167,7 @@ def decisive_cases(
 def _decides(problem: Problem, question: str, answer: str) -> bool:
     by_answer = results_by_answer(problem, question)
     others = [results for other, results in by_answer.items() if other != answer]
-    return answer in by_answer and bool(others) and by_answer[answer].isdisjoint(*others)
+    return answer in by_answer and bool(others) and all(map(by_answer[answer].isdisjoint, others))
 
 
 def follows_pin(record: Record, case: Case, pin: Pin, dialect: Dialect) -> bool:
