@@ -165,6 +165,9 @@ def decisive_cases(
 
 
 def _decides(problem: Problem, question: str, answer: str) -> bool:
+    if problem.values is None or not {question}.issuperset(problem.values.open_constraints):
+        # A refusal may have another reason there.
+        return False
     by_answer = results_by_answer(problem, question)
     others = [results for other, results in by_answer.items() if other != answer]
     return answer in by_answer and bool(others) and all(map(by_answer[answer].isdisjoint, others))

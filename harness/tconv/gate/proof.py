@@ -115,7 +115,7 @@ class Prover:
 
         cases = decisive_cases(pin, self._corpus.cases("gate"), spoken, is_left_out, _OF_A_PIN)
         if not cases:
-            yield Proof(pin, dialect, Standing.NOT_HERE, "every case that tells its reading from others has a waiver")
+            yield Proof(pin, dialect, Standing.NOT_HERE, "each case that tells its reading from others has a waiver, or another question")
         for case in cases:
             record = None if dialect in self._unspoken else self._alone(case, dialect)
             if record is None:
