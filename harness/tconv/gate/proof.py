@@ -14,6 +14,7 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.pins import decisive_cases, follows_pin
 from tconv.gate.waivers import Pin, Waiver, is_among
+from tconv.gate.waivers_of_run import active_entries
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -108,10 +109,10 @@ class Prover:
 
     def _of_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
         """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
-        spoken = dialect_named(dialect)
+        spoken, active = dialect_named(dialect), active_entries(file, dialect, self.backend)
 
         def is_left_out(case: Case) -> bool:
-            return any(entry.covers(case.id, case.facts) for entry in (*file.waivers, *file.unsupported))
+            return any(entry.covers(case.id, case.facts) for entry in (*active.waivers, *active.unsupported))
 
         cases = decisive_cases(pin, self._corpus.cases("gate"), spoken, is_left_out, _OF_A_PIN)
         if not cases:
