@@ -147,7 +147,7 @@ def _changed(record: Record, pin: Pin, now: str) -> Record:
 
 
 def decisive_cases(
-    pin: Pin, cases: Iterable[Case], dialect: Dialect, is_left_out: Callable[[Case], bool], most: int
+    pin: Pin, cases: Iterable[Case], dialect: Dialect, has_entry: Callable[[Case], bool], most: int
 ) -> list[Case]:
     """Return the smallest cases of a pin in which no other reading of its question gives what its reading gives.
 
@@ -155,13 +155,13 @@ def decisive_cases(
         pin: the pin.
         cases: those to choose from.
         dialect: one of its dialects.
-        is_left_out: says which cases another entry of the file is for.
+        has_entry: says which cases another entry of the file is for: those come last.
         most: how many cases are wanted.
     """
     wanted = pin.answer(dialect)
-    covered = (case for case in cases if pin.covers(case.id, case.facts) and not is_left_out(case))
+    covered = (case for case in cases if pin.covers(case.id, case.facts))
     decisive = [case for case in covered if _decides(shared_problem(case, dialect), pin.question, wanted)]
-    return heapq.nsmallest(most, decisive, key=lambda case: case.simplicity)
+    return heapq.nsmallest(most, decisive, key=lambda case: (has_entry(case), case.simplicity))
 
 
 def _decides(problem: Problem, question: str, answer: str) -> bool:

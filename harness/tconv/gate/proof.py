@@ -13,6 +13,7 @@ from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.pins import decisive_cases, follows_pin
+from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import Pin, Waiver, is_among
 from tconv.gate.waivers_of_run import active_entries
 from tconv.verdict import kinds as ver
@@ -111,19 +112,23 @@ class Prover:
         """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
         spoken, active = dialect_named(dialect), active_entries(file, dialect, self.backend)
 
-        def is_left_out(case: Case) -> bool:
+        def has_entry(case: Case) -> bool:
             return any(entry.covers(case.id, case.facts) for entry in (*active.waivers, *active.unsupported))
 
-        cases = decisive_cases(pin, self._corpus.cases("gate"), spoken, is_left_out, _OF_A_PIN)
+        cases = decisive_cases(pin, self._corpus.cases("gate"), spoken, has_entry, _OF_A_PIN)
         if not cases:
-            yield Proof(pin, dialect, Standing.NOT_HERE, "each case that tells its reading from others has a waiver, or another question")
+            yield Proof(pin, dialect, Standing.NOT_HERE, "no case of the gate tier tells its reading from all others")
         for case in cases:
             record = None if dialect in self._unspoken else self._alone(case, dialect)
             if record is None:
                 yield Proof(pin, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
                 return
-            follows = follows_pin(record, case, pin, spoken)
-            yield Proof(pin, dialect, Standing.STANDS if follows else Standing.FALLEN, "", record)
+            if follows_pin(record, case, pin, spoken):
+                yield Proof(pin, dialect, Standing.STANDS, "", record)
+            elif status_of(record, case.facts, active).status in {Status.WAIVED, Status.UNSUPPORTED}:
+                yield Proof(pin, dialect, Standing.NOT_HERE, f"{case.id} has a waiver, as all such cases have", record)
+            else:
+                yield Proof(pin, dialect, Standing.FALLEN, "", record)
 
     def _of_waiver(self, waiver: Waiver, dialect: str) -> Proof:
         case = self._corpus.find(waiver.example)
