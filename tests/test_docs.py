@@ -161,11 +161,12 @@ def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
 
 
 def test_the_waiver_file_of_the_docs_is_one(tmp_path: Path) -> None:
-    """The YAML of docs/verdicts.md is read without a complaint, and has the waiver that the text speaks of."""
-    (example,) = blocks("docs/verdicts.md", "yaml")
+    """The YAML of docs/verdicts.md is read without a complaint, and has the waiver and the pins of which the text speaks."""
     file = tmp_path / "example.yaml"
-    file.write_text(example)
-    assert [waiver.name for waiver in load(file).waivers] == ["group-zero-divides"]
+    file.write_text("".join(blocks("docs/verdicts.md", "yaml")))
+    read = load(file)
+    assert [waiver.name for waiver in read.waivers] == ["group-zero-divides"]
+    assert [pin.question for pin in read.pins] == ["negative_same", "output-not-empty"]
 
 
 def test_the_backend_of_the_readme_runs(tmp_path: Path) -> None:
