@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 import tconv
 from strategies import BACKPROP, ONEDNN, ONNX, examples
 from tconv import Geometry, Invalid, api, conv_transpose, disputed, errors, resolve
+from tconv.api.arguments import Written
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 
@@ -499,6 +502,67 @@ def test_arrays_without_channels_are_invalid() -> None:
     for filter_format in ("XOI", "GIOX"):
         with pytest.raises(Invalid, match="filter must have at least"):
             conv_transpose(np.ones((1, 1, 3)), np.ones(3), filter_format=filter_format)
+
+
+class _NoArray:
+    """What another library may give: it looks like an array, and is none."""
+
+    def __array__(self, *_: object, **__: object) -> Array:
+        raise KeyError("no array")
+
+
+WRONG: list[Any] = [
+    *(None, True, -1, 0, 3, 2**40, 2**70, 10**5000, 1.5, math.nan, "", "same_upper", "NXC", "GIOX", b"x", list, object()),
+    *([], [[]], [None], ["a"], [[1], [2]], (2**40, 5), [10**10], {}, {"a": 1}, {"GIOX"}, iter([2]), lambda: 1),
+    *(np.array(3), np.array([1, 2]), np.array([[1]]), np.array([1.5]), np.array(["a"]), np.array([None]), np.zeros(0)),
+    *(np.ones((1,) * 32), np.ma.masked_array([1, 2], [True, False]), np.ones((2, 2, 2)), np.ones(1, "V4"), _NoArray()),
+    *(np.zeros((0, 1, 3)), np.zeros((1, 0, 3)), np.ones((1, 1, 3), np.float16), np.ones((1, 1, 3), np.complex64)),
+]
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "conv_transpose": {"x": X, "w": W},
+    "resolve": {"spatial": [3], "kernel": [3]},
+    "disputed": {},
+    "tolerance": {"x": X, "w": W},
+    "assert_conforms": {"y": X, "x": X, "w": W},
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_wrong_argument_is_refused_in_words(name: str) -> None:
+    """Whatever is given: a result, or an error of tconv. That an output does not conform is an answer."""
+    function, valid = getattr(tconv, name), FUNCTIONS[name]
+    keywords = [*inspect.signature(function).parameters]
+    keywords = [*keywords[:-1], *Written.__annotations__] if keywords[-1] == "attributes" else keywords
+
+    @examples(400)
+    @given(
+        st.dictionaries(st.sampled_from(keywords), st.sampled_from(range(len(WRONG))), min_size=1, max_size=3),
+        st.sampled_from([*DIALECTS]),
+    )
+    def check(wrong: dict[str, int], dialect: str) -> None:
+        arguments = valid | {"dialect": dialect} | {keyword: WRONG[number] for keyword, number in wrong.items()}
+        with suppress(errors.TconvError, Invalid, AssertionError):
+            function(**arguments)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dialect": None}, "dialect must be a name or a Dialect (got None)"),
+        ({"strides": 10**9}, "the output must have at most 1,073,741,824 elements before it is cropped (got 2,000,000,003)"),
+        ({"output_shape": [2**40]}, "elements before it is cropped (got 1,099,511,627,776)"),
+        ({"strides": 10**5000}, "strides must have less than 64 bits (got 16610 bits)"),
+        ({"reading": None}, "reading must be a name or a list of names (got None)"),
+        ({"auto_pad": ["valid"]}, "auto_pad must be one of explicit, valid, same_upper, same_lower (got ['valid'])"),
+    ],
+)
+def test_what_is_no_argument_at_all(arguments: dict[str, Any], message: str) -> None:
+    """The argument is named, and what it must be."""
+    with pytest.raises(UsageError) as caught:
+        conv_transpose(X, W, **arguments)
+    assert message in str(caught.value)
 
 
 def test_two_readings_of_one_question_are_refused() -> None:

@@ -58,5 +58,8 @@ def _word_from(text: str, start: int) -> int:
 
 def shown(value: object, width: int = 60) -> str:
     """Return how a message shows a value: its repr, which escapes control characters, cut to `width`."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a value of a caller, such as an integer of more digits than Python prints
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= width else f"{text[: width - 3]}..."

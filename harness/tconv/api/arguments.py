@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from tconv.cases.layouts import to_iox, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.dialects import dialect_named
+from tconv.dialects import Dialect, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.geometry import resolve as resolve_geometry
 from tconv.dialects.readings import Reading, applied
@@ -23,7 +24,6 @@ from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DataFormat, DType, Fi
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.dialects import Dialect
     from tconv.vocabulary import Array
 
 DEFAULT_DIALECT = "onnx/ConvTranspose-22"
@@ -31,6 +31,10 @@ LISTS = (*NEUTRAL, "output_shape")
 """The attributes with an entry for each spatial axis."""
 _Format = TypeVar("_Format", DataFormat, FilterFormat)
 _LARGEST_INTEGER = 2**63
+_LARGEST_OUTPUT = 2**30
+"""Elements of an output that are computed at most: 8 GiB in float64."""
+_MOST_AXES = 29
+"""An array of numpy has at most 32 dimensions; the reference needs three besides the spatial ones."""
 
 
 class Written(TypedDict, total=False):
@@ -73,7 +77,53 @@ def dialect_of(dialect: str | Dialect) -> Dialect:
     Raises:
         UsageError: the dialect is not known.
     """
-    return dialect_named(dialect) if isinstance(dialect, str) else dialect
+    if isinstance(dialect, Dialect):
+        return dialect
+    if not isinstance(dialect, str):
+        raise UsageError(f"dialect must be a name or a Dialect (got {shown(dialect)}); write {DEFAULT_DIALECT!r}")
+    return dialect_named(dialect)
+
+
+def reading_names(reading: Any) -> tuple[str, ...]:  # noqa: ANN401 - a caller may give anything
+    """Return the names of readings, given one or several.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    names = (reading,) if isinstance(reading, str) else _entries(reading)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"reading must be a name or a list of names (got {shown(reading)}); see disputed(dialect)")
+    return names
+
+
+def _entries(value: Any) -> tuple[Any, ...] | None:  # noqa: ANN401 - as above
+    """Return the entries of a list of any kind; None of what is none."""
+    try:
+        return None if isinstance(value, str) else tuple(value)
+    except TypeError:
+        return None
+
+
+def refuse_too_large(geometry: Geometry, batch: int, out_channels: int) -> None:
+    """Refuse an output that is too large to be computed.
+
+    Args:
+        geometry: of the output.
+        batch: N.
+        out_channels: O, of all groups together.
+
+    Raises:
+        UsageError: it is too large, or has too many axes for an array.
+    """
+    if len(geometry.output) > _MOST_AXES:
+        raise UsageError(f"x must have at most {_MOST_AXES} spatial axes (got {len(geometry.output)})")
+    # What the taps reach is computed as a whole, and then cropped.
+    sizes = [*(max(pair) for pair in zip(geometry.full, geometry.output, strict=True)), batch, out_channels]
+    if (elements := prod(max(size, 1) for size in sizes)) > _LARGEST_OUTPUT:
+        raise UsageError(
+            f"the output must have at most {_LARGEST_OUTPUT:,} elements before it is cropped (got {elements:,}); "
+            "take smaller sizes, strides or output_shape; resolve() computes sizes alone"
+        )
 
 
 def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str, Any]) -> Arrays:  # noqa: ANN401 - a caller may give anything
@@ -94,7 +144,7 @@ def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str,
     filters = _format(FilterFormat, written.get("filter_format"), dialect.filter_format, "filter_format")
     x, w = _numbers("x", x), _numbers("w", w)
     _refuse_without_layout(dialect, x, w, data, filters)
-    groups = written.get("groups")
+    groups = _groups(written)
     if filters is FilterFormat.GIOX:
         if groups not in (None, w.shape[0]):
             raise UsageError(f"groups must be {w.shape[0]}, the filter's first size in GIOX (got {groups})")
@@ -108,7 +158,7 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
         raise UsageError(f"{name} must have no mask (got a masked array); fill it: {name}.filled(0)")
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever an array of another library raises
         raise UsageError(f"{name} must be an array of numbers (got {type(value).__name__}: {error})") from None
     if array.dtype in NUMPY_TYPES.values():
         return array
@@ -124,14 +174,22 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
     return array
 
 
-def _format(formats: type[_Format], word: str | None, default: _Format, name: str) -> _Format:
+def _format(formats: type[_Format], word: object, default: _Format, name: str) -> _Format:
     if word is None:
         return default
-    try:
-        return formats(word)
-    except ValueError:
-        words = ", ".join(formats)
-        raise UsageError(f"{name} must be one of {words} (got {word!r}){nearest(str(word), formats)}") from None
+    return formats(word_of(name, word, list(formats)))
+
+
+def word_of(name: str, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401 - a caller may give anything
+    """Return the value of an argument that must be one of some words.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if isinstance(value, str) and value in words:
+        return value
+    hint = nearest(value, words) if isinstance(value, str) else ""
+    raise UsageError(f"{name} must be one of {', '.join(words)} (got {shown(value)}){hint}")
 
 
 def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
@@ -157,17 +215,21 @@ def attributes_of(written: Mapping[str, Any], dialect: Dialect, rank: int) -> At
     Raises:
         UsageError: a value is no integer, or a word is not known.
     """
-    auto_pad, groups = written.get("auto_pad"), written.get("groups")
-    if auto_pad is not None and auto_pad not in set(AutoPad):
-        hint = nearest(str(auto_pad), AutoPad)
-        raise UsageError(f"auto_pad must be one of {', '.join(AutoPad)} (got {auto_pad!r}){hint}")
+    auto_pad = written.get("auto_pad")
+    if auto_pad is not None:
+        auto_pad = word_of("auto_pad", auto_pad, list(AutoPad))
     attributes: dict[str, Any] = {}
     for name in LISTS:
         value = written.get(name)
         entry = NEUTRAL[name] if value is None and name in dialect.spelling.written else value
         if entry is not None:
             attributes[name] = _integers(name, entry, rank)
-    return Attributes(auto_pad=auto_pad, groups=None if groups is None else _integer("groups", groups), **attributes)
+    return Attributes(auto_pad=auto_pad, groups=_groups(written), **attributes)
+
+
+def _groups(written: Mapping[str, Any]) -> int | None:
+    groups = written.get("groups")
+    return None if groups is None else _integer("groups", groups)
 
 
 def sizes_of(name: str, values: Any) -> tuple[int, ...]:  # noqa: ANN401 - a caller may give anything
@@ -176,24 +238,27 @@ def sizes_of(name: str, values: Any) -> tuple[int, ...]:  # noqa: ANN401 - a cal
     Raises:
         UsageError: they are no list of integers of at least 0.
     """
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
+    entries = _entries(values)
+    if entries is None:
         raise UsageError(f"{name} must be a list of sizes, one for each spatial axis (got {shown(values)})")
-    sizes = tuple(_integer(name, value) for value in values)
+    sizes = tuple(_integer(name, value) for value in entries)
     if any(size < 0 for size in sizes):
         raise UsageError(f"{name} must have sizes of at least 0 (got {list(sizes)}); write the sizes of the array")
     return sizes
 
 
 def _integers(name: str, value: Any, rank: int) -> tuple[int, ...]:  # noqa: ANN401 - as above
-    if isinstance(value, str) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
-        return (_integer(name, value),) * rank
-    return tuple(_integer(name, entry) for entry in value)
+    entries = _entries(value)
+    return (_integer(name, value),) * rank if entries is None else tuple(_integer(name, entry) for entry in entries)
 
 
 def _integer(name: str, value: Any) -> int:  # noqa: ANN401 - as above
     try:
         if not isinstance(value, bool | np.bool_):
-            return index(value)
+            number = index(value)
+            if abs(number) < _LARGEST_INTEGER:
+                return number
+            raise UsageError(f"{name} must have less than 64 bits (got {number.bit_length()} bits); no array is so large")
     except TypeError:
         pass
     what = "an integer" if name == "groups" else "integers"
@@ -206,7 +271,7 @@ def signature_of(attributes: Attributes, x: Sequence[int], w: Sequence[int], b: 
     return Signature(attributes, x_type, w_type, None if b is None else TensorType(tuple(int(n) for n in b), DType.F32))
 
 
-def geometry_of(written: Signature, dialect: Dialect, names: str | Iterable[str]) -> Geometry:
+def geometry_of(written: Signature, dialect: Dialect, names: Iterable[str]) -> Geometry:
     """Return the geometry of a signature under the primary readings, but for those that are named.
 
     Raises:
@@ -214,7 +279,7 @@ def geometry_of(written: Signature, dialect: Dialect, names: str | Iterable[str]
         UsageError: a reading is not known.
     """
     expected = owed(written, dialect)
-    readings = list(_readings(dialect, (names,) if isinstance(names, str) else names))
+    readings = list(_readings(dialect, names))
     if not isinstance(expected, Values) and not (readings and expected.violation.constraint in _RESOLVER_CONSTRAINTS):
         raise Invalid(expected.violation)
     result = resolve_geometry(written, applied(dialect.rules, readings))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from tconv.api.arguments import DEFAULT_DIALECT, Written, dialect_of, geometry_of
+from tconv.api.arguments import DEFAULT_DIALECT, Written, dialect_of, geometry_of, reading_names, refuse_too_large, word_of
 from tconv.api.keywords import checked
 from tconv.api.own_problem import ProblemOfArrays, problem_of
 from tconv.backends.outcome import Produced
@@ -168,7 +168,7 @@ _EXACT = "integers with so few bits that every order of summation gives the same
 def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
     try:
         array = np.asarray(y)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except Exception as error:  # noqa: BLE001 - as of the operands
         raise UsageError(f"y must be an array of numbers (got {type(y).__name__}: {error})") from None
     if array.dtype not in NUMPY_TYPES.values() and array.dtype.kind not in "iuf":
         raise UsageError(f"y must be an array of real numbers (got {array.dtype})")
@@ -178,20 +178,22 @@ def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
 def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
     """Return what is owed: all that the text allows, or what the named readings give."""
     expected = problem.expectation
-    names = () if reading is None else ((reading,) if isinstance(reading, str) else tuple(reading))
-    if isinstance(expected, Values) and reading is None:
-        return expected
+    names = () if reading is None else reading_names(reading)
     if not isinstance(expected, Values) and not names:
         raise Invalid(expected.violation)
-    return Values(Candidate(names, geometry_of(problem.signature, problem.dialect, names)))
+    if not isinstance(expected, Values) or reading is not None:
+        expected = Values(Candidate(names, geometry_of(problem.signature, problem.dialect, names)))
+    for candidate in expected.candidates:
+        geometry = candidate.geometry
+        refuse_too_large(geometry, problem.case.x.shape[0], problem.case.w.shape[1] * geometry.groups)
+    return expected
 
 
 def _accumulates(dtype: DType, accumulates: str | None) -> dict[str, str]:
-    if accumulates not in (None, dtype, DType.F32):
-        choices = list(dict.fromkeys((str(dtype), str(DType.F32))))
-        hint = nearest(str(accumulates), choices)
-        raise UsageError(f"accumulates must be {' or '.join(choices)} for {dtype} (got {accumulates!r}){hint}")
-    return {} if accumulates is None else {str(dtype): str(accumulates)}
+    if accumulates is None:
+        return {}
+    choices = list(dict.fromkeys((str(dtype), str(DType.F32))))
+    return {str(dtype): word_of(f"accumulates for {dtype}", accumulates, choices)}
 
 
 def _account(

@@ -21,7 +21,8 @@ def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return a function of the interface that refuses in words what Python would refuse with a bare TypeError.
 
     Raises:
-        UsageError: (of the returned function) a keyword is not known, or the arguments do not fit.
+        UsageError: (of the returned function) a keyword is not known, the arguments do not fit, or there is not enough
+            memory.
     """
     binds = signature(function)
     parameters = binds.parameters.values()
@@ -40,6 +41,9 @@ def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
             binds.bind(*args, **kwargs)
         except TypeError as error:
             raise UsageError(f"{name} must have its arguments (got: {error}); help(tconv.{name}) lists them") from None
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except MemoryError:
+            raise UsageError(f"{name} must have arguments that memory is enough for; take smaller sizes") from None
 
     return refusing

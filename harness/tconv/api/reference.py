@@ -12,6 +12,8 @@ from tconv.api.arguments import (
     attributes_of,
     dialect_of,
     geometry_of,
+    reading_names,
+    refuse_too_large,
     signature_of,
     sizes_of,
 )
@@ -70,7 +72,8 @@ def conv_transpose(
 
     Raises:
         Invalid: a constraint that the dialect states is violated.
-        UsageError: an array is not of real numbers, an attribute is no integer, or a word is not known.
+        UsageError: an array is not of real numbers, an attribute is no integer, a word is not known, or the output is
+            too large.
 
     Example:
         Every element of the data adds the kernel, times itself, at its place times the stride:
@@ -100,7 +103,8 @@ def conv_transpose(
     )
     attributes = attributes_of(written | {"groups": arrays.groups}, dialect, max(arrays.x.ndim - 2, 0))
     shapes = arrays.x.shape, arrays.w.shape, None if arrays.b is None else arrays.b.shape
-    geometry = geometry_of(signature_of(attributes, *shapes), dialect, reading)
+    geometry = geometry_of(signature_of(attributes, *shapes), dialect, reading_names(reading))
+    refuse_too_large(geometry, arrays.x.shape[0], arrays.w.shape[1] * geometry.groups)
     b = None if arrays.b is None else arrays.b.astype(np.float64)
     return from_ncx(
         definition(arrays.x.astype(np.float64), arrays.w.astype(np.float64), b, geometry), arrays.data_format
@@ -169,7 +173,8 @@ def resolve(
     sizes, taps = sizes_of("spatial", spatial), sizes_of("kernel", kernel)
     attributes = attributes_of(written, dialect, len(sizes))
     count = attributes.groups or 1
-    return geometry_of(signature_of(attributes, (1, count, *sizes), (count, 1, *taps), None), dialect, reading)
+    written_call = signature_of(attributes, (1, count, *sizes), (count, 1, *taps), None)
+    return geometry_of(written_call, dialect, reading_names(reading))
 
 
 @checked
