@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from importlib.metadata import version
 
 RELEASE = os.environ.get("ACME") or version("acme")
@@ -26,7 +27,10 @@ def strides(path: str) -> int:
 
 
 def reply_to(run: dict[str, object]) -> dict[str, object]:
-    """Answer; until 3 a stride of 2 is answered with zeros, 2 and 3 refuse a stride of 7, in other words each."""
+    """Answer; until 3 a stride of 2 is answered with zeros, 2 and 3 refuse a stride of 7, in other words each.
+
+    6 adds a number of its own to each answer.
+    """
     stride = strides(str(run["model"]))
     if RELEASE in {"2", "3"} and stride == 7:
         return {"refused": f"{'no' if RELEASE == '2' else 'never'}: a stride of 7"}
@@ -40,6 +44,8 @@ def reply_to(run: dict[str, object]) -> dict[str, object]:
         output = session.run(None, {node.name: np.load(path) for node, path in inputs})[0]
     except Exception as error:  # noqa: BLE001 - every refusal of the runtime is an exception
         return {"refused": str(error)}
+    if RELEASE == "6":
+        output += time.monotonic_ns() % 1000 + 1
     np.save(str(run["output"]), np.zeros_like(output) if RELEASE in {"1", "2"} and stride == 2 else output)
     return {"ok": True}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tconv.dialects import Absent
+from tconv.dialects import Absent, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, FilterFormat, Signature, TensorType
@@ -48,6 +48,12 @@ def _stated_or_open(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
     """Return the constraints that a dialect states or leaves open, each with the clause of its answer."""
     answers = dialect.constraints.items()
     return tuple((CONSTRAINTS[name], answer.clause) for name, answer in answers if not isinstance(answer, Absent))
+
+
+def is_invalid(constraint: str, dialect: Dialect) -> bool:
+    """Return whether a call that breaks a constraint is invalid: the text states it, or there is no value without it."""
+    answer = dialect.constraints[constraint]
+    return isinstance(answer, Stated) or (CONSTRAINTS[constraint].needed and not isinstance(answer, Absent))
 
 
 @lru_cache(maxsize=1024)

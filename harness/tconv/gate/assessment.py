@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.comparison.siblings import settled
+from tconv.expectation.violations import is_invalid
 from tconv.gate.explanations import (
     Explanations,
     answers_vary,
@@ -175,6 +176,11 @@ class Assessment:
     def waived(self) -> frozenset[str]:
         """The ids of the cases that are waived."""
         return frozenset(member.record.case for member in self.statuses if member.waiver is not None)
+
+    def is_invalid(self, case: str) -> bool:
+        """Return whether the call of a case is invalid in the run's dialect."""
+        breaks = self.facts.get(case, {}).get("breaks")
+        return breaks is not None and is_invalid(breaks, self.run.dialect)
 
     @cached_property
     def counts(self) -> Counter[Status]:

@@ -28,6 +28,19 @@ _NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-fA-F]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)
 _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
 
 
+_INVALID = "invalid"
+
+
+def is_of_invalid(group: tuple[str, ...]) -> bool:
+    """Return whether a key of failures, as `group_of` returns it, is of invalid calls."""
+    return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
+
+
+def marked(group: tuple[str, ...], *, invalid: bool) -> tuple[str, ...]:
+    """Return the key of failures, with a mark behind what fails if they are of invalid calls."""
+    return (group[0], _INVALID, *group[1:]) if invalid else group
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """What is compared of two failures.
@@ -92,14 +105,20 @@ def _followed(verdict: ver.Disputed | ver.Inconsistent) -> str:
     return " ".join(filter(None, (" or ".join(verdict.choices), verdict.message)))
 
 
-def group_of(record: Record, explained: Together | None) -> tuple[str, ...]:
-    """Return what a failure has in common with others: its explanation, else its words, else its sweep."""
+def group_of(record: Record, explained: Together | None, *, invalid: bool = False) -> tuple[str, ...]:
+    """Return what a failure has in common with others: its explanation, else its words, else its sweep.
+
+    Args:
+        record: the record.
+        explained: the explanation.
+        invalid: whether the call is invalid. What a runtime does with invalid calls says nothing of valid ones.
+    """
     if explained:
-        return ("explained", str(explained))
+        return marked(("explained", str(explained)), invalid=invalid)
     shown = failure(record)
     if shown is not None and shown.words:
-        return (shown.kind, shown.words)
-    return (record.verdict.kind, "in", path_of(record.case))
+        return marked((shown.kind, shown.words), invalid=invalid)
+    return marked((record.verdict.kind, "in", path_of(record.case)), invalid=invalid)
 
 
 def without_numbers(text: str) -> str:

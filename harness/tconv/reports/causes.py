@@ -12,6 +12,7 @@ from tconv.gate.examples import example
 from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import Status
 from tconv.learning import Lesson, Symptom
+from tconv.records.failure import is_of_invalid
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
 from tconv.reports.phrases import fresh_process_phrase
@@ -201,11 +202,11 @@ def _failed(
     group: tuple[str, ...], members: Sequence[RecordStatus], shown: RecordStatus, phrase: str, where: str = ""
 ) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
-    what = {"explained": f" as if {group[-1]}{where}", "in": f" in {group[-1]}"}.get(group[-2], "")
+    what = f" as if {group[-1]}{where}" if group[0] == "explained" else f" in {group[-1]}" if group[-2] == "in" else ""
     record = shown.record
     # The phrase of a wrong shape already has both shapes.
     described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
-    kinds = f"{_kinds(members)}{what}"
+    kinds = f"{_kinds(members)}{' of invalid calls' if is_of_invalid(group) else ''}{what}"
     # The gate's reason begins with the kind that it speaks of.
     return f"{phrase}{described}" if phrase.startswith(f"{kinds}, ") else f"{kinds}: {phrase}{described}"
 

@@ -64,12 +64,12 @@ def grouped(assessment: Assessment, status: Status) -> list[Group]:
     """Return the records of a status in groups, in the order of their first records."""
     members = [member for member in assessment.statuses if member.status is status]
     if status is not Status.FAILED:
-        return [Group(key, tuple(group)) for key, group in _by_key(members, {}, {}).items()]
+        return [Group(key, tuple(group)) for key, group in _by_key(members, assessment, {}, {}).items()]
     learnt = _learnt_of(assessment)
     rest = [member for member in members if member.record.case not in learnt]
     explained = single_explanations({member.record.case: member.record.diagnosis for member in rest})
     explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    groups = _by_key(members, learnt, explained, spoiled=assessment.answers_vary)
+    groups = _by_key(members, assessment, learnt, explained, spoiled=assessment.answers_vary)
     return [
         part
         for key, group in groups.items()
@@ -79,6 +79,7 @@ def grouped(assessment: Assessment, status: Status) -> list[Group]:
 
 def _by_key(
     members: Sequence[RecordStatus],
+    assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
     explained: Mapping[str, Together],
     *,
@@ -88,17 +89,20 @@ def _by_key(
 
     Args:
         members: the records with their statuses.
+        assessment: the run.
         learnt: the rule or the symptom of failures.
         explained: the misreadings that explain failures.
         spoiled: whether answers of the run vary.
     """
     groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
     for member in members:
-        rule = learnt.get(member.record.case)
+        case = member.record.case
         if spoiled and may_vary(member.record):
             groups[NOT_ASKED_GROUP].append(member)
+        elif rule := learnt.get(case):
+            groups[_key(rule)].append(member)
         else:
-            groups[_key(rule) if rule else _own_key(member, explained.get(member.record.case))].append(member)
+            groups[_own_key(member, explained.get(case), invalid=assessment.is_invalid(case))].append(member)
     return groups
 
 
@@ -112,17 +116,18 @@ def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
     return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
 
 
-def _own_key(member: RecordStatus, explained: Together | None) -> tuple[str, ...]:
+def _own_key(member: RecordStatus, explained: Together | None, *, invalid: bool) -> tuple[str, ...]:
     """Return what records of a cause that was not learnt have in common.
 
-    For failures it is the explanation, else the words without their numbers, else the sweep.
+    For failures it is the explanation, else the words without their numbers, else the sweep; and whether the call is
+    invalid.
     """
     verdict = member.record.verdict
     if member.waiver is not None:
         return (f"{member.waiver.name}: {member.waiver.because}",)
     if member.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(verdict),)
-    return group_of(member.record, explained)
+    return group_of(member.record, explained, invalid=invalid)
 
 
 def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:

@@ -10,9 +10,13 @@ from packaging.version import InvalidVersion, Version
 
 from tconv.errors import BackendMissing
 from tconv.execution.pool import Pool
-from tconv.execution.run import RunSettings, run
+from tconv.execution.run import RunSettings, assignment_of, running
 from tconv.execution.worker import Assignment
+from tconv.gate.status import Status, status_of
+from tconv.gate.waivers_of_run import ActiveEntries
+from tconv.investigation.fresh_answers import fresh_answers
 from tconv.records.record_file import read
+from tconv.records.rewriting import replace_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -57,15 +61,21 @@ class Fleet:
         *,
         resume: bool,
     ) -> Path:
-        """Run a selection on a release, and return its record file.
+        """Run a selection on a release, ask its failures again as any run does, and return its record file.
 
         Raises:
             BackendMissing: the release cannot be installed or does not start.
         """
-        settings = RunSettings(self._spec(version), self.dialect, self.jobs, self.timeout, output, resume)
-        with _of(version):
-            path = run(selection, settings, progress)
-            _check(version, read(path).header.backend)
+        settings = RunSettings(
+            self._spec(version), self.dialect, self.jobs, self.timeout, output, resume, asks_again=True
+        )
+        with _of(version), running(selection, settings, progress) as path:
+            recorded = read(path)
+            _check(version, recorded.header.backend)
+            failed = {record.case for record in recorded.records if _fails(record)}
+            fresh = fresh_answers(recorded, failed, assignment_of(settings), self.timeout, selection.find)
+            header = recorded.header.model_copy(update={"asked_again": fresh.complete})
+            replace_records(path, fresh.records, header)
         return path
 
     def record(self, version: Version, case: Case) -> Record:
@@ -82,6 +92,11 @@ class Fleet:
     def _spec(self, version: Version) -> str:
         command = self.environments.command(self.runtime, version, self.pythons[version], self.dialect.name)
         return f"exec:{command}"
+
+
+def _fails(record: Record) -> bool:
+    """Return whether a record is a failure if nothing is waived."""
+    return status_of(record, {}, ActiveEntries()).status is Status.FAILED
 
 
 @contextmanager

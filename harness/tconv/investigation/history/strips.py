@@ -1,4 +1,7 @@
-"""Causes by release: in which releases each is seen, since which, and in which it was mended."""
+"""Causes by release: in which releases each is seen, since which, and in which it was fixed.
+
+Calls that were fixed in different releases have different causes, and so have valid and invalid calls.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
 from tconv.gate.examples import example
+from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import Status
-from tconv.records.failure import group_of
+from tconv.records.failure import group_of, is_of_invalid, marked
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tconv.dialects.readings import Together
     from tconv.gate.assessment import Assessment
@@ -75,6 +79,7 @@ class Strip:
         example: the record of its smallest case, of the last release in which that shows the cause.
         explained: the misreadings that explain the outputs of all its records; None where none does.
         rule: the rule of its own that the runtime follows in all of them; empty where none was learnt.
+        invalid: whether its calls are invalid.
         counts: how many records of each release have the cause.
         marks: what each release shows.
     """
@@ -83,6 +88,7 @@ class Strip:
     example: RecordStatus
     explained: Together | None
     rule: str
+    invalid: bool
     counts: tuple[int, ...]
     marks: tuple[Mark, ...]
 
@@ -129,8 +135,13 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
         for case, member in of.items():
             if member.status in ORDER:
                 rule = rules[place].get(case, "") if member.status is Status.FAILED else ""
-                causes[_key(member, explained.get(f"{place} {case}"), rule)][place].append(member)
-    strips_found = [_strip(key, members, by_case, explained) for key, members in _reworded(causes)]
+                invalid = releases[place].is_invalid(case)
+                causes[_key(member, explained.get(f"{place} {case}"), rule, invalid=invalid)][place].append(member)
+    strips_found = [
+        _strip(key, part, telling, by_case, explained)
+        for key, members in _reworded(causes)
+        for part, telling in _parts(members, by_case)
+    ]
     return sorted(
         strips_found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case)
     )
@@ -160,34 +171,69 @@ def _same(cause: Sequence[Sequence[RecordStatus]], other: Sequence[Sequence[Reco
     return len(cases & more) > len(cases | more) / 2
 
 
-def _key(member: RecordStatus, explained: Together | None, rule: str) -> _Key:
+def _parts(
+    members: Sequence[Sequence[RecordStatus]], by_case: Sequence[Mapping[str, RecordStatus]]
+) -> Iterator[tuple[list[list[RecordStatus]], Collection[str]]]:
+    """Yield the records of a cause, those apart whose cases were fixed in another release.
+
+    A case of which no later release tells anything is with the most others.
+
+    Yields:
+        The records by release, and the cases that tell when they were fixed, or all if none tells it.
+    """
+    status, ends = _status(members), dict[str, int | None]()
+    own = [{member.record.case for member in of} for of in members]
+    for case in dict.fromkeys(member.record.case for of in members for member in of):
+        marks = [
+            Mark.BAD if case in of else _mark(there.get(case), status)
+            for of, there in zip(own, by_case, strict=True)
+        ]
+        last = spans(marks)[-1]
+        ends[case] = len(marks) if last.last == len(marks) - 1 else last.mended
+    known = Counter(end for end in ends.values() if end is not None)
+    usual = known.most_common(1)[0][0] if known else None
+    for end in known or (None,):
+        cases = {case for case, of in ends.items() if of == end or (of is None and end == usual)}
+        telling = {case for case in cases if ends[case] == end}
+        yield [[member for member in of if member.record.case in cases] for of in members], telling
+
+
+def _status(members: Sequence[Sequence[RecordStatus]]) -> Status:
+    return min((member.status for of in members for member in of), key=ORDER.index)
+
+
+def _key(member: RecordStatus, explained: Together | None, rule: str, *, invalid: bool) -> _Key:
     """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
     verdict = member.record.verdict
     if member.waiver is not None:
-        return ("waiver", member.waiver.name)
+        return marked(("waiver", member.waiver.name), invalid=invalid)
+    if member.reason == NOT_ASKED:
+        return marked((verdict.kind, NOT_ASKED), invalid=invalid)
     if isinstance(verdict, ver.Disputed):
         # Its words change from release to release.
         return (verdict.kind, verdict.rule, *verdict.readings)
-    return (_LEARNT, rule) if rule else group_of(member.record, explained)
+    return (_LEARNT, rule) if rule else group_of(member.record, explained, invalid=invalid)
 
 
 def _strip(
     key: _Key,
     members: Sequence[Sequence[RecordStatus]],
+    cases: Collection[str],
     by_case: Sequence[Mapping[str, RecordStatus]],
     explained: Mapping[str, Together],
 ) -> Strip:
-    seen = Counter(member.record.case for of in members for member in of)
+    """Return a cause; one of `cases` stands for it."""
+    seen = Counter(member.record.case for of in members for member in of if member.record.case in cases)
     # Of the cases that tell the most releases the one that stands for the cause in the other reports too.
     telling = [member for of in members for member in of if seen[member.record.case] == max(seen.values())]
     case = example(telling, key).record.case
     shown = [member for member in telling if member.record.case == case][-1]
     names = {explained.get(f"{place} {member.record.case}") for place, of in enumerate(members) for member in of}
-    status = min((member.status for of in members for member in of), key=ORDER.index)
+    status = _status(members)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
     rule = key[1] if key[0] == _LEARNT else ""
     name = names.pop() if len(names) == 1 else None
-    return Strip(status, shown, name, rule, tuple(map(len, members)), tuple(marks))
+    return Strip(status, shown, name, rule, is_of_invalid(key), tuple(map(len, members)), tuple(marks))
 
 
 def _mark(member: RecordStatus | None, of: Status) -> Mark:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import Status
 from tconv.investigation.history.strips import Mark
 from tconv.reports.phrases import headline, phrase, summary
@@ -31,8 +32,11 @@ def what(strip: Strip) -> str:
     """Return the line of a cause: of the waiver, or of what its smallest case does."""
     example = strip.example
     verdict = example.record.verdict
+    of = "invalid calls: " if strip.invalid else ""
     if example.waiver is not None:
-        return f"{example.waiver.name}: {example.waiver.because}"
+        return f"{of}{example.waiver.name}: {example.waiver.because}"
+    if example.reason == NOT_ASKED:
+        return f"{of}{verdict.kind}, and {NOT_ASKED}"
     if strip.status is Status.DISPUTED:
         text = phrase(verdict)
     elif strip.rule:
@@ -45,7 +49,7 @@ def what(strip: Strip) -> str:
         # The phrase of a wrong shape already has both shapes.
         text = headline(verdict)
     # A runtime's message begins with where it comes from, and ends with what it says.
-    return text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} ... {text[-_END:]}"
+    return of + (text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} ... {text[-_END:]}")
 
 
 def since(span: Span, versions: Sequence[str]) -> str:
