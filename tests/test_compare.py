@@ -304,6 +304,8 @@ def test_an_answer_that_changed_is_told_of_a_part_too() -> None:
 def test_a_waiver_lowers_no_answer() -> None:
     """What agreed and is a known deviation now became worse; a known deviation that is none of the waiver's did too."""
     assert compared(run({CASES[0]: AGREED}), run({CASES[0]: DIFFERED}, waived=True)).worse == 1
+    waived = compared(run({CASES[0]: DIFFERED}), run({CASES[0]: DIFFERED}, waived=True))
+    assert [group.transition for group in waived.groups] == [Transition.CHANGED]
     other = compared(run({CASES[0]: DIFFERED}, waived=True), run({CASES[0]: REFUSED}, waived=True))
     assert other.worse == 1
     assert other.groups[0].what == (

@@ -44,7 +44,7 @@ class Transition(StrEnum):
 
 MEANINGS = {
     Transition.NEW: "became worse, has other values than before, or fails and was not asked before",
-    Transition.CHANGED: "is answered differently, neither better nor worse",
+    Transition.CHANGED: "has another answer, neither better nor worse; or failed, and is waived now",
     Transition.FIXED: "became better",
     Transition.GONE: "is not asked any more",
 }
@@ -88,7 +88,8 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
         return Transition.NEW if now.status is Status.FAILED else None
     if now.level > was.level or has_other_values(was, now):
         return Transition.NEW
-    if now.level < was.level:
+    # Whoever waives a failure has not fixed it.
+    if now.level < was.level and (was.status, now.status) != (Status.FAILED, Status.WAIVED):
         return Transition.FIXED
     return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
 
