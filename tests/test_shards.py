@@ -231,6 +231,9 @@ def test_the_command_parts_a_run_and_joins_it(command: Command, tmp_path: Path) 
     assert some.returncode == 1
     assert "red: all 2 shards must be there (missing: 1); give the records of every shard" in some.stdout
     assert command("report", "--cases", "small.yaml", *paths).returncode == 0
+    for twice in (paths[0], str(Path(paths[0]).parent)):
+        again = command("report", "--cases", "small.yaml", *paths, twice)
+        assert (again.returncode, "must be named once (got it twice" in again.stderr) == (2, True)
     assert command("report", "--cases", "small.yaml", paths[0]).returncode == 1
 
 

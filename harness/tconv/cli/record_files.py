@@ -39,10 +39,16 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
         cases: the value of --cases, None for tconv's own: the runs that are wanted of a folder.
 
     Raises:
-        FileError: a folder or the standard input has none.
+        FileError: a folder or the standard input has none, or a file is named twice.
     """
-    files = [file for path in paths for file in _files(path, cases)]
-    return list({os.path.realpath(file): file for file in files}.values())
+    files: dict[str, Path] = {}
+    for path in paths:
+        # A folder may have links to its own files.
+        of_path = {os.path.realpath(file): file for file in _files(path, cases)}
+        if twice := files.keys() & of_path.keys():
+            raise FileError(of_path[min(twice)], "must be named once (got it twice, perhaps in a folder); leave one out")
+        files |= of_path
+    return list(files.values())
 
 
 def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
