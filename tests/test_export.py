@@ -328,7 +328,10 @@ def test_a_report_says_all_that_there_is_to_say(command: Command, tmp_path: Path
         "60 of 60 elements; [0,0,0] must be -250 (got 196)",
         f"- cited by the case, of {ONNX_22.name}: doc",
         "- pads-exchanged: pads of begin and end are exchanged",
-        f"tconv run small/padded --backend wrong_backends:PadsSwapped --dialect {ONNX_22.name} --cases small.yaml",
+        (
+            f"tconv run small/padded --backend wrong_backends:PadsSwapped --timeout {TIMEOUT:g} "
+            f"--dialect {ONNX_22.name} --cases small.yaml --waivers none"
+        ),
         (
             "Without tconv, this asks onnxruntime, and not `wrong_backends:PadsSwapped`. For another runtime replace "
             "the lines that are marked:"

@@ -57,7 +57,7 @@ def test_each_status_is_what_readers_of_junit_know(tmp_path: Path) -> None:
     assert cases["a.b.c/c[s=3]"].time == 0.25
     (failure,) = cases["a.d.e/e"].result
     assert (failure.type, failure.message) == ("broke", "broke: oh no")
-    assert failure.text == "tconv run a/d/e --backend acme --dialect onnx/ConvTranspose-22"
+    assert failure.text == "tconv run a/d/e --backend acme --dialect onnx/ConvTranspose-22 --waivers none"
 
 
 def test_what_no_case_tells_is_a_failing_case_of_its_own(tmp_path: Path) -> None:

@@ -78,9 +78,13 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     """An id has brackets, a backend's name may have anything."""
     record = Record("a/b[s=1]", "my backend", "onnx/ConvTranspose-22", ver.Agreed("exact"))
     words = ["tconv", "run", "a/b[s=1]", "--backend", "my backend", "--dialect", "onnx/ConvTranspose-22"]
-    assert shlex.split(reproduce(record)) == words
+    none = ["--waivers", "none"]
+    assert shlex.split(reproduce(record)) == [*words, *none]
     words[4] = "exec:run me"
-    assert shlex.split(reproduce(record, ("--backend", "exec:run me"), "my cases")) == [*words, "--cases", "my cases"]
+    asked = reproduce(record, ("--backend", "exec:run me"), "my cases")
+    assert shlex.split(asked) == [*words, "--cases", "my cases", *none]
+    accepted = replace(record, verdict=ver.AcceptedInvalid("pads-length", stated=True))
+    assert shlex.split(reproduce(accepted))[-3:] == [*none, "--strict"]
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_a_failure_is_explained_without_a_traceback(project: Callable[..., pytes
             "  backend    Various, speaking onnx/ConvTranspose-22",
             "  call       strides=[[]2[]], group=2",
             "  inputs     X f32 [[]1, 4, 5[]], W f32 [[]4, 3, 3[]], B f32 [[]6[]], in NCX and IOX",
-            f"  reproduce  tconv run various/differs {asked}",
+            f"  reproduce  tconv run various/differs {asked} --waivers none",
             "_* various/is-undeclared _*",
             "unsupported: unsupported, and not declared so: only small strides",
             "_* various/dies _*",

@@ -172,6 +172,7 @@ test("commands name the backend as it was given, and options where the command t
   const words = Object.fromEntries(commands);
   const asked = "--backend mini_tconv:Mini --option pads=swapped --dialect onnx --cases my.yaml";
   assert.equal(words.shrink, `tconv shrink a/b ${asked}`);
+  assert.equal(words.run, `tconv run a/b ${asked} --waivers none`);
   data.runs[0].timeout = "5";
   const limited = Object.fromEntries(caseView(opened(data, { owed: { refusal: ["c", "", true] } }), data).commands);
   const withLimit = "--backend mini_tconv:Mini --option pads=swapped --timeout 5 --dialect onnx --cases my.yaml";

@@ -91,7 +91,7 @@ def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> i
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
     narrowed = _narrowed(record, case, assignment, timeout)
-    click.echo(report(problem, narrowed, header, actual, cases))
+    click.echo(report(problem, narrowed, header, actual, cases, timeout))
     return 0
 
 

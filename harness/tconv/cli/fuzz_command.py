@@ -27,8 +27,9 @@ from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.records.failure import failure
+from tconv.records.headers import timeout_option
 from tconv.reports.listing import console, print_line, show
-from tconv.reports.phrases import summary
+from tconv.reports.phrases import NO_WAIVERS, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +109,8 @@ def command(arguments: FuzzArguments) -> int:
         except BackendLost as lost:
             saved = _saved(fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
             raise BackendLost(f"{lost}; {saved}") from None
-    return _report(target, fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
+    title = _title(target, arguments.seed, clock.ran)
+    return _report(target, fuzzing, title, arguments.output, arguments.timeout)
 
 
 def _title(target: _Target, seed: int, ran: int) -> str:
@@ -126,7 +128,7 @@ def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
     return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
 
 
-def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path) -> int:
+def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path, timeout: float) -> int:
     """Print the findings, and write them to a file; return the exit code."""
     out, findings, count = console(), fuzzing.findings(), len(fuzzing.deviations)
     print_line(out, title)
@@ -136,8 +138,8 @@ def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path) -> int:
     show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
     print_line(out, f"{'1 case' if count == 1 else f'{count:,} cases'} failed; written to {path}:")
-    words = ["tconv", "run", "--cases", str(path), *target.pool.backend.arguments, "--dialect", target.dialect.name]
-    print_line(out, shlex.join(words))
+    asked = (*target.pool.backend.arguments, *timeout_option(timeout), "--dialect", target.dialect.name)
+    print_line(out, shlex.join(["tconv", "run", "--cases", str(path), *asked, *NO_WAIVERS]))
     return 1
 
 

@@ -57,6 +57,8 @@ class Reporting:
         waivers: str | None,
         page: Path | None = None,
         comparisons: Sequence[Comparison] = (),
+        *,
+        recorded: bool = False,
     ) -> None:
         """Write the files and print the result.
 
@@ -66,6 +68,7 @@ class Reporting:
             waivers: the value of --waivers.
             page: the path of the HTML page; None where there is none.
             comparisons: what became of the cases since a baseline.
+            recorded: whether the record files of the runs were written just now.
         """
         if self.junit is not None:
             junit.write(assessments, self.junit, comparisons)
@@ -78,8 +81,11 @@ class Reporting:
             if self.as_json:
                 click.echo(json_text(plain.results(assessments, comparisons)), nl=False)
             else:
-                for assessment in assessments:
-                    terminal.show(assessment, page, detail, between_runs.regressions(assessment, comparisons))
+                for number, assessment in enumerate(assessments):
+                    if number and detail != "quiet":
+                        click.echo()
+                    worse = between_runs.regressions(assessment, comparisons)
+                    terminal.show(assessment, page, detail, worse, recorded=recorded)
                 for comparison in comparisons:
                     between_runs.show(comparison, detail)
             if self.annotate:

@@ -117,7 +117,7 @@ def command(arguments: RunArguments, report: Reporting) -> int:
     page = arguments.output / f"{selection.name or 'index'}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
     html.write(assessments, page, selection.find, comparisons, parts)
-    report.report(assessments, arguments.cases, arguments.waivers, page, comparisons)
+    report.report(assessments, arguments.cases, arguments.waivers, page, comparisons, recorded=True)
     return int(is_red(assessments, comparisons))
 
 

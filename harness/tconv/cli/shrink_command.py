@@ -17,7 +17,8 @@ from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import failure
-from tconv.reports.phrases import headline, summary
+from tconv.records.headers import timeout_option
+from tconv.reports.phrases import excused_by_nothing, headline, summary
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def command(
     alike = f"is answered as {case.id} is" if record.verdict.kind == "disputed" else f"fails as {case.id} does"
     text = case_file([smallest], f"The smallest case that {alike}.")
     file = output or Path(f"{_NAME}.yaml")
-    words = ["tconv", "run", "--cases", str(file), *named, "--dialect", spoken.name]
+    asked = [*named, *timeout_option(timeout), "--dialect", spoken.name]
+    words = ["tconv", "run", "--cases", str(file), *asked, *excused_by_nothing(record.verdict)]
     where = f"save this as {file}, or give --output {file}" if output is None else f"{file} is written"
     lines = [summary(result.result), f"{result.tried} simpler cases were run", f"{where}; then: {shlex.join(words)}"]
     if output is None:

@@ -19,7 +19,7 @@ from tconv.expectation.owed import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
-from tconv.records.headers import cases_option
+from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
 from tconv.reports.markdown import escaped
 from tconv.reports.phrases import explanation, phrase, reproduce
 from tconv.shown_texts import one_line, printable
@@ -56,7 +56,14 @@ TITLES = {
 """What a report says of a runtime in its title, for each kind of failure."""
 
 
-def issue(problem: Problem, record: Record, header: BackendHeader, actual: Array | None, cases: str = "") -> str:
+def issue(
+    problem: Problem,
+    record: Record,
+    header: BackendHeader,
+    actual: Array | None,
+    cases: str = "",
+    timeout: float = USUAL_TIMEOUT,
+) -> str:
     """Return a report in Markdown; ids and the texts of a runtime are written as code.
 
     Args:
@@ -65,8 +72,10 @@ def issue(problem: Problem, record: Record, header: BackendHeader, actual: Array
         header: the backend.
         actual: the wrong output, in NCX; None where there is none.
         cases: the value of --cases; empty for tconv's own corpus.
+        timeout: seconds that the case had.
     """
-    return "\n".join(_markdown(problem, record, header, actual, reproduce(record, header.arguments, cases), cases))
+    command = reproduce(record, (*header.arguments, *timeout_option(timeout)), cases)
+    return "\n".join(_markdown(problem, record, header, actual, command, cases))
 
 
 def _markdown(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tconv.gate.status import Status
-from tconv.reports.phrases import explanation, phrase, reproduce, tolerance
+from tconv.reports.phrases import explanation, phrase, reproduce_in, tolerance
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -123,7 +123,7 @@ def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
         yield _line("explained", why)
     if derived := tolerance(record):
         yield _line("tolerance", derived)
-    yield _line("reproduce", reproduce(record, header.arguments, header.path))
+    yield _line("reproduce", reproduce_in(header, record))
 
 
 def _line(name: str, text: str) -> str:

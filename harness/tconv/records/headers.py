@@ -75,6 +75,11 @@ def cases_option(path: str) -> tuple[str, ...]:
     return ("--cases", path) if path else ()
 
 
+def timeout_option(seconds: float) -> tuple[str, ...]:
+    """Return what gives a command a timeout: nothing for the usual one."""
+    return () if seconds == USUAL_TIMEOUT else ("--timeout", f"{seconds:g}")
+
+
 class WaiversHeader(BaseModel):
     """By what a run was judged as it ended; who reads the records may hold them against something else.
 
@@ -137,8 +142,12 @@ class RunHeader(BaseModel):
     @property
     def arguments(self) -> tuple[str, ...]:
         """What makes a command ask the backend as the run did: name, options, and a timeout of the run's own."""
-        timeout = () if self.timeout == USUAL_TIMEOUT else ("--timeout", f"{self.timeout:g}")
-        return (*self.backend.arguments, *timeout)
+        return (*self.backend.arguments, *timeout_option(self.timeout))
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What makes `tconv run` ask the backend as the run did: `arguments`, and how often."""
+        return self.arguments if self.repeat == 1 else (*self.arguments, "--repeat", str(self.repeat))
 
     def continues(self, other: RunHeader) -> bool:
         """Return whether `other` may resume this run: the fields of `comparable` are equal."""

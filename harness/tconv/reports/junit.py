@@ -15,7 +15,7 @@ from tconv.gate.status import Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
-from tconv.reports.phrases import explanation, headline, phrase, reproduce, unasked
+from tconv.reports.phrases import explanation, headline, phrase, reproduce_in, unasked
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, 
 def _to_see_it(record: Record, assessment: Assessment) -> str:
     """Return the command that shows a failure; of `inconsistent` the report: the case alone is no failure."""
     header = assessment.run.header
-    again = reproduce(record, header.arguments, header.path)
+    again = reproduce_in(header, record)
     if not isinstance(verdict := record.verdict, ver.Inconsistent):
         return again
     report = f"tconv report {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Waivers that a note names."""
+NO_WAIVERS = "--waivers", "none"
+"""The option with which a run shows a failure that is waived."""
 
 
 def phrase(verdict: ver.Verdict) -> str:
@@ -262,7 +264,7 @@ def notes_on(assessment: Assessment) -> list[str]:
 
 
 def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:
-    """Return the command that runs a record's case again.
+    """Return the command that runs a record's case again; if that failed, the command fails too.
 
     Args:
         record: the record.
@@ -271,12 +273,27 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
         cases: the value of --cases; empty for tconv's own corpus.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
-    return shlex.join([*words, *cases_option(cases)])
+    return shlex.join([*words, *cases_option(cases), *excused_by_nothing(record.verdict)])
+
+
+def excused_by_nothing(verdict: ver.Verdict) -> tuple[str, ...]:
+    """Return the options with which a verdict is a failure, whatever waiver covers its case."""
+    return (*NO_WAIVERS, "--strict") if isinstance(verdict, ver.AcceptedInvalid) else NO_WAIVERS
+
+
+def reproduce_in(header: RunHeader, record: Record) -> str:
+    """Return the command that shows a failure of a run again: of an answer that varies, the run in one process."""
+    return reproduce_run(header) if record.varies else reproduce(record, header.asked, header.path)
+
+
+def reproduce_run(header: RunHeader) -> str:
+    """Return the command that shows answers again that depend on the calls before them."""
+    return shlex.join([*run_again(header), "--jobs", "1", *NO_WAIVERS])
 
 
 def run_again(header: RunHeader) -> list[str]:
     """Return the words of the command that makes a run again."""
-    words = ["tconv", "run", *header.patterns, *header.arguments, "--dialect", header.dialect, "--tier", header.tier]
+    words = ["tconv", "run", *header.patterns, *header.asked, "--dialect", header.dialect, "--tier", header.tier]
     return [*words, *cases_option(header.path)]
 
 

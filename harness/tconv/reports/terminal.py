@@ -10,7 +10,7 @@ from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.phrases import inconsistency, notes_on, nothing_passed, run_again
+from tconv.reports.phrases import inconsistency, notes_on, nothing_passed, reproduce_run
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -33,7 +33,14 @@ Entry = list[str]
 """The lines of one cause."""
 
 
-def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", regressions: Sequence[str] = ()) -> None:
+def show(
+    assessment: Assessment,
+    page: Path | None,
+    detail: Detail = "screen",
+    regressions: Sequence[str] = (),
+    *,
+    recorded: bool = True,
+) -> None:
     """Print the result of a run.
 
     Args:
@@ -41,6 +48,7 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
         page: the path of its HTML page; None where there is none.
         detail: how much is printed.
         regressions: why it is red since its baselines, in sentences.
+        recorded: whether its record file was written just now.
     """
     out, red = console(), [*assessment.red, *regressions]
     if detail == "quiet":
@@ -56,7 +64,9 @@ def show(assessment: Assessment, page: Path | None, detail: Detail = "screen", r
     if detail != "quiet":
         if not red:
             print_line(out, "green: every deviation is known", "bold green")
-        print_line(out, f"records {assessment.run.path}{f'   page {page}' if page else ''}", "dim")
+        files = [f"records {assessment.run.path}"] if recorded else []
+        if files := [*files, *([f"page {page}"] if page else [])]:
+            print_line(out, "   ".join(files), "dim")
 
 
 def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None:
@@ -65,7 +75,6 @@ def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None
     cases = len(assessment.run.records)
     count = f"{cases:,} {'case' if cases == 1 else 'cases'}"
     words = [header.backend.title, header.dialect, f"{header.tier} tier", count]
-    print_line(out, "")
     print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
     for line, style in _totals(assessment, out.width):
         print_line(out, line, style)
@@ -184,7 +193,7 @@ def command_of(assessment: Assessment, cause: Cause, status: Status) -> str:
     """Return the command that shows a cause: of answers that vary only the run that had them."""
     if not cause.varies:
         return command(assessment, cause.example, status)
-    return shlex.join([*run_again(assessment.run.header), "--jobs", "1"])
+    return reproduce_run(assessment.run.header)
 
 
 def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:

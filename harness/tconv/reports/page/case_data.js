@@ -181,7 +181,7 @@ export function neighboursOf(record, data) {
  * @param {CaseRecord} record
  * @returns {[string, string][]}
  */
-function commandsOf({ id, run }) {
+function commandsOf({ id, run, kind }) {
   const corpus = run.cases ? ` --cases ${quoteArgument(run.cases)}` : "";
   const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
   const spoken = ` --dialect ${quoteArgument(run.dialect)}`;
@@ -190,7 +190,8 @@ function commandsOf({ id, run }) {
   const backend = `${runtime}${chosen}${limit}${spoken}`;
   const name = quoteArgument(id);
   return [
-    ["run", `tconv run ${name}${backend}${corpus}`],
+    // Without its waivers, by which a failure that is known would not be seen.
+    ["run", `tconv run ${name}${backend}${corpus} --waivers none${kind === "accepted-invalid" ? " --strict" : ""}`],
     ["show", `tconv show ${name}${spoken}${corpus}`],
     ["explain", `tconv explain ${name}${backend}${corpus}`],
     ["shrink", `tconv shrink ${name}${backend}${corpus}`],
