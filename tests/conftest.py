@@ -45,11 +45,19 @@ def _no_width_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
+_IGNORED_BY_PYTHON = {getattr(signal, name, None) for name in ("SIGPIPE", "SIGXFSZ")}
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _interrupts_are_heard() -> None:
-    """Hear SIGINT again, which a shell ignores in what it starts in the background, and whose children inherit that."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def _signals_are_heard() -> None:
+    """Let no child of the tests inherit that a signal is ignored.
+
+    `nohup` ignores SIGHUP, and a shell SIGINT in what it starts in the background. A child has the default action again
+    if there is a handler here. One that does nothing keeps what `nohup` promises: the tests go on.
+    """
+    for number in signal.valid_signals() - _IGNORED_BY_PYTHON:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,28 @@ def test_an_interrupt_is_one_whatever_python_makes_of_it(program: str, tmp_path:
     assert said == f"tconv: {WORDS[code]}\n"
 
 
+def test_what_is_ignored_stays_so(tmp_path: Path) -> None:
+    """As `nohup` ignores SIGHUP: the command goes on."""
+    program = """signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def answer(**_): os.kill(os.getpid(), signal.SIGHUP); return 1
+cli._tconv.main = answer"""
+    assert ended(tmp_path, program) == (1, "")
+
+
+def test_the_tests_pass_where_signals_are_ignored() -> None:
+    """As under `nohup`: what they start hears signals all the same."""
+    start = (
+        "import os, signal, sys\n"
+        "for name in ('SIGHUP', 'SIGINT', 'SIGTERM', 'SIGCHLD'): signal.signal(getattr(signal, name), signal.SIG_IGN)\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *sys.argv[1:]])"
+    )
+    tests = f"{__file__}::{test_a_signal_while_the_command_is_imported_ends_it_in_words.__name__}"
+    done = subprocess.run(
+        [sys.executable, "-c", start, tests], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_only_a_command_with_resume_speaks_of_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice that the command itself refuses would be untrue."""
