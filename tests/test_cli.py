@@ -371,6 +371,8 @@ def test_a_run_leaves_records_a_page_and_junit(command: Command, tmp_path: Path)
     where = ("--output", "out", "--junit", "out/junit.xml", "-j", "1")
     done = command("run", "--cases", str(written(tmp_path)), *RIGHT, *where)
     assert done.returncode == 0
+    # As `head -1` shows it.
+    assert done.stdout.splitlines()[0].startswith("Right 1.0  ")
     assert done.stdout.splitlines()[-2] == "green: every deviation is known"
     assert done.stderr.splitlines()[-1] == "tconv: wrong_backends:Right: 6 of 6 cases"
     assert "\x1b" not in done.stdout + done.stderr
