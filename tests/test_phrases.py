@@ -10,7 +10,9 @@ import pytest
 from made_records import EVERY_VERDICT
 from tconv.expectation.bound import SYMBOLS
 from tconv.records.record import Record
-from tconv.reports.phrases import headline, phrase, reproduce, summary, tolerance
+from made_records import header
+from tconv.records.headers import WaiversHeader
+from tconv.reports.phrases import headline, phrase, reproduce, reproduce_in, summary, tolerance
 from tconv.verdict import kinds as ver
 
 MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
@@ -85,6 +87,12 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     assert shlex.split(asked) == [*words, "--cases", "my cases", *none]
     accepted = replace(record, verdict=ver.AcceptedInvalid("pads-length", stated=True))
     assert shlex.split(reproduce(accepted))[-3:] == [*none, "--strict"]
+    # A pin of the file of waivers says that it failed.
+    changed = replace(record, verdict=ver.ReadingChanged("same", "primary", "other", (), "exact"))
+    assert "--waivers" not in reproduce(changed)
+    run = header().model_copy(update={"waivers": WaiversHeader(file="mine.yaml", digest="d")})
+    assert "--waivers mine.yaml" in reproduce_in(run, changed)
+    assert "--waivers none" in reproduce_in(run, record)
 
 
 @pytest.mark.parametrize(

@@ -277,13 +277,22 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
 
 
 def excused_by_nothing(verdict: ver.Verdict) -> tuple[str, ...]:
-    """Return the options with which a verdict is a failure, whatever waiver covers its case."""
+    """Return the options with which a verdict is a failure, whatever waiver covers its case.
+
+    What a pin says is a failure by the file of the waivers alone, and no waiver covers it.
+    """
+    if isinstance(verdict, ver.ReadingChanged):
+        return ()
     return (*NO_WAIVERS, "--strict") if isinstance(verdict, ver.AcceptedInvalid) else NO_WAIVERS
 
 
 def reproduce_in(header: RunHeader, record: Record) -> str:
     """Return the command that shows a failure of a run again: of an answer that varies, the run in one process."""
-    return reproduce_run(header) if record.varies else reproduce(record, header.asked, header.path)
+    if record.varies:
+        return reproduce_run(header)
+    file = header.waivers.file if header.waivers else ""
+    is_own = isinstance(record.verdict, ver.ReadingChanged) and file not in {"", f"{header.backend.name}.yaml"}
+    return reproduce(record, (*header.asked, *(("--waivers", file) if is_own else ())), header.path)
 
 
 def reproduce_run(header: RunHeader) -> str:
