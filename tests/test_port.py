@@ -295,8 +295,7 @@ def test_an_invalid_model(
     """A model whose operands break a constraint is not ported: the exit code is 1, and the constraint is named."""
     operands = {"w": (types[0], filters), "b": (types[1], bias)}
     constants = [
-        helper.make_tensor(name, kind, shape, np.zeros(int(np.prod(shape))))
-        for name, (kind, shape) in operands.items()
+        helper.make_tensor(name, kind, shape, np.zeros(int(np.prod(shape)))) for name, (kind, shape) in operands.items()
     ]
     fed = [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in operands.items()]
     wrong = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], name="wrong", **attributes)

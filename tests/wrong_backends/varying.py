@@ -66,6 +66,17 @@ class WaversAlways(Right):
         return Produced((y + self.times).astype(y.dtype))
 
 
+class ReadsUnsetMemory(Troubled):
+    """The output is memory that was never written, where it is troubled."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Leave the output unwritten. Pieces that were given back just before are not filled, so it is a large one."""
+        outcome = Right.run(self, call, arrays)
+        if troubled(call) and isinstance(outcome, Produced):
+            return Produced(np.empty(2**14, "f4")[: outcome.array.size].reshape(outcome.array.shape))
+        return outcome
+
+
 class WrongAtFirst(Right):
     """The first call of its process is wrong, and no other."""
 

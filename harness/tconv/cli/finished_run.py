@@ -15,6 +15,7 @@ from tconv.gate.status import Status
 from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.fresh_answers import fresh_answers
 from tconv.investigation.joint_explanations import joint_explanations
+from tconv.investigation.unset_memory import of_unset_memory
 from tconv.records.rewriting import replace_records
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ def finished_run(
         fresh = fresh_answers(updated, failed, assignment_of(settings), settings.timeout, selection.find)
         header = run.header.model_copy(update={"asked_again": fresh.complete})
         updated = replace(updated.with_records(fresh.records), header=header)
+        updated = updated.with_records(
+            of_unset_memory(updated, assignment_of(settings), settings.jobs, settings.timeout, selection.find)
+        )
         # Most runs have no failure: judging their records once more would take a tenth of a second for nothing.
         assessment = assessment_of(updated) if fresh.records else assessment.with_header(header)
     _rewrite(path, run, updated)

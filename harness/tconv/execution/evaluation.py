@@ -42,6 +42,7 @@ class Evaluator:
         position: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
+        only_compares: as in `Assignment`.
     """
 
     def __init__(
@@ -55,9 +56,12 @@ class Evaluator:
         position: Position | None = None,
         chosen: Sequence[str] = (),
         floating_point: FloatingPoint | None = None,
+        *,
+        only_compares: bool = False,
     ) -> None:
         self.dialect = dialect
-        self._recorder = Recorder(name, dialect.name, accumulates, folder, chosen)
+        self._recorder = Recorder(name, dialect.name, accumulates, folder, chosen, explains=not only_compares)
+        self._only_compares = only_compares
         self._backend = backend
         self._accumulates = accumulates
         self._repeat = repeat
@@ -101,7 +105,7 @@ class Evaluator:
     def _timed(self, problem: Problem) -> CallResult:
         _, run = self._prepared.pop(id(problem), (problem, None))
         run = run or partial(self._backend.run, problem.call, private(problem.arrays))
-        with patterned(wanted=problem.case.breaks is not None):
+        with patterned(wanted=self._only_compares or problem.case.breaks is not None):
             outcome, seconds = self._called(run)
         if isinstance(outcome, out.Survived):
             return CallResult(outcome.outcome, seconds, harmed=outcome.cause)

@@ -39,6 +39,7 @@ class Recorder:
         accumulates: what the backend accumulates f16 and bf16 in.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         chosen: the backend's options that are not at their defaults, as `name=value`.
+        explains: whether what explains a wrong output is looked for.
     """
 
     def __init__(
@@ -48,12 +49,15 @@ class Recorder:
         accumulates: Mapping[str, str],
         folder: Path | None,
         chosen: Sequence[str] = (),
+        *,
+        explains: bool = True,
     ) -> None:
         self._name = name
         self._dialect_name = dialect_name
         self._accumulates = accumulates
         self._folder = folder
         self._chosen = chosen
+        self._explains = explains
         self._artifacts = 0
 
     def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
@@ -76,6 +80,8 @@ class Recorder:
         record = self._record(case, verdict, seconds, artifact, call)
         if output is not None:
             record = replace(record, digest=digest(output.array, problem.truth, output.geometry, self._accumulates))
+        if not self._explains:
+            return record
         try:
             diagnosis = self._diagnosis(problem, outcome, verdict)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails

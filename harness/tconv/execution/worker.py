@@ -67,6 +67,8 @@ class Assignment:
         timeout: seconds that the hello of a child process may take.
         isolate: whether the process of the runtime must be confined; None for a child process where that is possible.
         leaves_copies: whether it leaves a copy of itself that goes on where it dies, where it can, see `succession`.
+        only_compares: whether wrong outputs are only compared with those of a run, see `investigation.unset_memory`:
+            memory is filled in valid calls too, and nothing is explained.
     """
 
     backend: str
@@ -80,6 +82,7 @@ class Assignment:
     leaves_copies: bool = False
     timeout: float = 60.0
     isolate: bool | None = field(default_factory=required)
+    only_compares: bool = False
 
 
 def serve(connection: Connection, position: Position, assignment: Assignment) -> None:
@@ -193,7 +196,16 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     probed = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
     return Evaluator(
-        backend, info.name, dialect, probed, folder, assignment.repeat, position, assignments(chosen), floating_point
+        backend,
+        info.name,
+        dialect,
+        probed,
+        folder,
+        assignment.repeat,
+        position,
+        assignments(chosen),
+        floating_point,
+        only_compares=assignment.only_compares,
     )
 
 

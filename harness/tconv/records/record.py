@@ -76,7 +76,7 @@ class Record(Recorded):
             those of which it is known that they agreed.
         alone: what came of a failure that was asked again; None where it was not asked.
         digest: of a wrong output, what is compared with a later run, see `verdict.comparison.digest`; None if there is
-            no output, or only its shape and type.
+            no output, only its shape and type, or another output when the call was asked once more.
     """
 
     case: str

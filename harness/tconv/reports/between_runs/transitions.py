@@ -33,6 +33,9 @@ _LEVELS = (
 """Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
 
 
+_WRONG = Differed | WrongShape | WrongDtype
+
+
 class Transition(StrEnum):
     """What became of a case between two runs, the most urgent first."""
 
@@ -105,12 +108,19 @@ def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
         return False
     if now.level != was.level and not {was.status, now.status}.isdisjoint(AGREEING):
         return False
-    before, after = _compared(was.record), _compared(now.record)
+    # What memory held by chance has no digest, and nor has what follows a reading.
+    digests = not any(isinstance(state.record.verdict, _WRONG) and state.record.digest is None for state in (was, now))
+    before, after = (_compared(state.record, digests=digests) for state in (was, now))
     return bool(before and after) and before.isdisjoint(after)
 
 
-def _compared(record: Record) -> set[str]:
-    """Return what is compared of a record's values, of which two records must have one in common; empty for none."""
+def _compared(record: Record, *, digests: bool) -> set[str]:
+    """Return what is compared of a record's values, of which two records must have one in common; empty for none.
+
+    Args:
+        record: the record.
+        digests: whether both records have one, if they are of wrong outputs.
+    """
     match verdict := record.verdict:
         case Disputed(rule="refusal"):
             return {"refusal"}
@@ -119,11 +129,11 @@ def _compared(record: Record) -> set[str]:
         case ExceedsSummationBound():
             # The last bits alone are wrong, and these differ between machines.
             return {verdict.kind}
-        case Differed(rule="bound") if record.digest is not None:
-            return {record.digest, *map(str, record.diagnosis)}
-        case Differed() | WrongShape() | WrongDtype():
-            # Without values the shape or the type is all that there is.
-            return {record.digest or str(getattr(verdict, "actual", ""))}
+        case Differed() | WrongShape() | WrongDtype() if digests:
+            same = record.diagnosis if isinstance(verdict, Differed) and verdict.rule == "bound" else ()
+            return {str(record.digest), *map(str, same)}
+        case WrongShape(_, actual) | WrongDtype(_, actual):
+            return {str(actual)}
         case _:
             return set()
 
