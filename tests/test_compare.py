@@ -81,6 +81,7 @@ def test_a_case_has_one_transition(was: ver.Verdict, now: ver.Verdict, transitio
 
 BEYOND = replace(DIFFERED, rule="bound")
 SHRUNK, APPENDED = ver.Disputed(("shrunk",), "exact"), ver.Disputed(("appended",), "exact")
+CHANGED = ver.ReadingChanged("negative_sized", "appended", "shrunk", ("shrunk",), "exact")
 NOT_ALLOWED = ver.Disputed(("appended-refused",), "refusal", message="no")
 
 
@@ -102,6 +103,10 @@ def judged(verdict: ver.Verdict, *, waived: bool = False, after_others: bool = F
         ((SHRUNK, {}), (NOT_ALLOWED, {}), Transition.NEW),
         ((NOT_ALLOWED, {}), (AGREED, {}), Transition.NEW),
         ((NOT_ALLOWED, {}), (replace(NOT_ALLOWED, readings=("other",)), {}), Transition.CHANGED),
+        ((CHANGED, {}), (SHRUNK, {}), Transition.FIXED),
+        ((CHANGED, {}), (CHANGED, {}), None),
+        ((CHANGED, {}), (replace(CHANGED, choices=("appended",)), {}), Transition.NEW),
+        ((CHANGED, {}), (replace(CHANGED, rule="refusal"), {}), Transition.NEW),
         # Of a wrong output the digests.
         ((DIFFERED, {"digest": "1"}), (DIFFERED, {"digest": "1"}), None),
         ((DIFFERED, {"digest": "1"}), (DIFFERED, {"digest": "2"}), Transition.NEW),

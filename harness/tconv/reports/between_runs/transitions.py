@@ -16,6 +16,7 @@ from tconv.verdict.kinds import (
     Disputed,
     ExceedsSummationBound,
     Inconsistent,
+    ReadingChanged,
     WrongDtype,
     WrongShape,
 )
@@ -122,9 +123,9 @@ def _compared(record: Record, *, digests: bool) -> set[str]:
         digests: whether both records have one, if they are of wrong outputs.
     """
     match verdict := record.verdict:
-        case Disputed(rule="refusal"):
+        case Disputed(rule="refusal") | ReadingChanged(rule="refusal"):
             return {"refusal"}
-        case Agreed() | Disputed() | Inconsistent():
+        case Agreed() | Disputed() | Inconsistent() | ReadingChanged():
             return {str(Together(readings)) for readings in _choices(verdict)}
         case ExceedsSummationBound():
             # The last bits alone are wrong, and these differ between machines.
@@ -172,7 +173,8 @@ def _choices(verdict: Verdict) -> set[tuple[str, ...]]:
             return {()}
         case Inconsistent():
             return {tuple(verdict.readings)}
-        case Disputed() if verdict.rule != "refusal":
-            return {Together.parse(choice).names for choice in verdict.choices}
+        case Disputed() | ReadingChanged() if verdict.rule != "refusal":
+            # The text's own reading has no name.
+            return {Together.parse(choice).names for choice in verdict.choices} or {()}
         case _:
             return set()
