@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from following import run_of
 from made_records import DIALECT, header, waiver, waiver_file
-from tconv.backends import outcome as out
+from strategies import examples
 from tconv.comparison.answers import PRIMARY, readings_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
@@ -25,7 +25,7 @@ from tconv.gate.waiver_lint import lint
 from tconv.gate.waivers import WaiverFile, load
 from tconv.records.record import FreshAnswer
 from tconv.reports.causes import causes
-from strategies import examples
+from tconv.reports.proposed_waivers import proposed
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -197,6 +197,14 @@ def test_a_pin_that_no_case_needs_is_stale_in_a_whole_run(corpus: Corpus, tellin
     run.header = run.header.model_copy(update={"tier": "gate"})
     assert [pin.question for pin in assess(run, file, corpus.facts, find=corpus.find).stale_pins] == ["negative_same"]
     assert judged(run, file, corpus).stale_pins == ()
+
+
+def test_no_waiver_is_proposed_for_a_changed_reading(corpus: Corpus, telling: list[Case]) -> None:
+    """A pin accepts it, and `tconv waivers pin` writes that."""
+    file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
+    assessment = judged(run_of(telling, DIALECT, following(APPENDED)), file, corpus)
+    assert changes(assessment)
+    assert proposed(assessment) == ""
 
 
 def test_no_waiver_covers_a_changed_reading() -> None:

@@ -18,8 +18,8 @@ from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.documents.document import read
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
-from tconv.gate.proof import Prover, Standing
 from tconv.gate.pinning import choose_pins, write_pins
+from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assess_files, read_selected
 from tconv.gate.status import Status
 from tconv.gate.waivers import OPEN, Waiver, chosen_waivers, load
@@ -29,6 +29,7 @@ from tconv.reports import phrases
 from tconv.reports.atomic_write import write
 from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
+from tconv.verdict.kinds import ReadingChanged
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
@@ -81,7 +82,10 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     corpus = Corpus.load(cases_of(files, cases))
     runs = merged([read_selected(path, corpus) for path in files])
     headers = [run.header for run in runs]
-    if len({header.dialect for header in headers}) != len(runs) or len({header.backend.name for header in headers}) != 1:
+    if (
+        len({header.dialect for header in headers}) != len(runs)
+        or len({header.backend.name for header in headers}) != 1
+    ):
         got = ", ".join(f"{header.backend.name} in {header.dialect}" for header in headers)
         raise UsageError(f"RECORDS must be of one backend, one run for each dialect (got {got}); name its files")
     if not waivers.exists():
@@ -157,9 +161,14 @@ def prove(
 
 def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
     text = proposed(assessment)
+    if changed := sum(isinstance(member.record.verdict, ReadingChanged) for member in assessment.statuses):
+        cases = "1 case follows" if changed == 1 else f"{changed} cases follow"
+        accept = "to accept it: tconv waivers pin RECORDS --waivers FILE"
+        click.echo(f"{cases} another reading than the pin says, which no waiver covers; {accept}", err=True)
     if not text:
+        why = "no case failed that a waiver may cover" if changed else "no case failed"
         all_ = "; --waivers none asks for what is waived now" if assessment.counts[Status.WAIVED] else ""
-        click.echo(f"there is nothing to propose, as no case failed: {path} is not written{all_}", err=True)
+        click.echo(f"there is nothing to propose, as {why}: {path} is not written{all_}", err=True)
         return
     with writing(path), path.open("x", encoding="utf-8") as file:
         file.write(text)

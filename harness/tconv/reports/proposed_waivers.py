@@ -73,7 +73,9 @@ def proposed(assessment: Assessment) -> str:
         waived += [*_chance_comments(chance, made[-1], assessment), *_entry(waiver)]
     known = {m.record.case for chance in chances for m in chance.members if m.record.verdict.kind == chance.kind}
     # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
-    known.update(record.case for record in assessment.run.records if isinstance(record.verdict, ver.Disputed))
+    # And a changed reading is accepted by a pin.
+    no_waiver = ver.Disputed | ver.ReadingChanged
+    known.update(record.case for record in assessment.run.records if isinstance(record.verdict, no_waiver))
     for cause in _other_causes(assessment, known):
         for scope, members in _scopes(cause, assessment):
             if isinstance(members[0].record.verdict, ver.Unsupported):

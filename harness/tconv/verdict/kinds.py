@@ -309,6 +309,6 @@ def is_output(verdict: Verdict) -> bool:
 
     A refusal is none. `Unstable` is none either: one of its two answers may be a refusal.
     """
-    if isinstance(verdict, Agreed | Disputed):
+    if isinstance(verdict, Agreed | Disputed | ReadingChanged):
         return verdict.rule != "refusal"
     return isinstance(verdict, Inconsistent | Mistrusted | WrongOutput | WrongDtype)
