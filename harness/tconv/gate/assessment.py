@@ -290,9 +290,13 @@ def assess(
         waivers is not None and not waivers.for_options(backend.options),
         waivers.digest if waivers else "",
         strict,
-        tuple(pin for pin in active.pins if pin not in pinned.touched) if own and is_whole(run) else (),
+        tuple(pin for pin in active.pins if pin not in pinned.touched) if own and _is_complete(run) else (),
         pinned.unpinned,
     )
+
+
+def _is_complete(run: Run) -> bool:
+    return is_whole(run) and len(run.records) == run.header.cases
 
 
 def _statuses(
