@@ -512,7 +512,25 @@ class _NoArray:
 
 
 WRONG: list[Any] = [
-    *(None, True, -1, 0, 3, 2**40, 2**70, 10**5000, 1.5, math.nan, "", "same_upper", "NXC", "GIOX", b"x", list, object()),
+    *(
+        None,
+        True,
+        -1,
+        0,
+        3,
+        2**40,
+        2**70,
+        10**5000,
+        1.5,
+        math.nan,
+        "",
+        "same_upper",
+        "NXC",
+        "GIOX",
+        b"x",
+        list,
+        object(),
+    ),
     *([], [[]], [None], ["a"], [[1], [2]], (2**40, 5), [10**10], {}, {"a": 1}, {"GIOX"}, iter([2]), lambda: 1),
     *(np.array(3), np.array([1, 2]), np.array([[1]]), np.array([1.5]), np.array(["a"]), np.array([None]), np.zeros(0)),
     *(np.ones((1,) * 32), np.ma.masked_array([1, 2], [True, False]), np.ones((2, 2, 2)), np.ones(1, "V4"), _NoArray()),
@@ -551,7 +569,10 @@ def test_every_wrong_argument_is_refused_in_words(name: str) -> None:
     ("arguments", "message"),
     [
         ({"dialect": None}, "dialect must be a name or a Dialect (got None)"),
-        ({"strides": 10**9}, "the output must have at most 1,073,741,824 elements before it is cropped (got 2,000,000,003)"),
+        (
+            {"strides": 10**9},
+            "the output must have at most 1,073,741,824 elements before it is cropped (got 2,000,000,003)",
+        ),
         ({"output_shape": [2**40]}, "elements before it is cropped (got 1,099,511,627,776)"),
         ({"strides": 10**5000}, "strides must have less than 64 bits (got 16610 bits)"),
         ({"reading": None}, "reading must be a name or a list of names (got None)"),

@@ -161,7 +161,7 @@ def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
 
 
 def test_the_waiver_file_of_the_docs_is_one(tmp_path: Path) -> None:
-    """The YAML of docs/verdicts.md is read without a complaint, and has the waiver and the pins of which the text speaks."""
+    """The YAML of docs/verdicts.md is read without a complaint, and has the waiver and the pins of the text."""
     file = tmp_path / "example.yaml"
     file.write_text("".join(blocks("docs/verdicts.md", "yaml")))
     read = load(file)

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from made_records import EVERY_VERDICT
+from made_records import EVERY_VERDICT, header
 from tconv.expectation.bound import SYMBOLS
-from tconv.records.record import Record
-from made_records import header
 from tconv.records.headers import WaiversHeader
+from tconv.records.record import Record
 from tconv.reports.phrases import headline, phrase, reproduce, reproduce_in, summary, tolerance
 from tconv.verdict import kinds as ver
 

@@ -117,7 +117,7 @@ def test_a_tenth_that_changes_is_red(corpus: Corpus, telling: list[Case]) -> Non
 def test_a_runtime_that_chooses_at_random_is_red(corpus: Corpus, telling: list[Case]) -> None:
     """Also if its failures, asked again, have other answers: then one line says that."""
     file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
-    choice = random.Random(7)
+    choice = random.Random(7)  # noqa: S311 - a runtime that chooses
     run = run_of(telling, DIALECT, lambda _: (choice.choice((SHRUNK, APPENDED)),))
     assert changes(judged(run, file, corpus)) == {("negative_same", SHRUNK.name, APPENDED.name)}
     other = FreshAnswer("disputed", same=False)
@@ -139,7 +139,8 @@ def test_who_follows_a_reading_is_green_by_its_own_pins(
     name = data.draw(st.sampled_from(sorted(DIALECTS)), label="dialect")
     first, second = (_readings(data, name) for _ in range(2))
     before, after = (run_of(telling, name, following(*each.values())) for each in (first, second))
-    assert not judged(before, file := pinned(before, corpus), corpus).counts[Status.FAILED]
+    file = pinned(before, corpus)
+    assert not judged(before, file, corpus).counts[Status.FAILED]
     answers = {record.case: _answer(record.verdict) for record in before.records}
     changed = {record.case for record in after.records if _answer(record.verdict) != answers[record.case]}
     failed = [member for member in judged(after, file, corpus).statuses if member.status is Status.FAILED]
@@ -182,7 +183,7 @@ def test_pins_with_conditions_decide_a_mixed_question(corpus: Corpus, telling: l
 
 def test_what_no_facts_tell_apart_is_not_pinned(corpus: Corpus, telling: list[Case]) -> None:
     """Chance is no condition."""
-    choice = random.Random(3)
+    choice = random.Random(3)  # noqa: S311 - as above
     run = run_of(telling, DIALECT, lambda _: (choice.choice((SHRUNK, APPENDED)),))
     chosen = choose_pins(run, corpus.find, ())
     assert chosen.mixed == ["negative_same"]
@@ -272,7 +273,7 @@ def test_pins_that_overlap_are_found(tmp_path: Path, corpus: Corpus) -> None:
     }
     for other, found in others.items():
         path = tmp_path / "acme.yaml"
-        first = f"{pin}, versions: '<2', machine: {{with: [avx2]}}}}" if other not in {"}"} else f"{pin}}}"
+        first = f"{pin}, versions: '<2', machine: {{with: [avx2]}}}}" if other != "}" else f"{pin}}}"
         path.write_text(f"format: 1\nbackend: acme\npins:\n{first}\n{pin}{other}\n", encoding="utf-8")
         _, findings = lint(path, corpus)
         assert [(finding.line, finding.path) for finding in findings] == ([(5, path)] if found else [])

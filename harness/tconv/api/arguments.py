@@ -258,7 +258,9 @@ def _integer(name: str, value: Any) -> int:  # noqa: ANN401 - as above
             number = index(value)
             if abs(number) < _LARGEST_INTEGER:
                 return number
-            raise UsageError(f"{name} must have less than 64 bits (got {number.bit_length()} bits); no array is so large")
+            raise UsageError(
+                f"{name} must have less than 64 bits (got {number.bit_length()} bits); no array is so large"
+            )
     except TypeError:
         pass
     what = "an integer" if name == "groups" else "integers"

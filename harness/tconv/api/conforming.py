@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from tconv.api.arguments import DEFAULT_DIALECT, Written, dialect_of, geometry_of, reading_names, refuse_too_large, word_of
+from tconv.api.arguments import (
+    DEFAULT_DIALECT,
+    Written,
+    dialect_of,
+    geometry_of,
+    reading_names,
+    refuse_too_large,
+    word_of,
+)
 from tconv.api.keywords import checked
 from tconv.api.own_problem import ProblemOfArrays, problem_of
 from tconv.backends.outcome import Produced
@@ -19,7 +27,6 @@ from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.owed import Candidate, Values
-from tconv.nearest_word import nearest
 from tconv.reports.phrases import attribute_words, headline
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import against_values

@@ -46,7 +46,9 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
         # A folder may have links to its own files.
         of_path = {os.path.realpath(file): file for file in _files(path, cases)}
         if twice := files.keys() & of_path.keys():
-            raise FileError(of_path[min(twice)], "must be named once (got it twice, perhaps in a folder); leave one out")
+            raise FileError(
+                of_path[min(twice)], "must be named once (got it twice, perhaps in a folder); leave one out"
+            )
         files |= of_path
     return list(files.values())
 

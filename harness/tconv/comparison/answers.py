@@ -52,7 +52,11 @@ PRIMARY = "primary"
 def readings_of(question: str, dialect: Dialect) -> dict[str, str]:
     """Return the answers that a text allows to a question, by the names of their readings; none for a single answer."""
     if question in QUESTIONS:
-        others = {reading.name: str(reading.change.answer) for reading in dialect.disputed if reading.change.question == question}
+        others = {
+            reading.name: str(reading.change.answer)
+            for reading in dialect.disputed
+            if reading.change.question == question
+        }
         return {PRIMARY: str(getattr(dialect.rules, question)), **others} if others else {}
     open_ = isinstance(dialect.constraints.get(question), Open) and not CONSTRAINTS[question].needed
     return {PRIMARY: Opened.ANSWERED, str(OpenConstraint(question)): Opened.REFUSED} if open_ else {}

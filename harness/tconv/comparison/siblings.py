@@ -69,9 +69,7 @@ def settled(
 
     def is_denied(case: str, refusal: Refusal) -> bool:
         by_pins = _holds_by_pins(refusal, pinned.get(case, {}), run.dialect)
-        return (
-            refusal in answered or _denied(refusal, by_question, run.dialect) if by_pins is None else not by_pins
-        )
+        return refusal in answered or _denied(refusal, by_question, run.dialect) if by_pins is None else not by_pins
 
     records = [_settled(record, find, by_question, elsewhere, is_denied, run.dialect) for record in run.records]
     return replace(run, records=_with_ambiguities(records)), mixed

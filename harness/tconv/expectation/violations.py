@@ -51,7 +51,7 @@ def _stated_or_open(dialect: Dialect) -> tuple[tuple[Constraint, str], ...]:
 
 
 def is_invalid(constraint: str, dialect: Dialect) -> bool:
-    """Return whether a call that breaks a constraint is invalid: the text states it, or there is no value without it."""
+    """Return whether a call that breaks a constraint is invalid: the text states it, or no value is there."""
     answer = dialect.constraints[constraint]
     return isinstance(answer, Stated) or (CONSTRAINTS[constraint].needed and not isinstance(answer, Absent))
 

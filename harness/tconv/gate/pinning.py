@@ -259,5 +259,8 @@ def _entry(pin: Pin) -> str:
     """Return the line of a pin."""
     plain = pin.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     names = ("question", "reading", "dialects")
-    ordered = {name: plain[name] for name in names} | {name: value for name, value in plain.items() if name not in names}
-    return f"  - {yaml.safe_dump(ordered, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True).strip()}"
+    ordered = {name: plain[name] for name in names} | {
+        name: value for name, value in plain.items() if name not in names
+    }
+    text = yaml.safe_dump(ordered, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
+    return f"  - {text.strip()}"

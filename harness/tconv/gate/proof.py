@@ -47,8 +47,8 @@ class Proof:
     Attributes:
         entry: the waiver, or the pin.
         dialect: the dialect in which its example was run.
-        standing: whether the example deviates exactly as the waiver says, or follows the pinned reading; not here if that
-            cannot be asked.
+        standing: whether the example deviates exactly as the waiver says, or follows the pinned reading; not here if
+            that cannot be asked.
         reason: why it cannot be asked, or why there is no example; empty if it ran.
         record: what came of the example; None if it did not run.
     """
@@ -93,7 +93,7 @@ class Prover:
             self._accumulates = {pool.dialect.name: _known(pool)}
 
     def proofs(self, file: WaiverFile) -> Iterator[Proof]:
-        """Yield whether the reason of each waiver stands, and whether each pin does, for each dialect that they name."""
+        """Yield whether each waiver and each pin stands, for each dialect that it names."""
         entries: list[Waiver | Pin] = [*file.waivers, *file.pins]
         for entry in entries:
             for dialect in entry.dialects:

@@ -216,7 +216,9 @@ class Pin(Versioned):
             known = {name for name in (*QUESTIONS, *dialect.constraints) if readings_of(name, dialect)}
             if self.question not in known:
                 hint = nearest(self.question, known)
-                raise ValueError(f"question must be one that {dialect} answers in several ways (got {self.question!r}){hint}")
+                raise ValueError(
+                    f"question must be one that {dialect} answers in several ways (got {self.question!r}){hint}"
+                )
             if self.reading not in (readings := readings_of(self.question, dialect)):
                 must = f"reading must be one of {', '.join(readings)}"
                 raise ValueError(f"{must} (got {self.reading!r}){nearest(self.reading, readings)}")
@@ -337,7 +339,7 @@ def is_among(version: str, versions: str) -> bool:
 
 
 def have_common_version(first: str, second: str) -> bool:
-    """Return whether a version may be among those of both specifiers: at a version that one of them names, or beside."""
+    """Return whether a version is among those of both specifiers: one that they name, or one beside it."""
     parts = [part for text in (first, second) for part in SpecifierSet(text)]
     named = {part.version.removesuffix(".*") for part in parts}
     near = {text for version in named for text in (version, f"{version}.dev0", f"{version}.post1")}

@@ -185,8 +185,7 @@ def _parts(
     own = [{member.record.case for member in of} for of in members]
     for case in dict.fromkeys(member.record.case for of in members for member in of):
         marks = [
-            Mark.BAD if case in of else _mark(there.get(case), status)
-            for of, there in zip(own, by_case, strict=True)
+            Mark.BAD if case in of else _mark(there.get(case), status) for of, there in zip(own, by_case, strict=True)
         ]
         last = spans(marks)[-1]
         ends[case] = len(marks) if last.last == len(marks) - 1 else last.mended
