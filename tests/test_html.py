@@ -486,6 +486,7 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
         ver.Agreed("bound", ("reduced-precision",)),
         ver.Disputed(("negative-same-shrunk",), "exact"),
         ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor"),
+        ver.ReadingChanged("negative_same", "primary", "negative-same-shrunk", ("negative-same-shrunk",), "exact"),
         ver.Differed("bound", 2, 9, (0, 1), math.nan, -math.inf, 3.5),
         ver.WrongShape((1, 2), (1, 3)),
         ver.WrongDtype("f16", "f32"),
