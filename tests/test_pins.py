@@ -250,7 +250,7 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
     path.write_text(FILE, encoding="utf-8")
     run = run_of(telling, DIALECT, following(APPENDED))
     chosen = choose_pins(run, corpus.find, ())
-    changed = write_pins(load(path), read(path), FILE, {DIALECT: chosen.pins}, header().backend)
+    changed = write_pins(load(path), read(path), FILE, {DIALECT: chosen.pins}, header().backend, whole=True)
     path.write_text(changed.text, encoding="utf-8")
     pins = {(pin.question, pin.versions): pin.reading for pin in load(path).pins}
     assert pins["negative_same", ""] == APPENDED.name
@@ -258,8 +258,15 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
     assert [line for line in changed.lines if SHRUNK.name in line and APPENDED.name in line]
     for comment in ("# Of the vendor.", "# ours", "# Asked of the authors.", "# until 2.0", "# The end."):
         assert changed.text.count(comment) == 1
-    again = write_pins(load(path), read(path), changed.text, {DIALECT: chosen.pins}, header().backend)
+    again = write_pins(load(path), read(path), changed.text, {DIALECT: chosen.pins}, header().backend, whole=True)
     assert (again.text, again.lines) == (changed.text, [])
+    sized = {DIALECT: [pin for pin in chosen.pins if pin.pin.question == "negative_sized"]}
+    part, less = (
+        write_pins(load(path), read(path), changed.text, sized, header().backend, whole=whole)
+        for whole in (False, True)
+    )
+    assert part.lines == []
+    assert [line for line in less.lines if line.startswith("removed") and "negative_same" in line]
 
 
 def test_pins_that_overlap_are_found(tmp_path: Path, corpus: Corpus) -> None:

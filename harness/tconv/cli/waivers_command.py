@@ -22,6 +22,7 @@ from tconv.gate.pinning import choose_pins, write_pins
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assess_files, read_selected
 from tconv.gate.status import Status
+from tconv.gate.waiver_uses import is_whole
 from tconv.gate.waivers import OPEN, Waiver, chosen_waivers, load
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.shards import merged
@@ -73,8 +74,9 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     """Write the allowed readings that a backend follows into its waiver file, so that a change of one is a failure.
 
     RECORDS are those of one backend, one run for each dialect: files, folders, or - for standard input. The pins of
-    these dialects are written again; pins for other versions and machines, all waivers and all comments stay. What
-    changed is printed. Answers that fail or are waived are not pinned.
+    these dialects are written again; pins for other versions and machines, all waivers and all comments stay. If the
+    records are of a part of the cases, pins of questions that none of them asks stay too. What changed is printed.
+    Answers that fail or are waived are not pinned.
     """
     if waivers.resolve().is_relative_to(Path(tconv.__file__).parent):
         raise FileError(waivers, "must be outside of the installed package; copy the file, and name the copy")
@@ -99,7 +101,8 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
         of_run = choose_pins(run, corpus.find, active.waivers)
         chosen[run.header.dialect] = of_run.pins
         mixed += [f"not pinned  {run.header.dialect}  {question}: {_MIXED}" for question in of_run.mixed]
-    changes = write_pins(file, document, waivers.read_text(encoding="utf-8"), chosen, headers[0].backend)
+    text, whole = waivers.read_text(encoding="utf-8"), all(map(is_whole, runs))
+    changes = write_pins(file, document, text, chosen, headers[0].backend, whole=whole)
     write(waivers, changes.text)
     with printing():
         for line in (*changes.lines, *mixed):

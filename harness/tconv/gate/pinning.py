@@ -168,7 +168,13 @@ class PinChanges:
 
 
 def write_pins(
-    file: WaiverFile, document: Document, text: str, chosen: Mapping[str, Sequence[ChosenPin]], backend: BackendHeader
+    file: WaiverFile,
+    document: Document,
+    text: str,
+    chosen: Mapping[str, Sequence[ChosenPin]],
+    backend: BackendHeader,
+    *,
+    whole: bool,
 ) -> PinChanges:
     """Return the text of a waiver file with other pins; all else of it, comments too, stays as it is.
 
@@ -178,9 +184,15 @@ def write_pins(
         text: its text.
         chosen: the pins of each dialect of which there are records.
         backend: who was run: pins for other versions and machines stay, and those for its own keep their conditions.
+        whole: whether the records are of all cases; if not, a question that none of them asks keeps its pins.
     """
+    asked = {(name, pin.question) for name, pins in chosen.items() for pin, _ in pins}
     old = [(name, pin) for pin in file.pins for name in pin.dialects]
-    replaced = [(name, pin) for name, pin in old if name in chosen and pin.active(name, backend)]
+    replaced = [
+        (name, pin)
+        for name, pin in old
+        if name in chosen and pin.active(name, backend) and (whole or (name, pin.question) in asked)
+    ]
     new, counts = [], dict[_Key, int]()
     for name, of_dialect in chosen.items():
         for pin, cases in of_dialect:
