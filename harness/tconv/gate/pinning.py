@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
+from tconv.cases.patterns import label
 from tconv.comparison.answers import readings_of
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.gate.pins import answered
 from tconv.gate.waivers import Pin
 from tconv.learning.shared_facts import IDENTITY
+from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,9 +107,11 @@ def _parts(seen: Sequence[_Seen], answers: Sequence[str]) -> list[tuple[dict[str
     """Return conditions, each with the one answer that all of its cases have; None if no facts tell them apart."""
     if (answer := _shared(seen, answers)) is not None:
         return [({}, answer)]
-    common = sorted(set(seen[0].facts).intersection(*(one.facts for one in seen)).difference(IDENTITY))
+    # An attribute that is not written is a fact too.
+    common = set(seen[0].facts).intersection(*(one.facts for one in seen))
+    names = sorted(common.union(ATTRIBUTES).difference(IDENTITY))
     for size in (1, 2):
-        found = [parts for names in combinations(common, size) if (parts := _by_facts(seen, names, answers))]
+        found = [parts for chosen in combinations(names, size) if (parts := _by_facts(seen, chosen, answers))]
         if found:
             return min(found, key=lambda parts: (len(parts), str(parts)))
     return None
@@ -119,7 +123,7 @@ def _by_facts(
     """Return the conditions on these facts under which the answer is always the same; None if there are none."""
     by_values: dict[tuple[str, ...], list[_Seen]] = defaultdict(list)
     for one in seen:
-        by_values[tuple(one.facts[name] for name in names)].append(one)
+        by_values[tuple(one.facts.get(name, label(None)) for name in names)].append(one)
     if len(by_values) > len(seen) // 2:
         # Facts that nearly every case has for itself say which case it is.
         return None
@@ -140,8 +144,10 @@ def _by_facts(
     ]
 
 
-def _typed(text: str) -> str | int | bool:
+def _typed(text: str) -> str | int | bool | None:
     """Return the value of a fact as a person would write it."""
+    if text == label(None):
+        return None
     if text in {"true", "false"}:
         return text == "true"
     return int(text) if text.isdecimal() and str(int(text)) == text else text
