@@ -82,6 +82,15 @@ def test_a_reason_that_needs_another_version_machine_dialect_or_past_cannot_be_a
     assert found[1:] == (Standing.NOT_HERE, reason)
 
 
+def test_an_answer_to_an_invalid_example_does_not_end_a_reason_that_comes_by_chance(tmp_path: Path) -> None:
+    """It is no failure: it says of the reason what an agreeing example says."""
+    settings = {"example": "small/invalid", "verdict": {"kind": "died"}, "versions": "==1.*"}
+    for chance, standing in ((True, Standing.NOT_HERE), (False, Standing.FALLEN)):
+        known = waiver(**PADDED | settings | {"after-others": chance})
+        ((_, found, _),) = proved(tmp_path, known, spec="wrong_backends:AcceptsEverything")
+        assert found is standing
+
+
 def test_an_example_that_the_dialect_cannot_say_cannot_be_asked_here(tmp_path: Path) -> None:
     """A waiver for several dialects may have an example in one of them alone."""
     text = written(tmp_path).read_text(encoding="utf-8") + "  - {name: many, with: {dtype: bf16}}\n"

@@ -143,7 +143,7 @@ class Prover:
         deviates = waiver.waives(record, case.facts)
         if waiver.verdict["kind"] == "inconsistent" and isinstance(record.verdict, ver.Disputed):
             return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show that it is inconsistent", record)
-        if waiver.after_others and isinstance(record.verdict, ver.Agreed):
+        if waiver.after_others and isinstance(record.verdict, ver.Agreed | ver.AcceptedInvalid):
             return Proof(waiver, dialect, Standing.NOT_HERE, "it shows after other calls, and there were none", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 

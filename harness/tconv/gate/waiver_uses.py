@@ -194,8 +194,8 @@ def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *
 
 
 def _by_chance(example: RecordStatus, waiver: Waiver) -> bool:
-    """Return whether a waiver's example need not deviate as it says: it agrees by chance, or deviates by chance."""
-    if waiver.after_others and example.status in (*AGREEING, Status.MISTRUSTED):
+    """Return whether a waiver's example need not deviate as it says: it does not fail by chance, or fails by chance."""
+    if waiver.after_others and example.status in (*AGREEING, Status.MISTRUSTED, Status.REPORTED):
         return True
     return example.waiver is not None and example.waiver.after_others
 

@@ -137,7 +137,8 @@ class Waiver(Versioned, NarrowScope):
             calls: on what memory holds that is never written, or by what writes into the memory of others. Then a
             death is excused in a process that was asked a case before which deviates as the waiver says, and so is
             such a death of a case that the waiver covers and that does not die alone; of a case that dies alone, a
-            silence is waived too. If its example agrees, the waiver is not stale, so its versions must have a last one.
+            silence is waived too. If its example does not fail, the waiver is not stale, so its versions must have a
+            last one.
         link: the thread about it, if there is one.
         date: on which it was written, as 2026-11-20.
     """
