@@ -77,8 +77,10 @@ class Graph:
         self._invoke("get_default_fpmath_mode", ct.byref(mode))
         return FPMATH.get(mode.value, str(mode.value))
 
-    def run(self, kind: int, operation: Operation) -> Array:
-        """Return the output of an operation.
+    def run(self, kind: int, operation: Operation) -> tuple[Array, Ints]:
+        """Return the output of an operation, and its sizes as the library describes them.
+
+        The two have the same sizes, unless the library describes one below zero: the array has 0 there.
 
         Args:
             kind: dnnl_graph_op_kind_t.
@@ -95,10 +97,11 @@ class Graph:
             compiled = self._compiled(partition, inputs, output, handles)
             # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
             # writes nothing.
-            array = np.full(output.dims[: operation.rank], np.nan, dtype=operation.dtype)
+            sizes = tuple(output.dims[: operation.rank])
+            array = np.full([max(size, 0) for size in sizes], np.nan, dtype=operation.dtype)
             arrays = [*(tensor.array for tensor in operation.inputs), array]
             self._execute(compiled, [*inputs, output], arrays, handles)
-        return array
+        return array, sizes
 
     def _finished(self, kind: int, operation: Operation, handles: _Handles) -> ct.c_void_p:
         """Return a graph of one operation."""

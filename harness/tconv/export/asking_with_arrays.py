@@ -144,7 +144,7 @@ def _onednn(problem: Problem, backend: type[OneDnn]) -> list[str] | None:
     return [
         *lines,
         f"operation = graph.Operation({backend.attributes(call)}, inputs, {x}.dtype, {call.rank + 2})",
-        f"y = graph.Graph().run({backend.kind}, operation)",
+        f"y, sizes = graph.Graph().run({backend.kind}, operation)",
     ]
 
 
