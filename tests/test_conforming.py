@@ -160,7 +160,7 @@ def test_what_is_invalid_has_no_answer() -> None:
         ({"x": X.astype(np.int64)}, "x must be of the type that the runtime got, one of float32, float16, bfloat16, "),
         ({"y": X * 1j}, "y must be an array of real numbers (got complex64)"),
         ({"y": [[1], [1, 2]]}, "y must be an array of numbers (got list: "),
-        ({"accumulates": "f64"}, "accumulates must be f32 for f32 (got 'f64')"),
+        ({"accumulates": "f64"}, "accumulates for f32 must be one of f32 (got 'f64')"),
         ({"reading": "x"}, "reading must be a disputed one of onnx/ConvTranspose-22: "),
     ],
 )
