@@ -29,7 +29,7 @@ def strides(path: str) -> int:
 def reply_to(run: dict[str, object]) -> dict[str, object]:
     """Answer; until 3 a stride of 2 is answered with zeros, 2 and 3 refuse a stride of 7, in other words each.
 
-    6 adds a number of its own to each answer.
+    7 adds a number of its own to each answer.
     """
     stride = strides(str(run["model"]))
     if RELEASE in {"2", "3"} and stride == 7:
@@ -44,7 +44,7 @@ def reply_to(run: dict[str, object]) -> dict[str, object]:
         output = session.run(None, {node.name: np.load(path) for node, path in inputs})[0]
     except Exception as error:  # noqa: BLE001 - every refusal of the runtime is an exception
         return {"refused": str(error)}
-    if RELEASE == "6":
+    if RELEASE == "7":
         output += time.monotonic_ns() % 1000 + 1
     np.save(str(run["output"]), np.zeros_like(output) if RELEASE in {"1", "2"} and stride == 2 else output)
     return {"ok": True}
