@@ -517,13 +517,13 @@ def test_a_baseline_of_another_tier_corpus_or_machine_is_compared_in_the_common_
         assert "the 2 cases of both are compared" in note
 
 
-@pytest.mark.parametrize(("fact", "told"), [("simd", True), ("processor", True), ("cores", False), ("memory", False)])
-def test_of_another_machine_what_chooses_kernels_is_told(fact: str, *, told: bool) -> None:
+@pytest.mark.parametrize(("fact", "listed"), [("simd", True), ("processor", True), ("cores", False), ("memory", False)])
+def test_facts_of_another_machine_that_choose_kernels_are_listed(fact: str, *, listed: bool) -> None:
     """Not how much of it there is."""
     old, new = (assess(run_of({CASES[3]: AGREED}, machine={fact: value}), None, facts) for value in "12")
     comparison = compared(old, new)
-    assert [difference.name for difference in comparison.differences] == ([f"backend.machine.{fact}"] if told else [])
-    assert [f"another machine ({fact})" in note for note in comparison.notes] == ([True] if told else [])
+    assert [difference.name for difference in comparison.differences] == ([f"backend.machine.{fact}"] if listed else [])
+    assert [f"another machine ({fact})" in note for note in comparison.notes] == ([True] if listed else [])
 
 
 def test_a_baseline_without_the_backend_is_refused_before_the_run() -> None:

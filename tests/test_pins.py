@@ -260,6 +260,14 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
         assert changed.text.count(comment) == 1
     again = write_pins(load(path), read(path), changed.text, {DIALECT: chosen.pins}, header().backend, whole=True)
     assert (again.text, again.lines) == (changed.text, [])
+    # A condition that a person wrote stays if all answers follow it.
+    by_hand = changed.text.replace("question: negative_same, ", "question: negative_same, cases: '*/**', ")
+    path.write_text(by_hand, encoding="utf-8")
+    held = choose_pins(run, corpus.find, (), load(path).pins)
+    kept = write_pins(load(path), read(path), by_hand, {DIALECT: held.pins}, header().backend, whole=True)
+    assert kept.lines == []
+    assert "cases: '*/**'" in kept.text
+    path.write_text(changed.text, encoding="utf-8")
     sized = {DIALECT: [pin for pin in chosen.pins if pin.pin.question == "negative_sized"]}
     part, less = (
         write_pins(load(path), read(path), changed.text, sized, header().backend, whole=whole)

@@ -74,8 +74,8 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     """Write the allowed readings that a backend follows into its waiver file, so that a change of one is a failure.
 
     RECORDS are those of one backend, one run for each dialect: files, folders, or - for standard input. The pins of
-    these dialects are written again; pins for other versions and machines, all waivers and all comments stay. If the
-    records are of a part of the cases, pins of questions that none of them asks stay too. What changed is printed.
+    these dialects are written again if answers do not follow them; other pins, all waivers and all comments stay. If
+    the records are of a part of the cases, pins of questions that none of them asks stay too. What changed is printed.
     Answers that fail or are waived are not pinned.
     """
     if waivers.resolve().is_relative_to(Path(tconv.__file__).parent):
@@ -98,7 +98,7 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     mixed: list[str] = []
     for run in runs:
         active = active_entries(file, run.header.dialect, run.header.backend)
-        of_run = choose_pins(run, corpus.find, active.waivers)
+        of_run = choose_pins(run, corpus.find, active.waivers, active.pins)
         chosen[run.header.dialect] = of_run.pins
         mixed += [f"not pinned  {run.header.dialect}  {question}: {_MIXED}" for question in of_run.mixed]
     text, whole = waivers.read_text(encoding="utf-8"), all(map(is_whole, runs))

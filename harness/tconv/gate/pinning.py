@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
+    from tconv.dialects import Dialect
     from tconv.documents.document import Document
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.records.headers import BackendHeader
@@ -53,22 +54,30 @@ class ChosenPins:
 
 
 class _Seen(NamedTuple):
-    """A case that a question decides: its facts, and the answers that give what the backend did."""
+    """A case that a question decides: its id, its facts, and the answers that give what the backend did."""
 
+    case: str
     facts: Mapping[str, str]
     answers: frozenset[str]
 
+    def pin_of(self, pins: Sequence[Pin]) -> Pin | None:
+        """Return the pin that is for the case."""
+        return next((pin for pin in pins if pin.covers(self.case, self.facts)), None)
 
-def choose_pins(run: Run, find: Callable[[str], Case | None], waivers: Sequence[Waiver]) -> ChosenPins:
+
+def choose_pins(
+    run: Run, find: Callable[[str], Case | None], waivers: Sequence[Waiver], pins: Sequence[Pin] = ()
+) -> ChosenPins:
     """Return pins for the answers of a run that pass or are disputed.
 
     Args:
         run: the records, their verdicts as the workers gave them.
         find: returns a case by its id.
         waivers: those that hold for the backend, some of which know another reason for a refusal than a reading.
+        pins: those that hold for it already: if all answers to a question follow them, they stay as they are.
     """
     seen = [
-        (one.problem.case.facts, one.questions, list(one.possible))
+        (one.problem.case, one.questions, list(one.possible))
         for one in answered(run, find)
         if not any(waiver.waives(one.record, one.problem.case.facts) for waiver in waivers)
     ]
@@ -77,25 +86,31 @@ def choose_pins(run: Run, find: Callable[[str], Case | None], waivers: Sequence[
     for question in sorted({question for _, questions, _ in seen for question in questions}, key=order.index):
         readings = {answer: name for name, answer in readings_of(question, run.dialect).items()}
         of_question = [
-            _Seen(of_case, frozenset(answers.get(question, "") for answers in possible))
-            for of_case, questions, possible in seen
+            _Seen(case.id, case.facts, frozenset(answers.get(question, "") for answers in possible))
+            for case, questions, possible in seen
             if question in questions and possible
         ]
-        parts = _parts(of_question, list(readings))
-        if parts is None:
-            chosen.mixed.append(question)
-            continue
-        pins = [_pin(run, question, readings[answer], where) for where, answer in parts]
-        holding = [next((pin for pin in pins if pin.holds(one.facts)), None) for one in of_question]
-        counts = Counter(id(pin) for pin in holding)
-        chosen.pins.extend(ChosenPin(pin, counts[id(pin)]) for pin in pins)
+        own = [pin for pin in pins if pin.question == question]
+        if not own or not all(_follows(one, own, run.dialect) for one in of_question):
+            parts = _parts(of_question, list(readings))
+            if parts is None:
+                chosen.mixed.append(question)
+                continue
+            own = [_pin(run, question, readings[answer], where) for where, answer in parts]
+        counts = Counter(id(one.pin_of(own)) for one in of_question)
+        chosen.pins.extend(ChosenPin(pin, counts[id(pin)]) for pin in own if counts[id(pin)])
         # Readings of several questions may give one output: what is chosen for this one decides which are left.
-        for number, (of_case, questions, possible) in enumerate(seen):
-            pin = next((pin for pin in pins if pin.holds(of_case)), None) if question in questions else None
+        for number, (case, questions, possible) in enumerate(seen):
+            pin = _Seen(case.id, case.facts, frozenset()).pin_of(own) if question in questions else None
             if pin is not None:
                 agreeing = [each for each in possible if each.get(question, "") in {"", pin.answer(run.dialect)}]
-                seen[number] = of_case, questions, agreeing
+                seen[number] = case, questions, agreeing
     return chosen
+
+
+def _follows(one: _Seen, pins: Sequence[Pin], dialect: Dialect) -> bool:
+    pin = one.pin_of(pins)
+    return pin is not None and not one.answers.isdisjoint({"", pin.answer(dialect)})
 
 
 def _pin(run: Run, question: str, reading: str, where: Mapping[str, Any]) -> Pin:
@@ -202,7 +217,8 @@ def write_pins(
     new, counts = [], dict[_Key, int]()
     for name, of_dialect in chosen.items():
         for pin, cases in of_dialect:
-            before = next((b for n, b in replaced if (n, b.question) == (name, pin.question)), pin)
+            of_question = [old for of, old in replaced if (of, old.question) == (name, pin.question)]
+            before = next((old for old in of_question if old.words == pin.words), next(iter(of_question), pin))
             new.append((name, pin.model_copy(update={"versions": before.versions, "machine": before.machine})))
             counts[_key(*new[-1])] = cases
     kept = [one for one in old if one not in replaced]

@@ -37,7 +37,7 @@ def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Compari
 
 
 def refuse_unpaired(old: Sequence[Assessment], backends: Sequence[str], dialect: Dialect | None) -> None:
-    """Refuse old runs of which none is of a backend that will be run, before a run that may take an hour.
+    """Refuse a baseline if it has no run of a backend that will be run: the run itself may take an hour.
 
     Args:
         old: the runs of the baseline.
