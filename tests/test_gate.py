@@ -229,7 +229,7 @@ def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
         assert "of f16 would pass as zeros too, and no case of f16 agrees exactly" in assessment.red[0]
 
 
-@pytest.mark.parametrize("data", ["normal", "wide", "wide-full"])
+@pytest.mark.parametrize("data", ["normal", "wide", "wide-full", "all-bits"])
 @pytest.mark.parametrize(
     ("twin", "red"),
     [(AGREED, False), (ver.Disputed(("other",), "exact"), False), (DIFFERED, True), (MISTRUSTED, True)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any, get_args
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from strategies import axes, examples
 from tconv.cases.case import Data, Operand
 from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT, made_operand, make_operands
+from tconv.dialects.geometry import Geometry
+from tconv.expectation.sums import magnitudes, sums
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -75,6 +78,13 @@ PINNED: list[tuple[Data, DType, int, str, str, str]] = [
     ("subnormal", DType.F16, 0, "5ab88c4e022352d5", "8472eeac517ef3c1", "1fafa662f6dee974"),
     ("subnormal", DType.BF16, 0, "bc608658d92865b8", "35b5bb6ce4dcf512", "e770e3163e1c0ae6"),
     ("subnormal", DType.F64, 0, "9b59641499f8ddf4", "e96c5d0f940f54e9", "c491a5f9325efd1d"),
+    ("sparse", DType.BF16, 0, "69fb73b95b76452d", "b47f314034680f15", "20e8d0139922361b"),
+    ("sparse", DType.F64, 0, "5d27c89c8e3922f8", "27ba03b1dc6d1117", "18f0e664be9a743a"),
+    ("zeros", DType.F32, 0, "910a5cca5c59830b", "d78ab62443a1f8c7", "5250a507f994740e"),
+    ("all-bits", DType.F32, 0, "3929e0196357332d", "00836b6d04cf288d", "ff5cd7f07665cfbc"),
+    ("all-bits", DType.F16, 0, "a14a70711ab26c5b", "1b121b7190c6125e", "137c895bd7757708"),
+    ("all-bits", DType.BF16, 0, "b5fe32ace190b3ed", "c7bd659dd38f226f", "0ed78da97b39c4e2"),
+    ("all-bits", DType.F64, 0, "6af2ec65b1da6c3e", "1470069eff3c073a", "419b0ec438e34ee6"),
     ("values", DType.F16, 0, "98c52d950647754a", "0a8714d5439be8db", "19b18d84df0a43c9"),
 ]
 
@@ -231,7 +241,82 @@ def test_small_cases_use_the_whole_span(dtype: DType) -> None:
     assert np.unique(array).size > 20
 
 
+@st.composite
+def sparse_problems(draw: st.DrawFn) -> tuple[dict[str, Array], Geometry]:
+    """Return sparse operands and a geometry that crops nothing, up to many times the products that bfloat16 counts."""
+    dtype, seed, rank = draw(st.sampled_from(DType)), draw(st.integers(0, 3)), draw(st.integers(1, 3))
+    kernel, spatial = draw(axes(rank, 1, {1: 300, 2: 18, 3: 8}[rank])), draw(axes(rank, 1, {1: 40, 2: 6, 3: 4}[rank]))
+    groups, batch, filters = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    channels = groups * draw(st.one_of(st.integers(1, 8), st.integers(1, 100)))
+    operands = make_operands(
+        *(
+            Operand(shape, dtype, "sparse", seed)
+            for shape in ((batch, channels, *spatial), (channels, filters, *kernel), (filters * groups,))
+        )
+    )
+    steps, spread = draw(axes(rank, 1, 3)), draw(axes(rank, 1, 5))
+    uncropped = Geometry(spatial, kernel, steps, spread, (0,) * rank, (), groups)
+    return {role: exact(array) for role, array in operands.items()}, replace(uncropped, output=uncropped.full)
+
+
+@given(sparse_problems())
+@examples(200)
+def test_sparse_sums_are_exact_in_every_type(problem: tuple[dict[str, Array], Geometry]) -> None:
+    """Of |x||w| + |b| each output element has at most 2^8, and no filter weight is zero."""
+    operands, geometry = problem
+    assert all(set(np.unique(array)) <= {-1.0, 0.0, 1.0} for array in operands.values())
+    assert operands["w"].all()
+    assert magnitudes(operands["x"], operands["w"], operands["b"], geometry).max() <= 2**8
+
+
+@pytest.mark.parametrize(("channels", "most"), [(255, 256), (256, 87)])
+def test_the_sparse_budget_counts_the_bias(channels: int, most: int) -> None:
+    """With 255 channels and a bias there are 2^8 terms, all other than zero; 256 have every third channel at most."""
+    recipes = ((1, channels, 9), (channels, 1, 1), (1,))
+    x, _, b = make_operands(*(Operand(shape, DType.BF16, "sparse") for shape in recipes)).values()
+    assert (np.abs(exact(x)).sum(axis=1) + np.abs(exact(b))).max() == most
+
+
+@given(sparse_problems(), st.data())
+@examples(200)
+def test_no_channel_or_tap_of_sparse_data_is_lost_unseen(
+    problem: tuple[dict[str, Array], Geometry], data: st.DataObject
+) -> None:
+    """If positions are enough, an output of each output channel changes; if all products fit, all are there."""
+    operands, geometry = problem
+    x, w, b = (operands[role] for role in ("x", "w", "b"))
+    (batch, channels), positions, taps = x.shape[:2], prod(x.shape[2:]), prod(geometry.kernel)
+    if channels * min(taps, positions) < 2**8:
+        assert x.all()
+    # Of eleven steps that follow each other one has no divisor in common with up to 300 channels.
+    step = 11 + (channels // (255 // taps) if taps < 2**8 else channels * positions // 255)
+    if batch * positions >= step:
+        channel, tap = data.draw(st.integers(0, channels - 1)), data.draw(st.integers(0, taps - 1))
+        lost = w.reshape(*w.shape[:2], -1).copy()
+        lost[channel, :, tap] = 0
+        changed = sums(x, w, b, geometry) != sums(x, lost.reshape(w.shape), b, geometry)
+        group = channel // (channels // geometry.groups)
+        by_channel = changed.any(axis=(0, *range(2, changed.ndim))).reshape(geometry.groups, -1)
+        assert by_channel[group].all()
+
+
 # What the words mean.
+
+
+@pytest.mark.parametrize("dtype", DType)
+def test_all_bits_are_those_of_the_type(dtype: DType) -> None:
+    """Of `all-bits` the type holds each element and nothing shorter does; f64 goes beyond float32's range both ways."""
+    array = exact(made_operand("x", Operand((1, 1, 5000), dtype, "all-bits"), 5))
+    mantissas, exponents = np.frexp(array)
+    odd = np.ldexp(mantissas, EXACT_BITS[dtype]) % 2
+    assert np.isin(odd, (0, 1)).all()
+    assert 0.45 < odd.mean() < 0.55
+    with np.errstate(over="ignore"):
+        in_f32 = exact(array.astype(np.float32))
+    assert np.array_equal(in_f32, array) is (dtype is not DType.F64)
+    assert np.isinf(in_f32).any() is np.bool_(dtype is DType.F64)
+    assert bool((in_f32 == 0).any()) is (dtype is DType.F64)
+    assert exponents.max() - exponents.min() == {DType.F16: 6, DType.F64: 320}.get(dtype, 40)
 
 
 @pytest.mark.parametrize("role", ["x", "w"])
@@ -271,8 +356,9 @@ def test_subnormals_are_subnormal(dtype: DType) -> None:
 
 @pytest.mark.parametrize("dtype", DType)
 def test_ones_and_impulse(dtype: DType) -> None:
-    """`ones` is all ones; `impulse` is zeros with a single one whose place depends on the seed."""
+    """`ones` and `zeros` are all that; `impulse` is zeros with a single one whose place depends on the seed."""
     assert np.all(exact(made_operand("w", Operand((2, 3, 4), dtype, "ones"), 5)) == 1)
+    assert not np.any(made_operand("w", Operand((2, 3, 4), dtype, "zeros"), 5))
     places = set()
     for seed in range(20):
         array = exact(made_operand("x", Operand((2, 3, 4), dtype, "impulse", seed), 5)).ravel()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import attributes, axes, case, examples
-from tconv.cases.case import Case, Cite, Expected, Operand
+from tconv.cases.case import Case, Cite, Expected, Filling, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import case_file, flow, settings
@@ -28,7 +28,7 @@ CONTENT = (
     "attributes", "x", "w", "b", "shapes", "data_source", "filter_source", "bias_source", "output_shape_source",
     "spelling", "breaks", "omit", "expected", "smoke", "about",
 )  # fmt: skip
-FILLS = ("integers", "normal", "wide", "wide-full", "ones", "impulse", "special", "nan", "negative-zero", "subnormal")
+FILLS = get_args(Filling)
 
 
 def loaded(case: Case, folder: Path) -> Case:

@@ -13,9 +13,12 @@ from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType
 
 Filling = Literal[
     "integers",
+    "sparse",
     "normal",
     "wide",
     "wide-full",
+    "all-bits",
+    "zeros",
     "ones",
     "impulse",
     "special",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
-from math import isqrt, prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import gcd, isqrt, prod
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -18,7 +18,7 @@ from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.cases.case import Operand
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, Ints
 
 NUMPY_TYPES: dict[DType, np.dtype[Any]] = {
     DType.F32: np.dtype(np.float32),
@@ -36,6 +36,10 @@ SMALLEST_EXPONENT = {DType.F32: -149, DType.F16: -24, DType.BF16: -133, DType.F6
 
 _WIDEST = {DType.F32: 20, DType.F16: 3, DType.BF16: 20, DType.F64: 40}
 """The largest binary exponent of `wide` data."""
+_BEYOND_F32 = 160
+"""The largest binary exponent of `all-bits` data of f64: f32 has infinity there, and 0 at its negative."""
+_MOST_PRODUCTS = 2**8 - 1
+"""How many products of an output element of `sparse` data are other than zero; bf16 counts them and a bias."""
 _LARGEST = 15
 """The largest absolute integer, where no type asks for less."""
 _SPECIAL: dict[str, tuple[float, ...]] = {
@@ -46,10 +50,14 @@ _SPECIAL: dict[str, tuple[float, ...]] = {
 }
 
 
+_Bits: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
+
+
 def make_operands(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]:
     """Return the operands by role, x, w and perhaps b, in NCX and IOX and in their own types."""
     spans = _spans(x, w)
-    arrays = {"x": made_operand("x", x, spans.x), "w": made_operand("w", w, spans.w, spans.live)}
+    step = _step(x, w) if x.data == "sparse" else 1
+    arrays = {"x": made_operand("x", x, spans.x, step=step), "w": made_operand("w", w, spans.w, spans.live)}
     if b is not None:
         arrays["b"] = made_operand("b", b, spans.b)
     return arrays
@@ -76,17 +84,34 @@ def _spans(x: Operand, w: Operand) -> _Spans:
     return _Spans(span, min(_LARGEST, share // span), bias, channels)
 
 
-def made_operand(role: str, operand: Operand, span: int, live: int | None = None) -> Array:
+def _step(x: Operand, w: Operand) -> int:
+    """Return of how many elements of `sparse` data one is other than zero, as few as the budget of products allows.
+
+    At each position at most that part of the channels meets each tap, and no output element has more products than its
+    item of the batch has elements other than zero. The step has no divisor in common with the channels: of that many
+    positions that follow each other, each channel is other than zero at one.
+    """
+    taps, channels, positions = max(prod(w.shape[2:]), 1), max(prod(x.shape[1:2]), 1), prod(x.shape[2:])
+    return next(
+        step
+        for step in range(1, channels * positions + 2)
+        if gcd(step, channels) == 1
+        and min(taps * -(-channels // step), -(-channels * positions // step)) <= _MOST_PRODUCTS
+    )
+
+
+def made_operand(role: str, operand: Operand, span: int, live: int | None = None, step: int = 1) -> Array:
     """Return one operand as a read-only array; small ones are remembered.
 
     Args:
         role: x, w or b.
         operand: its recipe.
         span: the largest absolute integer.
-        live: how many slices of the first axis are other than zero; None means all.
+        live: how many slices of the first axis of `integers` are other than zero; None means all.
+        step: of how many elements of `sparse` data one is other than zero.
     """
     remembered = prod(operand.shape) <= _LARGEST_REMEMBERED
-    return (_made_operand if remembered else _made_operand.__wrapped__)(role, operand, span, live)
+    return (_made_operand if remembered else _made_operand.__wrapped__)(role, operand, span, live, step)
 
 
 _LARGEST_REMEMBERED = 2**18
@@ -94,10 +119,12 @@ _LARGEST_REMEMBERED = 2**18
 
 
 @lru_cache(maxsize=256)
-def _made_operand(role: str, operand: Operand, span: int, live: int | None) -> Array:
+def _made_operand(role: str, operand: Operand, span: int, live: int | None, step: int) -> Array:
     values = _elements(role, operand, span).reshape(operand.shape)
     if live is not None and operand.data == "integers" and values.ndim and values.shape[0] > live:
         values[_ranked(role, operand, values.shape[0]) >= live] = 0.0
+    if operand.data == "sparse" and step > 1:
+        values[(_places(operand.shape) + int(_bits(f"{role}/step", operand, 1)[0] % np.uint64(step))) % step != 0] = 0.0
     with np.errstate(over="ignore"):
         array = values.astype(NUMPY_TYPES[operand.dtype])
     array.flags.writeable = False
@@ -110,16 +137,16 @@ def _elements(role: str, operand: Operand, span: int) -> Array:
     match operand.data:
         case "values":
             return np.array(operand.values, dtype=np.float64)
-        case "ones":
-            return np.ones(count)
+        case "zeros" | "ones":
+            return np.full(count, float(operand.data == "ones"))
         case "impulse":
             return _impulse(role, operand)
         case "normal":
             return _normal(_bits(role, operand, count))
-        case "wide":
-            return _wide(_bits(role, operand, count), _WIDEST[operand.dtype], 8)
-        case "wide-full":
-            return _wide(_bits(role, operand, count), _WIDEST[operand.dtype], 24)
+        case "wide" | "wide-full" | "all-bits":
+            return _wide(role, operand, count)
+        case "sparse":
+            return _integers(_bits(role, operand, count), 1)
         case "subnormal":
             return _scaled(_integers(_bits(role, operand, count), span), SMALLEST_EXPONENT[operand.dtype])
         case _:
@@ -132,29 +159,37 @@ def _elements(role: str, operand: Operand, span: int) -> Array:
             return values
 
 
-def _bits(role: str, operand: Operand, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def _bits(role: str, operand: Operand, count: int) -> _Bits:
     words = f"{role}|{operand.shape}|{operand.data}|{operand.seed}"
     key = int.from_bytes(blake2b(words.encode(), digest_size=16).digest(), "little")
     return np.random.Philox(key=key).random_raw(count)
 
 
-def _integers(bits: np.ndarray[Any, np.dtype[np.uint64]], span: int) -> Array:
+def _integers(bits: _Bits, span: int) -> Array:
     """Return integers of -span..span without 0, so that leaving a product out always changes the sum."""
     magnitude = (bits >> np.uint64(8)) % np.uint64(span) + np.uint64(1)
     return np.where(bits & np.uint64(1), -1.0, 1.0) * magnitude.astype(np.float64)
 
 
-def _normal(bits: np.ndarray[Any, np.dtype[np.uint64]]) -> Array:
+def _normal(bits: _Bits) -> Array:
     """Return nearly normal numbers of deviation 1.15: four 16-bit uniforms added, less their mean, times 2^-15."""
     parts = bits.view(np.uint16).reshape(-1, 4).astype(np.int64)
     return _scaled((parts.sum(axis=1) - 131070).astype(np.float64), -15)
 
 
-def _wide(bits: np.ndarray[Any, np.dtype[np.uint64]], exponent: int, precision: int) -> Array:
-    """Return numbers of `precision` significant bits whose binary exponents are uniform in -exponent..exponent."""
-    leading, place = np.uint64(1 << (precision - 1)), np.uint64(13 + precision - 1)
+def _wide(role: str, operand: Operand, count: int) -> Array:
+    """Return numbers of 8, 24, or all significant bits of the type, whose binary exponents are uniform in a range."""
+    bits, widest = _bits(role, operand, count), _WIDEST[operand.dtype]
+    if operand.data == "all-bits":
+        # The mantissas of f64 leave too few bits for the exponents.
+        precision, others = EXACT_BITS[operand.dtype], _bits(f"{role}/exponents", operand, count)
+        widest = _BEYOND_F32 if operand.dtype is DType.F64 else widest
+    else:
+        precision = 8 if operand.data == "wide" else 24
+        others = bits >> np.uint64(12 + precision)
+    leading = np.uint64(1 << (precision - 1))
     mantissa = leading + (bits >> np.uint64(8)) % leading
-    exponents = ((bits >> place) % np.uint64(2 * exponent + 1)).astype(np.int32) - exponent - (precision - 1)
+    exponents = (others % np.uint64(2 * widest + 1)).astype(np.int32) - widest - (precision - 1)
     signs = np.where(bits & np.uint64(1), -1.0, 1.0)
     return _scaled(signs * mantissa.astype(np.float64), exponents)
 
@@ -177,3 +212,9 @@ def _impulse(role: str, operand: Operand) -> Array:
 def _ranked(role: str, operand: Operand, count: int) -> Array:
     """Return a permutation's ranks of `count` channels."""
     return np.argsort(np.argsort(_bits(role + "/live", operand, count), kind="stable"), kind="stable")
+
+
+def _places(shape: Ints) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the number of each element of data in NCX, where channels follow each other fastest."""
+    numbers = np.arange(prod(shape))
+    return np.moveaxis(numbers.reshape(*shape[:1], *shape[2:], *shape[1:2]), -1, min(1, len(shape) - 1))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import Waiver
     from tconv.records.record_file import Run
 
-_REAL = re.compile(r"(?<=[\[,]data=)(normal|wide|wide-full)(?=[\],])")
+_REAL = re.compile(r"(?<=[\[,]data=)(normal|wide|wide-full|all-bits)(?=[\],])")
 
 
 def other_reasons(assessment: Assessment) -> Iterator[str]:
