@@ -390,7 +390,15 @@ def test_a_case_that_the_cited_dialect_cannot_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "value", "stored"),
-    [("f16", "2049", "2048"), ("f16", "70000", "inf"), ("f16", "0.5", ""), ("bf16", "257", "256"), ("f64", "0.1", "")],
+    [
+        ("f16", "2049", "2048"),
+        ("f16", "70000", "inf"),
+        ("f16", "0.5", ""),
+        ("f16", "2^-24", ""),
+        ("bf16", "257", "256"),
+        ("f64", "0.1", ""),
+        ("f64", "-4503599627370497*2^-1074", ""),
+    ],
 )
 def test_a_literal_that_its_type_does_not_hold(tmp_path: Path, dtype: str, value: str, stored: str) -> None:
     """An operand's literal is what the runtime gets, to the last bit; the message has what would be stored instead."""
@@ -399,6 +407,33 @@ def test_a_literal_that_its_type_does_not_hold(tmp_path: Path, dtype: str, value
     found = [(finding.message, finding.place) for finding in lint(Corpus.load(path))]
     message = f"value [1] must be a number that {dtype} holds (got {value}, stored as {stored})"
     assert found == ([(message, (path, 4, text.index(value) + 1))] if stored else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("2^-140", "0x1p-140"), ("-2^100", "-0x1p100"), ("3*2^-1074", "0x3p-1074"), ("-9007199254740992*2^-1", "-0x1p52")],
+)
+def test_a_number_may_be_a_multiple_of_a_power_of_two(tmp_path: Path, text: str, number: str) -> None:
+    """In values of an operand and of an output; the number is exact."""
+    values = f"x: {{values: [{text}]}}, w: {{values: [1]}}"
+    expected = f"expected: [{{dialects: [onnx/ConvTranspose-22], spatial: [1], values: [{text}]}}]"
+    case = f"{{name: a, with: {{dtype: f64, spatial: [1], kernel: [1], {values}}}, {expected}}}"
+    corpus = Corpus.load(written(tmp_path, f"cases: [{case}]"))
+    (one,) = corpus.cases()
+    assert one.x.values == one.expected[0].values == (float.fromhex(number),)
+    assert list(lint(corpus)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["two", "2^", "3^2", "1.5*2^3", "2^0.5", "2^2000", "2^-1075", "3*2^-1075", "9007199254740993*2^0"]
+)
+def test_what_is_no_number_is_refused_at_its_place(tmp_path: Path, text: str) -> None:
+    """Also what float64 does not hold: a literal is never rounded."""
+    case = f"{{name: a, with: {{spatial: [2], kernel: [1], x: {{values: [1, {text}]}}}}}}"
+    path = written(tmp_path, f"cases: [{case}]")
+    with pytest.raises(FileError, match="must be a number") as caught:
+        Corpus.load(path)
+    assert (caught.value.line, caught.value.column) == (4, f"cases: [{case}]".index(text) + 1)
 
 
 # Waiver files.

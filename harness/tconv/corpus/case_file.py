@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from math import inf, ldexp
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from tconv.cases.case import Filling, Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
@@ -47,6 +49,33 @@ _Name = Annotated[
 ]
 
 
+_POWER = re.compile(r"(-?)([0-9]{1,16}\*)?2\^(-?[0-9]{1,4})")
+
+
+def _power_of_two(value: object) -> object:
+    """Return the number that a text such as 2^-140 or -3*2^100 is; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    if not (match := _POWER.fullmatch(value)):
+        raise ValueError(f"must be a number, or one such as 2^-140 or -3*2^100 (got {shown(value)})")
+    factor, exponent = int(f"{match[1]}{(match[2] or '1').rstrip('*')}"), int(match[3])
+    try:
+        number = ldexp(factor, exponent)
+    except OverflowError:
+        number = inf
+    if number in {inf, -inf} or Fraction(number) != factor * Fraction(2) ** exponent:
+        raise ValueError(f"must be a number that f64 holds (got {value!r})")
+    return number
+
+
+_Element = Annotated[
+    float,
+    BeforeValidator(_power_of_two),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{_POWER.pattern}$"}]}),
+]
+"""A number, also written as a multiple of a power of two."""
+
+
 class Raw(Part):
     """A word that is written as it is, known to the dialect or not.
 
@@ -70,7 +99,8 @@ class OperandSettings(Part):
         dtype: the element type; where it is not given, the case's.
         data: what it is filled with; where it is not given, the case's.
         seed: another seed gives other elements; where it is not given, the case's.
-        values: the elements, in row-major order of NCX and IOX, instead of data; the type must hold them.
+        values: the elements, in row-major order of NCX and IOX, instead of data; the type must hold them. A
+            number may be written as a multiple of a power of two, 2^-140 or -3*2^100.
     """
 
     batch: _Count | None = None
@@ -82,7 +112,7 @@ class OperandSettings(Part):
     dtype: Annotated[DType, Field(strict=False)] | None = None
     data: Filling | None = None
     seed: _Count | None = None
-    values: Numbers[float] | None = None
+    values: Numbers[_Element] | None = None
 
 
 class Settings(Part):
@@ -224,7 +254,7 @@ class WrittenOutput(Part):
 
     dialects: Annotated[Texts[DialectName], Field(min_length=1)]
     spatial: _Counts
-    values: Numbers[float]
+    values: Numbers[_Element]
 
 
 class Single(Part):
