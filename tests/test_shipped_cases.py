@@ -313,7 +313,8 @@ def test_integer_data_is_exact(gate: Gate) -> None:
     inexact, asked, truths = [], 0, {}
     for name in DIALECTS:
         for case, expected in gate.values(name):
-            if not {operand.data for operand in (case.x, case.w, case.b) if operand is not None} <= {"integers", "sparse"}:
+            fillings = {operand.data for operand in (case.x, case.w, case.b) if operand is not None}
+            if not fillings <= {"integers", "sparse"}:
                 continue
             key = case.x, case.w, case.b
             if key not in truths:
