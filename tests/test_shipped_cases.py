@@ -11,19 +11,24 @@ import numpy as np
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, onnx_examples
+from tconv.backends.outcome import Produced
 from tconv.cases.call import express, signature
-from tconv.cases.operands import make_operands
+from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.cases.patterns import topic_of
 from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.dialects.readings import Together
 from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.problem import Problem
+from tconv.expectation.reference import definition, tap_alone
 from tconv.expectation.truth import Truth
+from tconv.verdict.judge import judge
+from tconv.verdict.kinds import Differed
 from tconv.vocabulary import AutoPad, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
@@ -109,6 +114,19 @@ def _filled(role: str, data: str, dtype: str | None = None) -> Callable[[Case], 
     def asks(case: Case) -> bool:
         operand = getattr(case, role)
         return operand is not None and operand.data == data and dtype in {None, operand.dtype}
+
+    return asks
+
+
+def _of_kind(kind: str) -> Callable[[Case], bool]:
+    """Return whether groups have several inputs, or one input and one or several outputs."""
+
+    def asks(case: Case) -> bool:
+        groups, inputs, outputs = _shares(case)
+        several = (
+            ("grouped" if inputs > 1 else "depthwise" if outputs == 1 else "multiplied") if groups > 1 else "dense"
+        )
+        return kind == several
 
     return asks
 
@@ -227,12 +245,31 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     },
     "dtypes": {dtype: lambda c, t=dtype: c.x.dtype == t for dtype in DType},
     "special-values": {
-        f"{data} in {role}": _filled(role, data)
-        for role in "xwb"
-        for data in ("nan", "infinity", "negative-zero", "subnormal")
+        **{
+            f"{data} in {role}": _filled(role, data)
+            for role in "xwb"
+            for data in ("nan", "infinity", "negative-zero", "subnormal")
+        },
+        **{
+            f"{data} in {role} beside zeros, {kind} {dtype}": lambda c, r=role, o=other, d=data, k=kind, t=dtype: (
+                _filled(r, d, t)(c) and _filled(o, "zeros")(c) and _of_kind(k)(c)
+            )
+            for role, other in ("xw", "wx")
+            for data in ("nan", "infinity")
+            for kind in ("dense", "grouped", "depthwise", "multiplied")
+            for dtype in DType
+        },
     },
     "real-data": {
         **{f"{data} {dtype}": _filled("x", data, dtype) for data in ("normal", "wide", "wide-full") for dtype in DType},
+        **{
+            f"normal {dtype}, {kind}, of {rank} axes": lambda c, t=dtype, k=kind, n=rank: (
+                _filled("x", "normal", t)(c) and _of_kind(k)(c) and len(c.x.shape) == n + 2
+            )
+            for dtype in DType
+            for kind in ("dense", "grouped", "depthwise", "multiplied")
+            for rank in (1, 2, 3)
+        },
         "18,432 products": lambda c: prod(c.w.shape[:1] + c.w.shape[2:]) == 18432,
     },
     "presentation": {
@@ -331,7 +368,7 @@ def test_real_data_has_integer_twins(gate: Gate, corpus: Corpus) -> None:
     """Each case of real numbers has a twin that differs in its data alone."""
     asked = 0
     for case in gate.cases:
-        if case.x.data not in {"normal", "wide", "wide-full"}:
+        if case.x.data not in {"normal", "wide", "wide-full", "all-bits"}:
             continue
         twin = corpus.find(case.id.replace(f"data={case.x.data}", "data=integers"))
         assert twin is not None
@@ -341,6 +378,41 @@ def test_real_data_has_integer_twins(gate: Gate, corpus: Corpus) -> None:
         )  # fmt: skip
         asked += 1
     assert asked > 200
+
+
+def _wrong_outputs(problem: Problem) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Yield what kernels give that round f64 to f32, skip zeros of a filter, or add few taps in a 16-bit type."""
+    operands, geometry = problem.truth.operands, problem.values.primary.geometry
+    x, w, b = operands["x"], operands["w"], operands.get("b")
+    dtype, data = problem.case.x.dtype, problem.case.x.data
+    if dtype is DType.F64 and data == "all-bits":
+        with np.errstate(over="ignore", invalid="ignore"):
+            single = {role: array.astype(np.float32).astype(np.float64) for role, array in operands.items()}
+            for role in operands:
+                rounded = operands | {role: single[role]}
+                yield f"{role} as f32", definition(rounded["x"], rounded["w"], rounded.get("b"), geometry)
+    if not w.any():
+        yield "zeros of the filter skipped", definition(np.zeros_like(x), w, b, geometry)
+    if dtype in {DType.F16, DType.BF16} and data == "normal" and w.shape[0] == geometry.groups:
+        y = np.zeros(problem.truth.shape(geometry))
+        for k in np.ndindex(*geometry.kernel):
+            tap = w[(..., *k)].reshape(*w.shape[:2], *(1,) * len(k))
+            y = (y + definition(x, tap, None, tap_alone(k, geometry))).astype(NUMPY_TYPES[dtype]).astype(np.float64)
+        yield "sums in the type", y if b is None else y + b.reshape(-1, *(1,) * len(geometry.output))
+
+
+def test_wrong_kernels_are_seen_by_each_case_that_is_for_them(gate: Gate) -> None:
+    """Each differs in every case: of f64 with all bits, of zeros beside NaN and infinity, of 16 bits depthwise."""
+    asked = Counter[str]()
+    for case in gate.cases:
+        if case.id.startswith(("real-data/paths", "special-values/zeros")):
+            problem = Problem(case, DIALECTS[ONNX_22])
+            for name, wrong in _wrong_outputs(problem):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    verdict = judge(problem, Produced(wrong.astype(NUMPY_TYPES[case.x.dtype])), {})
+                assert isinstance(verdict, Differed), (name, case.id)
+                asked[name] += 1
+    assert set(asked) == {"x as f32", "w as f32", "b as f32", "zeros of the filter skipped", "sums in the type"}
 
 
 # Readings.
