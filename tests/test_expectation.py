@@ -22,6 +22,7 @@ from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from tconv.dialects import Dialect
     from tconv.vocabulary import Ints
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
@@ -292,6 +293,14 @@ def test_output_shape_is_fed_where_it_is_an_input() -> None:
     assert isinstance(refused, Inexpressible)
     assert "output_shape is an attribute" in refused.reason
     assert isinstance(owes(ONNX_11, output_shape_source="input"), Values)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_a_bias_is_left_out_by_an_empty_name_in_onnx_alone(dialect: Dialect) -> None:
+    """No other text has names for what is not there; and a bias that is there has a name."""
+    without = case((5, 7), (3, 2), channels=4, filters=6, bias_source="unnamed")
+    assert isinstance(expectation(without, dialect), Values) == (dialect.name in ONNX)
+    assert isinstance(expectation(replace(without, b=Operand((6,), DType.F32)), dialect), Inexpressible)
 
 
 def test_operands_are_part_of_validity() -> None:

@@ -192,6 +192,7 @@ def test_a_case_that_says_nothing_new(tmp_path: Path) -> None:
         "seed: 1",
         "shapes: symbolic",
         "filter_source: input",
+        "bias_source: unnamed",
         "strides: 1",
         "data_format: NCX",
         "dtype: f16",

@@ -275,6 +275,14 @@ def test_a_grouped_filter_without_taps_keeps_its_shape(dialect_name: str, first:
     assert shape == list(case.w.shape)
 
 
+def test_an_unnamed_bias_is_the_third_input() -> None:
+    """Its name is '', and nothing in the graph has this name."""
+    for source in ("initializer", "input"):
+        graph = graph_of(plane(bias_source="unnamed", filter_source=source))
+        assert list(graph.node[0].input) == ["X", "W", ""]
+        assert "" not in misreadings_by_name([*graph.input, *graph.initializer])
+
+
 @pytest.mark.parametrize("filter_source", ["initializer", "input"])
 @pytest.mark.parametrize("shapes", ["static", "symbolic", "unranked"])
 @pytest.mark.parametrize("data_format", ["NCX", "NXC"])

@@ -25,7 +25,7 @@ from tconv.expectation.reference import definition, tap_alone
 from tconv.expectation.truth import Truth
 from tconv.verdict.judge import judge
 from tconv.verdict.kinds import Differed
-from tconv.vocabulary import AutoPad, DType
+from tconv.vocabulary import NEUTRAL, AutoPad, DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -278,6 +278,11 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
         "no rank": lambda c: c.shapes == "unranked",
         "data as a constant": lambda c: c.data_source == "initializer",
         "bias fed beside a constant filter": lambda c: c.b and (c.filter_source, c.bias_source) == _APART,
+        "no bias, by its name": lambda c: c.b is None and c.sources.get("b") == "unnamed",
+        "everything at its default": lambda c: (
+            c.attributes.given().keys() >= {*NEUTRAL, "auto_pad", "kernel_shape"}
+            and c.attributes.auto_pad == "explicit"
+        ),
         "output_shape fed": lambda c: c.sources.get("output_shape") == "input",
         "output_shape beside symbols": lambda c: c.attributes.output_shape and c.shapes == "symbolic",
         "output_padding beside symbols": lambda c: c.attributes.output_padding and c.shapes == "symbolic",

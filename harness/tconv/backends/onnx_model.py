@@ -77,6 +77,7 @@ def _graph(call: Call, arrays: Mapping[str, Array]) -> bytes:
         conversion = _canonical(tensor, call)
         nodes += conversion
         names.append(f"{tensor.name}_canonical" if conversion else tensor.name)
+    names += [""] if call.unnamed_bias else []
     plain = call.data_format is DataFormat.NCX
     node = _node("ConvTranspose", tuple(names), "Y" if plain else "Y_ncx")
     nodes.append(field(_NODE, node + b"".join(starmap(_attribute, call.attributes.items()))))

@@ -56,6 +56,7 @@ class Call:
         groups: for backends that need the number apart from attributes.
         shapes: what is to be declared of the inputs' shapes: the sizes, a symbol for each, or nothing (unranked).
         written: the signature, in the canonical vocabulary, for backends that have no text of their own.
+        unnamed_bias: whether the bias, which the call does not have, is written as an input with the name ''.
     """
 
     dialect: Dialect
@@ -66,6 +67,7 @@ class Call:
     groups: int
     shapes: Shapes
     written: Signature
+    unnamed_bias: bool = False
 
     @property
     def dtype(self) -> DType:
@@ -122,6 +124,7 @@ def express(case: Case, dialect: Dialect, written: Signature | None = None) -> C
         1 if attributes.groups is None else attributes.groups,
         case.shapes,
         written,
+        case.bias_source == "unnamed",
     )
 
 

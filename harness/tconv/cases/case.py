@@ -38,6 +38,9 @@ Shapes = Literal["static", "symbolic", "unranked"]
 Source = Literal["initializer", "input"]
 """Whether an operand is a constant of the model, or fed at the run."""
 
+BiasSource = Literal[Source, "unnamed"]
+"""The same of the bias; `unnamed` is an input without a bias in it, whose name is ''."""
+
 Speller = Literal["library", "page"]
 """Whose words are written where a dialect's page prints others than its library takes."""
 
@@ -157,7 +160,7 @@ class Case:
         shapes: what the model declares of the shapes of its inputs.
         filter_source: whether the filter is a constant of the model or an input.
         data_source, bias_source, output_shape_source: whether each of these is a constant of the model or an input; a
-            bias_source of None is the value of filter_source.
+            bias_source of None is the value of filter_source, and `unnamed` is for a case without a bias.
         spelling: whose words are written.
         breaks: the one constraint that the case breaks on purpose.
         omit: attributes that are not written even where the dialect wants them.
@@ -181,7 +184,7 @@ class Case:
     cites: tuple[Cite, ...] = ()
     facts: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict, hash=False, compare=False)
     data_source: Source = "input"
-    bias_source: Source | None = None
+    bias_source: BiasSource | None = None
     output_shape_source: Source = "initializer"
     spelling: Speller = "library"
 
@@ -200,10 +203,10 @@ class Case:
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
 
     @property
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, BiasSource]:
         """Where the operands that there are come from, and output_shape where it is given, by role."""
-        sources: dict[str, Source] = {"x": self.data_source, "w": self.filter_source}
-        if self.b is not None:
+        sources: dict[str, BiasSource] = {"x": self.data_source, "w": self.filter_source}
+        if self.b is not None or self.bias_source == "unnamed":
             sources["b"] = self.bias_source or self.filter_source
         if self.attributes.output_shape is not None:
             sources["output_shape"] = self.output_shape_source
@@ -211,9 +214,9 @@ class Case:
 
     @property
     def plain(self) -> bool:
-        """Whether the data alone is fed, its sizes are declared, and the words are the library's."""
+        """Whether the data alone is fed, sizes are declared, no input is unnamed, and the words are the library's."""
         fed = [role for role, source in self.sources.items() if source == "input"]
-        return (self.shapes, fed, self.spelling) == ("static", ["x"], "library")
+        return (self.shapes, fed, self.bias_source == "unnamed", self.spelling) == ("static", ["x"], False, "library")
 
     @property
     def simplicity(self) -> tuple[int, int, int]:

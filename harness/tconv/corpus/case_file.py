@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from tconv.cases.case import Filling, Shapes, Source, Speller
+from tconv.cases.case import BiasSource, Filling, Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
@@ -149,7 +149,8 @@ class Settings(Part):
         shapes: what the model declares of the inputs' shapes; sizes (static), a symbol for each, or no shape at all.
         data_source: whether the data is fed (input), or a constant of the model (initializer).
         filter_source: whether the filter is a constant of the model (initializer), or fed (input).
-        bias_source: whether the bias is a constant of the model, or fed; where it is not given, as the filter.
+        bias_source: whether the bias is a constant of the model, or fed; where it is not given, as the filter. Of a
+            case without a bias, unnamed writes an input with the name '', as ONNX allows.
         output_shape_source: whether output_shape is a constant of the model, or fed where the text has an input for it.
         spelling: whose words are written where a text's page prints others than its library takes.
         breaks: the one constraint that the case breaks on purpose; dialects/constraints.py of the package has them all.
@@ -182,7 +183,7 @@ class Settings(Part):
     shapes: Shapes | None = None
     data_source: Source | None = None
     filter_source: Source | None = None
-    bias_source: Source | None = None
+    bias_source: BiasSource | None = None
     output_shape_source: Source | None = None
     spelling: Speller | None = None
     breaks: ConstraintName | None = None

@@ -138,6 +138,9 @@ def _presentation(case: Case, dialect: Dialect) -> Violation | None:
     if case.sources.get("output_shape") == "input" and "output_shape" not in dialect.spelling.inputs:
         clause = "output_shape is an attribute, and not fed at the run"
         return Violation("presentation", "output_shape_source", "must be initializer", "input", clause)
+    if case.bias_source == "unnamed" and (case.b is not None or dialect.opset is None):
+        clause = "an input that is there has a name" if case.b else "an input that is not there has no name"
+        return Violation("presentation", "bias_source", "must be initializer or input", "unnamed", clause)
     if case.spelling == "page" and not dialect.spelling.printed:
         clause = "the words that the text prints are those that are taken"
         return Violation("presentation", "spelling", "must be library", "page", clause)
