@@ -81,7 +81,7 @@ def sums(number: int) -> Iterator[str]:
     working = np.float64 if dtype is DType.F64 else np.float32
     products = arrays["x"][:, None, :, 0].astype(working) * arrays["w"].T[0][None].astype(working)
     for name, order in ORDERS.items():
-        comparison = compare(order(products)[..., None].astype(NUMPY_TYPES[dtype]), truth, geometry, {})
+        comparison = compare(order(products)[..., None].astype(NUMPY_TYPES[dtype]), truth, geometry, DType.F32)
         if comparison.wrong.any() or comparison.notes:
             what = f"{comparison.wrong.sum()} wrong {comparison.notes}"
             yield f"{name} {dtype} {data} {count} products, seed {number}: {what}"

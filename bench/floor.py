@@ -199,7 +199,7 @@ class Bench:
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
         self.position = Position()
-        self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, {"f16": "f32"}, None, 1, self.position)
+        self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, None, 1, self.position)
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
         """Return about so many cases of a tier that owe a value and get one, in chunks."""

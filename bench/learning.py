@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings import Misreading
     from tconv.learning import Lesson
     from tconv.records.record import Record
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, DType
 
 DIALECT = dialect_named("onnx/ConvTranspose-22")
 OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
@@ -73,16 +73,16 @@ class Plays:
             return Produced(from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format))
 
 
-def placement_alone(problem: Problem, actual: Array, accumulates: Mapping[str, str]) -> Diagnosis:
+def placement_alone(problem: Problem, actual: Array, accumulator: DType) -> Diagnosis:
     """Diagnose without the catalogue: say where the values lie, and nothing else."""
     assert problem.values is not None
-    return Diagnosis((), placement=placed(actual, problem.truth, problem.values.primary.geometry, accumulates))
+    return Diagnosis((), placement=placed(actual, problem.truth, problem.values.primary.geometry, accumulator))
 
 
 def played(misreading: Misreading, cases: Sequence[Case]) -> list[Record]:
     """Return the records of a misreading."""
     backend: Any = Plays(misreading)
-    evaluator = Evaluator(backend, misreading.name, DIALECT, {"f16": "f32", "bf16": "f32"}, None)
+    evaluator = Evaluator(backend, misreading.name, DIALECT, None)
     records = []
     for case in cases:
         backend.problem = Problem(case, DIALECT)

@@ -104,8 +104,12 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
             by_torch(torch, shape, x, w),
             lambda x=x, w=w, g=geometry: definition(x, w, None, g),
             lambda x=x, w=w, g=geometry: sums(x, w, None, g),
-            lambda x=x, w=w, g=geometry, actual=right: compare(actual, Truth({"x": x, "w": w}, DType.F32), g, {}),
-            lambda x=x, w=w, g=geometry, actual=wrong: compare(actual, Truth({"x": x, "w": w}, DType.F32), g, {}),
+            lambda x=x, w=w, g=geometry, actual=right: compare(
+                actual, Truth({"x": x, "w": w}, DType.F32), g, DType.F32
+            ),
+            lambda x=x, w=w, g=geometry, actual=wrong: compare(
+                actual, Truth({"x": x, "w": w}, DType.F32), g, DType.F32
+            ),
         )
         assert np.allclose(functions[0]().numpy(), functions[2](), rtol=1e-9, atol=1e-9), shape.name
         assert not functions[3]().wrong.any()

@@ -16,6 +16,7 @@ from tconv.expectation.problem import Problem
 from tconv.records.record import Record
 from tconv.records.record_file import Run
 from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ def run_of(
     for case in cases:
         problem = Problem(case, dialect)
         if problem.values is not None:
-            verdict = judge(problem, instead(case) or answered(problem, follows(case)), {})
+            verdict = judge(problem, instead(case) or answered(problem, follows(case)), DType.F32)
             records.append(Record(case.id, "acme", name, verdict))
     made = header(cases=len(records)).model_copy(update={"dialect": name})
     return Run(Path("acme.jsonl"), made, records)

@@ -59,7 +59,6 @@ def header(
     backend = BackendHeader(
         name=name,
         version=version,
-        accumulates={"f16": "f32"},
         environment={"threads": "1"},
         machine=dict(machine or {}),
     )

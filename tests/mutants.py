@@ -13,6 +13,7 @@ from tconv.expectation.problem import Problem
 from tconv.investigation.further_cases import misread_output
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ def noticed(cases: Iterable[Case], dialect: Dialect) -> dict[str, Noticed]:
         if key not in seen:
             outputs = {misreading.name: misread_output(problem, misreading) for misreading in misreadings}
             seen[key] = {
-                name: not isinstance(judge(problem, out.Produced(array), {}), ver.Allowed)
+                name: not isinstance(judge(problem, out.Produced(array), DType.F32), ver.Allowed)
                 for name, array in outputs.items()
                 if array is not None and not np.array_equal(array, problem.output, equal_nan=True)
             }

@@ -176,7 +176,7 @@ def started_on(
 
 def calls(log: Path) -> int:
     """Return how many calls of cases a backend has noted: the probes of its sums give no strides."""
-    return sum(line.split()[1] != "None" for line in log.read_text().splitlines())
+    return len(log.read_text().splitlines())
 
 
 @pytest.mark.thorough

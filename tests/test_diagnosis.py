@@ -46,7 +46,7 @@ def small(smoke_cases: tuple[Case, ...]) -> list[Case]:
 def asked(case: Case, array: np.ndarray) -> Diagnosis:
     """Return the diagnosis of an output."""
     problem = Problem(case, ONNX)
-    return diagnose(problem, to_ncx(array, problem.call.data_format), {}, budget=5)
+    return diagnose(problem, to_ncx(array, problem.call.data_format), DType.F32, budget=5)
 
 
 def small_products() -> Case:
@@ -102,7 +102,7 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
                 or (array := misread_output(problem, misreading)) is None
             ):
                 continue
-            verdict = judge(problem, out.Produced(array), {})
+            verdict = judge(problem, out.Produced(array), DType.F32)
             if not isinstance(verdict, ver.Differed | ver.WrongShape):
                 continue
             # One or two elements that have lost bits are no evidence of it.
@@ -151,7 +151,10 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
     made = apply(pair, problem.signature, ONNX, problem.truth.operands)
     assert made is not None
     array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(np.float32)
-    assert Together.parse("output-padding-ignored + filter-flipped") in diagnose(problem, array, {}, budget=5).explained
+    assert (
+        Together.parse("output-padding-ignored + filter-flipped")
+        in diagnose(problem, array, DType.F32, budget=5).explained
+    )
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
@@ -167,10 +170,11 @@ def test_a_misreading_together_with_a_disputed_reading_is_named(small: list[Case
                 continue
             array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(NUMPY_TYPES[case.x.dtype])
             if isinstance(
-                judge(problem, out.Produced(from_ncx(array, problem.call.data_format)), {}), ver.Agreed | ver.Disputed
+                judge(problem, out.Produced(from_ncx(array, problem.call.data_format)), DType.F32),
+                ver.Agreed | ver.Disputed,
             ):
                 continue
-            explained = diagnose(problem, array, {}, budget=5).explained
+            explained = diagnose(problem, array, DType.F32, budget=5).explained
             assert explained, (case.id, both)
             found += Together((*candidate.readings, "filter-flipped")) in explained
     assert found > 0 or not dialect.disputed
@@ -190,9 +194,9 @@ def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: C
         if candidate.geometry.output != problem.values.primary.geometry.output
     )
     array = problem.truth.values(other.geometry).astype(np.float32)
-    assert isinstance(judge(problem, out.Produced(array), {}), ver.Disputed)
+    assert isinstance(judge(problem, out.Produced(array), DType.F32), ver.Disputed)
     array[..., -1] += 64
-    verdict = judge(problem, out.Produced(array), {})
+    verdict = judge(problem, out.Produced(array), DType.F32)
     assert isinstance(verdict, ver.Differed)
     assert verdict.wrong == 1
     found = asked(case, array)
@@ -214,7 +218,7 @@ def test_a_search_has_a_budget(corpus: Corpus) -> None:
     """Without time it says that it had none, and names nothing."""
     problem = Problem(corpus.case("padding/auto-pad/same-upper-by-hand"), ONNX)
     assert problem.output is not None
-    found = diagnose(problem, np.zeros_like(problem.output), {}, budget=-1)
+    found = diagnose(problem, np.zeros_like(problem.output), DType.F32, budget=-1)
     assert found.explained == ()
     assert found.described.startswith("undiagnosed, the search took too long: ")
     assert found.described.endswith("elements differ: they are 0")

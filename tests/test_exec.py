@@ -19,7 +19,6 @@ from tconv.backends.isolated_child import ChildStarter
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
-from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
@@ -264,7 +263,7 @@ def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corp
     problem = Problem(case, DIALECTS["geometry/1"])
     spec = f"exec:{shlex.join([sys.executable, '-c', LISTENER, str(heard)])}"
     # It writes to a file that is not its own.
-    assignment = Assignment(spec, problem.dialect, None, "", accumulates=dict.fromkeys(PROBED), isolate=False)
+    assignment = Assignment(spec, problem.dialect, None, "", isolate=False)
     with Pool(assignment, 1, TIMEOUT) as pool:
         assert pool.record(case).verdict == ver.RefusedValid("heard")
     asked = json.loads(heard.read_text())["run"]

@@ -442,5 +442,5 @@ def test_a_misreading_is_a_dialect_by_being_passed_in() -> None:
     assert problem.values is not None
     assert problem.values.primary.geometry.pads_begin == (0,)
     assert problem.output is not None
-    assert judge(problem, Produced(problem.output), {}) == ver.Agreed("exact")
-    assert isinstance(judge(Problem(problem.case, known), Produced(problem.output), {}), ver.Differed)
+    assert judge(problem, Produced(problem.output), DType.F32) == ver.Agreed("exact")
+    assert isinstance(judge(Problem(problem.case, known), Produced(problem.output), DType.F32), ver.Differed)

@@ -183,7 +183,7 @@ def test_script_and_snippet_do_what_the_harness_does(
 ) -> None:
     """On values of every kind the script's difference is the judge's, and the snippet's output the backend's."""
     dialect, runtime, scripts, snippets = DIALECTS[dialect_name], OnnxRuntime(), 0, 0
-    evaluator = Evaluator(runtime, "onnxruntime", dialect, {}, None)
+    evaluator = Evaluator(runtime, "onnxruntime", dialect, None)
     real = [case for case in smoke_cases if case.breaks is None and case.x.data != "integers"]
     for case in [*real[:: every(1)], *smoke_cases[:: every(40)]]:
         verdict = evaluator.evaluate(case).verdict

@@ -57,7 +57,7 @@ class Flushing(Right):
 def test_a_runtimes_floating_point_state_is_its_own() -> None:
     """It finds it in the next call as it left it, and between its calls tconv computes with subnormal numbers."""
     backend = Flushing()
-    evaluator = Evaluator(backend, "flushing", ONNX, {}, None)
+    evaluator = Evaluator(backend, "flushing", ONNX, None)
     case = Case("a/b", Attributes(), Operand((1, 1, 3), "f32"), Operand((1, 1, 3), "f32"), None)
     for _ in range(2):
         evaluator.evaluate(case)

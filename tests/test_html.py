@@ -28,7 +28,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
-from tconv.records.record import CallSummary, Record
+from tconv.records.record import CallSummary, Record, Sums
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
@@ -45,6 +45,7 @@ from tconv.reports.proposed_waivers import proposed
 from tconv.reports.run_names import run_names
 from tconv.reports.scripts import in_order
 from tconv.verdict import kinds as ver
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,9 +67,7 @@ def _assessment(
 ) -> Assessment:
     given = {
         "tconv": "0.1.0",
-        "backend": BackendHeader(
-            name="acme", version=version, accumulates={"f16": "f32"}, machine={"simd": "avx avx2"}
-        ),
+        "backend": BackendHeader(name="acme", version=version, machine={"simd": "avx avx2"}),
         "dialect": DIALECT,
         "tier": "gate",
         "corpus": "sha256:c0ffee",
@@ -394,7 +393,8 @@ def test_a_backends_own_note_stands_for_itself(page: Callable[..., _Page]) -> No
 
 def test_header_is_told(page: Callable[..., _Page]) -> None:
     """Versions, dialect, tier, start, machine, platform, digest and an incomplete run stand in the overview."""
-    written = page(_assessment([_record("a/b", ver.Agreed("exact"))], cases=1000))
+    record = replace(_record("a/b", ver.Agreed("bound")), sums=Sums(DType.F16, "dense", 2, DType.F16))
+    written = page(_assessment([record], cases=1000))
     facts = (
         "acme 2.1",
         DIALECT,
@@ -403,7 +403,7 @@ def test_header_is_told(page: Callable[..., _Page]) -> None:
         "machine riscv64",
         "simd avx avx2",
         "sha256:c0ffee",
-        "f16 in f32",
+        "sums of f16 are kept in f16, as probes found: more error is allowed there",
     )
     for fact in (*facts, "1 recorded of 1,000: the run is not complete"):
         assert fact in written.words

@@ -20,7 +20,6 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.execution.accumulation import accumulates
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.bound import bound
 from tconv.expectation.owed import Values, expectation
@@ -70,12 +69,12 @@ def judged(
     asked: Case,
     outcome: out.Outcome | list[Any],
     dialect: str = ONNX_22,
-    accumulates: dict[str, str] | None = None,
+    accumulator: DType = DType.F32,
 ) -> ver.Verdict:
     """Return the verdict on an outcome; a list is produced on one channel of one sample, in the case's type."""
     if isinstance(outcome, list):
         outcome = out.Produced(np.array([[outcome]], dtype=NUMPY_TYPES[asked.x.dtype]))
-    return judge(Problem(asked, DIALECTS[dialect]), outcome, accumulates or {})
+    return judge(Problem(asked, DIALECTS[dialect]), outcome, accumulator)
 
 
 PLAIN = line((1, 2, 3), (1, 10, 100), strides=(2,))
@@ -104,7 +103,7 @@ PROBLEMS = [
 )
 def test_what_is_no_answer(problem: Problem, outcome: out.Outcome) -> None:
     """Unsupported, died, timed out and broke are the verdict as they came, whatever is owed."""
-    assert judge(problem, outcome, {}) is outcome
+    assert judge(problem, outcome, DType.F32) is outcome
     assert isinstance(outcome, tuple(KINDS.values()))
 
 
@@ -336,7 +335,7 @@ def test_worst_is_in_units_of_what_is_allowed() -> None:
     """The worst element is told as a multiple of its own bound, not of the first's."""
     geometry = Geometry((3,), (2,), (1,), (1,), (0,), (4,), 1)
     y = truth_of(REAL).values(geometry)
-    allowed = bound(truth_of(REAL).terms(geometry), DType.F32, {}).allowed
+    allowed = bound(truth_of(REAL).terms(geometry), DType.F32).allowed
     wrong = (y + np.array([0, 10, 0, 1000]) * allowed).astype(np.float32)
     found = judged(REAL, list(wrong[0, 0]))
     assert isinstance(found, ver.Differed)
@@ -393,7 +392,7 @@ def test_reduced_precision_is_told() -> None:
     assert isinstance(expected, Values)
     truth = truth_of(asked)
     y = truth.values(expected.primary.geometry)
-    allowed = bound(truth.terms(expected.primary.geometry), truth.dtype, {}).allowed
+    allowed = bound(truth.terms(expected.primary.geometry), truth.dtype).allowed
     produced = out.Produced((y + 0.9 * allowed).astype(np.float32))
     assert judged(asked, produced) == ver.Agreed("bound", ("reduced-precision",))
 
@@ -405,10 +404,10 @@ def test_reduced_precision_is_told_beside_a_nan_that_is_owed() -> None:
     operands["x"][0, 0, 0] = NAN
     truth, geometry = Truth(operands, DType.F32), Geometry((3,), (1,), (1,), (1,), (0,), (3,), 1)
     y = truth.values(geometry)
-    deviation = bound(truth.terms(geometry), DType.F32, {}).deviation
+    deviation = bound(truth.terms(geometry), DType.F32).deviation
     assert np.isnan(y[0, 0, 0])
-    assert compare((y + deviation / 2).astype(np.float32), truth, geometry, {}).notes == ()
-    assert compare((y + 9 * deviation).astype(np.float32), truth, geometry, {}).notes == ("reduced-precision",)
+    assert compare((y + deviation / 2).astype(np.float32), truth, geometry, DType.F32).notes == ()
+    assert compare((y + 9 * deviation).astype(np.float32), truth, geometry, DType.F32).notes == ("reduced-precision",)
 
 
 def test_what_a_backend_accumulates_in_counts() -> None:
@@ -419,10 +418,10 @@ def test_what_a_backend_accumulates_in_counts() -> None:
     for product in (arrays["x"][0, :, 0] * arrays["w"][:, 0, 0]).astype(np.float16):
         total = np.float16(total + product)
     produced = out.Produced(np.array([[[total]]], dtype=np.float16))
-    assert isinstance(judged(asked, produced, accumulates={"f16": "f32"}), ver.Differed)
+    assert isinstance(judged(asked, produced, accumulator=DType.F32), ver.Differed)
     assert isinstance(judged(asked, produced), ver.Differed)
     # Of 300 terms the bound of f16 is wide enough for zero here, so that nothing is shown.
-    assert isinstance(judged(asked, produced, accumulates={"f16": "f16"}), ver.Mistrusted)
+    assert isinstance(judged(asked, produced, accumulator=DType.F16), ver.Mistrusted)
 
 
 # What is not a number.
@@ -515,12 +514,12 @@ def test_a_runtime_that_inserts_zeros_is_excused_for_its_zeros_alone(
     truth = Truth({"x": x.astype(np.float32), "w": w.astype(np.float32)}, DType.F32)
     with np.errstate(invalid="ignore"):
         naive = zeros_inserted(x, w, geometry)
-    found = compare(naive.astype(np.float32), truth, geometry, {})
+    found = compare(naive.astype(np.float32), truth, geometry, DType.F32)
     assert not found.wrong.any()
     right = truth.values(geometry)
     spoilt = ~np.isnan(naive)
     assert bool(found.notes) == bool((np.isnan(naive) & ~np.isnan(right)).any())
-    everywhere = compare(np.full(naive.shape, NAN, np.float32), truth, geometry, {})
+    everywhere = compare(np.full(naive.shape, NAN, np.float32), truth, geometry, DType.F32)
     assert np.array_equal(everywhere.wrong, spoilt)
 
 
@@ -797,15 +796,15 @@ def test_an_infinity_beside_a_number_that_underflows_stays_one() -> None:
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_an_infinity_may_meet_numbers_that_overflow_the_other_way(dtype: DType, large: float, sign: float) -> None:
     """Whoever adds the numbers first has infinities of both signs, whose sum is NaN; of one sign it has none."""
-    accumulates = {"f16": "f16"}
+    accumulator = DType.F16
     met = summed((sign * INF, -sign * large, -sign * large), dtype)
-    assert judged(met, [sign * INF], accumulates=accumulates) == ver.Agreed("bound")
-    assert judged(met, [NAN], accumulates=accumulates) == PARTIAL
-    assert isinstance(judged(met, [-sign * INF], accumulates=accumulates), ver.Differed)
+    assert judged(met, [sign * INF], accumulator=accumulator) == ver.Agreed("bound")
+    assert judged(met, [NAN], accumulator=accumulator) == PARTIAL
+    assert isinstance(judged(met, [-sign * INF], accumulator=accumulator), ver.Differed)
     same = summed((sign * INF, sign * large, sign * large), dtype)
-    assert isinstance(judged(same, [NAN], accumulates=accumulates), ver.Differed)
+    assert isinstance(judged(same, [NAN], accumulator=accumulator), ver.Differed)
     few = summed((sign * INF, -sign * large), dtype)
-    assert isinstance(judged(few, [NAN], accumulates=accumulates), ver.Differed)
+    assert isinstance(judged(few, [NAN], accumulator=accumulator), ver.Differed)
 
 
 def test_a_sum_may_overflow_before_the_bias_brings_it_back() -> None:
@@ -891,10 +890,10 @@ def test_zeros_under_a_vacuous_bound_are_mistrusted() -> None:
     """1,200 products in f16: zeros are within the bound, and so is what is right; both are told alike."""
     asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
     zeros = out.Produced(np.zeros((1, 2, 1), np.float16))
-    found = judged(asked, zeros, accumulates={"f16": "f16"})
+    found = judged(asked, zeros, accumulator=DType.F16)
     assert isinstance(found, ver.Mistrusted)
     assert (found.untested, found.of) == (2, 2)
-    assert isinstance(judged(asked, zeros, accumulates={"f16": "f32"}), ver.Differed)
+    assert isinstance(judged(asked, zeros, accumulator=DType.F32), ver.Differed)
 
 
 @pytest.mark.parametrize(
@@ -905,7 +904,7 @@ def test_a_zero_that_any_number_would_pass_for_is_mistrusted(terms: tuple[float,
     """The terms cancel, and there are so many, or they are so large, that their bound says nothing."""
     asked = summed(tuple(term * 1.001 for term in terms), dtype)
     for value in (0.0, 0.5):
-        found = judged(asked, [value], accumulates={"f16": "f16"})
+        found = judged(asked, [value], accumulator=DType.F16)
         assert isinstance(found, ver.Mistrusted)
         assert (found.untested, found.of) == (1, 1)
 
@@ -921,7 +920,7 @@ def test_a_backends_own_note_stays_with_what_is_mistrusted() -> None:
     """What the backend says of its way comes first, as with a value that agrees."""
     asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
     right = truth_of(asked).values(Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)).astype(np.float16)
-    found = judged(asked, out.Produced(right, ("cropped",)), accumulates={"f16": "f16"})
+    found = judged(asked, out.Produced(right, ("cropped",)), accumulator=DType.F16)
     assert isinstance(found, ver.Mistrusted)
     assert found.notes[0] == "cropped"
 
@@ -938,7 +937,7 @@ def test_one_vacuous_element_is_enough_to_mistrust() -> None:
     asked = case((20,), (20,), channels=60, filters=1, data="normal", dtype=DType.F16)
     geometry = Geometry((20,), (20,), (1,), (1,), (0,), (39,), 1)
     right = truth_of(asked).values(geometry).astype(np.float16)
-    found = judged(asked, out.Produced(right), accumulates={"f16": "f16"})
+    found = judged(asked, out.Produced(right), accumulator=DType.F16)
     assert isinstance(found, ver.Mistrusted)
     assert 0 < found.untested < found.of
 
@@ -946,16 +945,15 @@ def test_one_vacuous_element_is_enough_to_mistrust() -> None:
 def test_a_backend_that_gives_zeros_is_red_where_nothing_shows_that_it_computes() -> None:
     """It sums few products in f16, gives zeros for 1,200, and is found out by integers alone."""
     backend, dialect = ZerosForManyProducts(), DIALECTS[ONNX_22]
-    accumulated = {"f16": accumulates(backend, dialect, DType.F16) or ""}
-    assert accumulated == {"f16": "f16"}
     asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
     records = [
-        Evaluator(backend, "zeros", dialect, accumulated, None).evaluate(replace(asked, id=f"a/b/{data}", x=x, w=w))
+        Evaluator(backend, "zeros", dialect, None).evaluate(replace(asked, id=f"a/b/{data}", x=x, w=w))
         for data, x, w in (
             ("normal", asked.x, asked.w),
             ("integers", replace(asked.x, data="integers"), replace(asked.w, data="integers")),
         )
     ]
+    assert records[0].accumulator == "f16"
     assert [record.verdict.kind for record in records] == ["mistrusted", "differed"]
     run = replace(run_of({}), records=records)
     red = assess(run, None, lambda _: {"dtype": "f16"}).red

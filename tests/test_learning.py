@@ -37,7 +37,7 @@ from tconv.vocabulary import AutoPad, DType
 from wrong_backends import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from small_corpus import Command
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
-ACCUMULATES = {"f16": "f32", "bf16": "f32"}
 CATALOGUE = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
 
 
@@ -72,10 +71,10 @@ class Misreads:
 def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong outputs are placed, and no misreading is looked for."""
 
-    def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str]) -> Diagnosis:
+    def diagnose(problem: Problem, actual: Array, accumulator: DType) -> Diagnosis:
         assert problem.values is not None
         geometry = problem.values.primary.geometry
-        return Diagnosis((), placement=placed(actual, problem.truth, geometry, accumulates))
+        return Diagnosis((), placement=placed(actual, problem.truth, geometry, accumulator))
 
     monkeypatch.setattr(recording, "diagnose", diagnose)
 
@@ -111,7 +110,7 @@ def test_values_say_where_they_lie(data: st.DataObject) -> None:
     truth = Truth(operands, DType.F32)
     actual = truth.values(replace(owed, pads_begin=begin, output=given_size))
     assume(np.unique(actual).size > 2)
-    found = placed(actual.astype(np.float32), truth, owed, {})
+    found = placed(actual.astype(np.float32), truth, owed, DType.F32)
     assert found is not None
     assert found.output == given_size
     assert begin in found.pads_begin or not found.pads_begin
@@ -128,7 +127,7 @@ def test_other_spacings_of_the_taps_are_tried(strides: tuple[int, ...], dilation
     truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
     owed = Geometry((4, 3), (2, 2), (2, 3), (1, 2), (0, 0), (8, 9), 1)
     made = replace(owed, strides=strides, dilations=dilations, pads_begin=(1, 0))
-    found = placed(truth.values(made).astype(np.float32), truth, owed, {})
+    found = placed(truth.values(made).astype(np.float32), truth, owed, DType.F32)
     assert found is not None
     assert (found.strides, found.dilations) == (strides, dilations)
     assert found.pads_begin == ((1, 0),)

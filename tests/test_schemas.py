@@ -92,7 +92,7 @@ VERDICTS: tuple[ver.Verdict, ...] = (
 )
 HEADER = RunHeader(
     tconv="0.1.0",
-    backend=BackendHeader(name="acme", version="2.1", accumulates={"f16": "f32"}, machine={"simd": "avx2"}),
+    backend=BackendHeader(name="acme", version="2.1", machine={"simd": "avx2"}),
     dialect="onnx/ConvTranspose-22",
     tier="gate",
     corpus="sha256:0",

@@ -414,7 +414,7 @@ def test_wrong_kernels_are_seen_by_each_case_that_is_for_them(gate: Gate) -> Non
             problem = Problem(case, DIALECTS[ONNX_22])
             for name, wrong in _wrong_outputs(problem):
                 with np.errstate(over="ignore", invalid="ignore"):
-                    verdict = judge(problem, Produced(wrong.astype(NUMPY_TYPES[case.x.dtype])), {})
+                    verdict = judge(problem, Produced(wrong.astype(NUMPY_TYPES[case.x.dtype])), DType.F32)
                 assert isinstance(verdict, Differed), (name, case.id)
                 asked[name] += 1
     assert set(asked) == {"x as f32", "w as f32", "b as f32", "zeros of the filter skipped", "sums in the type"}

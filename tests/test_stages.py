@@ -34,7 +34,7 @@ def cases(sizes: list[int]) -> list[Case]:
 def test_a_backend_may_use_the_memory_of_its_output_again() -> None:
     """An answer is judged after the next is made, and is still what it was."""
     position = Position()
-    evaluator = Evaluator(ReusesItsOutput(), "reuses", ONNX, {}, None, position=position)
+    evaluator = Evaluator(ReusesItsOutput(), "reuses", ONNX, None, position=position)
     records = [record for _, record in evaluated_in_stages(cases([3, 4, 5, 6]), evaluator, position)]
     assert [record.verdict.kind for record in records] == ["agreed"] * 4
 
@@ -78,6 +78,6 @@ class FailsToPrepare(Prepared):
 def test_what_is_judged_is_what_the_class_of_a_backend_runs(backend: Right, kind: str) -> None:
     """A prepared call is asked as it was prepared; another `run` is not passed over; an error is the call's own."""
     asked = cases([3, 4, 5])
-    evaluator = Evaluator(backend, "backend", ONNX, {}, None)
+    evaluator = Evaluator(backend, "backend", ONNX, None)
     records = [record for _, record in evaluated_in_stages(asked, evaluator, Position())]
     assert [record.verdict.kind for record in records] == [kind] * 3

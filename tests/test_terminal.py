@@ -15,11 +15,13 @@ from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts,
 from tconv.cli import output
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
+from tconv.records.record import Sums
 from tconv.reports import terminal
 from tconv.reports.causes import causes
-from tconv.reports.phrases import phrase
+from tconv.reports.phrases import narrow_sums, phrase
 from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,13 +152,38 @@ def test_green_is_said_and_red_is_explained(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_note_says_where_16_bits_are_judged_by_themselves(capsys: pytest.CaptureFixture[str]) -> None:
-    """One kernel that keeps sums in f16 makes the bound of all calls wider, which nobody would see."""
-    for accumulator, count in (("f16", 1), ("f32", 0)):
+    """A kernel that keeps sums in f16 makes the bound of its calls wider, which nobody would see."""
+    for accumulator, count in ((DType.F16, 1), (DType.F32, 0)):
         run = run_of({CASES[0]: AGREED})
-        backend = run.header.backend.model_copy(update={"accumulates": {"f16": accumulator}})
-        run.header = run.header.model_copy(update={"backend": backend})
+        run.records = [replace(record, sums=Sums(DType.F16, "dense", 2, accumulator)) for record in run.records]
         terminal.show(assess(run, None, facts), None, "screen")
-        assert capsys.readouterr().out.count("note: sums of f16 are judged as kept in f16, as a probe found") == count
+        assert capsys.readouterr().out.count("note: sums of f16 are kept in f16, ") == count
+
+
+@pytest.mark.parametrize(
+    ("found", "where"),
+    [
+        ((), None),
+        ((Sums(DType.F16, "dense", 2, DType.F32),), None),
+        ((Sums(DType.F16, "dense", 2, DType.F16), Sums(DType.F16, "depthwise", 1, DType.F16)), "f16"),
+        ((Sums(DType.F16, "dense", 2, DType.F16), Sums(DType.F16, "dense", 2, DType.F32)), "f16"),
+        (
+            (Sums(DType.F16, "dense", 2, DType.F32), *(Sums(DType.F16, "depthwise", n, DType.F16) for n in (1, 2))),
+            "f32, but in f16 for depthwise filters",
+        ),
+        (
+            (Sums(DType.F16, "dense", 2, DType.F32), *(Sums(DType.F16, "dense", n, DType.F16) for n in (1, 3))),
+            "f32, but in f16 for dense 1-D, dense 3-D filters",
+        ),
+    ],
+)
+def test_sums_in_16_bits_are_named_by_the_filters_that_they_are_found_for(
+    found: tuple[Sums, ...], where: str | None
+) -> None:
+    """All of a type, all filters of a kind, or those of some ranks; where two disagree, the less precise one counts."""
+    records = [replace(record, sums=sums) for record in run_of({CASES[0]: AGREED}).records for sums in (None, *found)]
+    said = list(narrow_sums(records))
+    assert [text.partition(" are kept in ")[2].partition(", as ")[0] for text in said] == ([where] if where else [])
 
 
 def test_the_head_names_what_was_judged(capsys: pytest.CaptureFixture[str]) -> None:

@@ -254,6 +254,32 @@ class DiesOnHalf(Right):
         return super().run(call, arrays)
 
 
+class DiesInProbes(Right):
+    """An instruction that this processor does not have, for float16 and as many channels as a probe has alone."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or end."""
+        if arrays["x"].dtype == np.float16 and arrays["x"].shape[1] >= _CHANNELS_OF_PROBES:
+            log(call)
+            self.end()
+        return super().run(call, arrays)
+
+    def end(self) -> None:
+        """Die."""
+        os.kill(os.getpid(), signal.SIGILL)
+
+
+class HangsInProbes(DiesInProbes):
+    """The same calls wait for ever."""
+
+    def end(self) -> None:
+        """Sleep on."""
+        time.sleep(FOREVER)
+
+
+_CHANNELS_OF_PROBES = 32
+
+
 class FailsToStart(Right):
     """There is no licence."""
 

@@ -91,6 +91,8 @@ class InSinglePrecision(Right):
 class F16Sums(Right):
     """Each product is right, and is added in float16, one after the other."""
 
+    adds: Any = np.float16
+
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
         """Add product by product: one input channel under one tap is one product of each element."""
         w, b = arrays["w"], arrays.get("b")
@@ -99,12 +101,33 @@ class F16Sums(Right):
             alone = np.zeros_like(w)
             alone[(channel, slice(None), *tap)] = w[(channel, slice(None), *tap)]
             product = super().computed(call, words, {"x": arrays["x"], "w": alone})
-            total = np.zeros(product.shape, np.float16) if total is None else total
-            total = (total.astype(np.float32) + product).astype(np.float16)
+            total = np.zeros(product.shape, self.adds) if total is None else total
+            total = (total.astype(np.float32) + product).astype(self.adds)
         assert total is not None
         if b is not None:
-            total = (total.astype(np.float32) + b.reshape(-1, *(1,) * (w.ndim - 2))).astype(np.float16)
+            total = (total.astype(np.float32) + b.reshape(-1, *(1,) * (w.ndim - 2))).astype(self.adds)
         return total
+
+
+class NarrowDepthwise(F16Sums):
+    """Products of 16 bits are added in their own type for depthwise filters, and for any filter in a batch of two."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Add in the type of the operands."""
+        self.adds, batch, channels = arrays["x"].dtype, *arrays["x"].shape[:2]
+        narrow = self.adds.itemsize == _HALF and (batch == 2 or channels == call.groups > 1)
+        return super().computed(call, words, arrays) if narrow else Right.computed(self, call, words, arrays)
+
+
+class TapLostInDepthwise(Right):
+    """The last tap of depthwise filters of 16 bits is lost, in real numbers alone: integers have another kernel."""
+
+    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
+        """Take the last tap for zero."""
+        x, w = arrays["x"], arrays["w"].copy()
+        if w.dtype.itemsize == _HALF and x.shape[1] == call.groups > 1 and (x != np.rint(x.astype(np.float32))).any():
+            w[(..., *(-1,) * (w.ndim - 2))] = 0
+        return super().computed(call, words, arrays | {"w": w})
 
 
 class StepsIn16Bits(Right):

@@ -33,7 +33,7 @@ from tconv.verdict.judge import against_values
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
@@ -112,14 +112,14 @@ def assert_conforms(
     """
     problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
     values = _values(problem, reading)
-    sums = _accumulates(problem.case.x.dtype, accumulates)
+    accumulator = _accumulator(problem.case.x.dtype, accumulates)
     layout = problem.arrays_given.data_format
     actual = _output(y)
-    verdict = against_values(values, Produced(actual), problem.truth, layout, sums)
+    verdict = against_values(values, Produced(actual), problem.truth, layout, accumulator)
     if isinstance(verdict, ver.Allowed):
         return verdict
     lines = [f"y must conform to {problem.dialect} (got {headline(verdict)})"]
-    lines += [f"  {name:<11}{text}" for name, text in _account(problem, values, verdict, actual, sums)]
+    lines += [f"  {name:<11}{text}" for name, text in _account(problem, values, verdict, actual, accumulator)]
     raise AssertionError("\n".join(lines))
 
 
@@ -161,12 +161,12 @@ def tolerance(
     """
     problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
     geometry, truth = _values(problem, reading).primary.geometry, problem.truth
-    sums, layout = _accumulates(truth.dtype, accumulates), problem.arrays_given.data_format
+    accumulator, layout = _accumulator(truth.dtype, accumulates), problem.arrays_given.data_format
     expected = from_ncx(truth.values(geometry), layout)
     if truth.exact(geometry):
         return Tolerance("exact", expected, np.zeros_like(expected), _EXACT)
-    allowed = bound(truth.terms(geometry), truth.dtype, sums).allowed
-    return Tolerance("bound", expected, from_ncx(allowed, layout), derivation(truth.dtype, sums))
+    allowed = bound(truth.terms(geometry), truth.dtype, accumulator).allowed
+    return Tolerance("bound", expected, from_ncx(allowed, layout), derivation(truth.dtype, accumulator))
 
 
 _EXACT = "integers with so few bits that every order of summation gives the same sum"
@@ -196,15 +196,15 @@ def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
     return expected
 
 
-def _accumulates(dtype: DType, accumulates: str | None) -> dict[str, str]:
+def _accumulator(dtype: DType, accumulates: str | None) -> DType:
     if accumulates is None:
-        return {}
+        return DType.F32
     choices = list(dict.fromkeys((str(dtype), str(DType.F32))))
-    return {str(dtype): word_of(f"accumulates for {dtype}", accumulates, choices)}
+    return DType(word_of(f"accumulates for {dtype}", accumulates, choices))
 
 
 def _account(
-    problem: ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, sums: Mapping[str, str]
+    problem: ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, accumulator: DType
 ) -> Iterator[tuple[str, str]]:
     """Yield the lines about an output that does not conform: what was asked, what is owed, and why it is wrong."""
     case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
@@ -221,13 +221,13 @@ def _account(
     if isinstance(verdict, ver.Mistrusted):
         yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
     if isinstance(verdict, ver.WrongValues):
-        rule = derivation(truth.dtype, sums) if verdict.rule == "bound" else _EXACT
+        rule = derivation(truth.dtype, accumulator) if verdict.rule == "bound" else _EXACT
         yield "tolerance", f"{verdict.rule}: {rule}"
         if verdict.rule == "bound":
             yield "where", SYMBOLS
     wrong = isinstance(verdict, ver.WrongOutput)
     if wrong and actual.ndim == len(case.x.shape):
-        yield from _diagnosis(problem, to_ncx(actual, layout), sums)
+        yield from _diagnosis(problem, to_ncx(actual, layout), accumulator)
 
 
 def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
@@ -236,9 +236,9 @@ def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
     return f"{list(truth.shape(geometry))}{under}, {pads}"
 
 
-def _diagnosis(problem: Problem, actual: Array, sums: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _diagnosis(problem: Problem, actual: Array, accumulator: DType) -> Iterator[tuple[str, str]]:
     says = meanings(problem.dialect)
-    diagnosis = diagnose(problem, actual, sums)
+    diagnosis = diagnose(problem, actual, accumulator)
     for together in diagnosis.explained:
         yield "explained", f"as if {together}: {'; '.join(_said(name, says[name]) for name in together.names)}"
     if not diagnosis.explained and diagnosis.described:

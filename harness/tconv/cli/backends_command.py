@@ -37,7 +37,6 @@ def _found(name: str) -> dict[str, Any]:
                 "name": name,
                 "version": pool.backend.version,
                 "dialect": pool.dialect.name,
-                "accumulates": pool.backend.accumulates,
                 "options": [dict(zip(_OPTION, option, strict=True)) for option in pool.options],
             }
     except BackendMissing as error:
@@ -48,8 +47,6 @@ def _print(backend: dict[str, Any]) -> None:
     if "missing" in backend:
         print_text(f"{backend['name']}  not there: {backend['missing']}")
         return
-    sums = ", ".join(f"{dtype} in {accumulator}" for dtype, accumulator in backend["accumulates"].items())
-    words = [backend["name"], backend["version"], backend["dialect"], *([f"accumulates {sums}"] if sums else [])]
-    print_text("  ".join(words))
+    print_text("  ".join((backend["name"], backend["version"], backend["dialect"])))
     for option in backend["options"]:
         print_text(f"  --option {option['name']}={option['default']}  {option['meaning']}: {option['allowed']}")

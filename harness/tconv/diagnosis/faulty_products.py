@@ -64,7 +64,7 @@ class _Suspect:
 
 
 def accounted(
-    actual: Array, operands: Mapping[str, Array], dtype: DType, geometry: Geometry, accumulates: Mapping[str, str]
+    actual: Array, operands: Mapping[str, Array], dtype: DType, geometry: Geometry, accumulator: DType
 ) -> str:
     """Return which products would account for an output, in words; empty where none would, or several equally well.
 
@@ -76,7 +76,7 @@ def accounted(
         operands: x, w and perhaps b, in float64, (N, C, X...), (C, O/G, K...) and (O,).
         dtype: the type of the output.
         geometry: what is owed.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
     """
     truth, values = Truth(operands, dtype), actual.astype(np.float64)
     if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (values, *operands.values())):
@@ -84,7 +84,7 @@ def accounted(
     if not values.any():
         # The description says that everything is 0, which explains more.
         return ""
-    comparison = compare(actual, truth, geometry, accumulates)
+    comparison = compare(actual, truth, geometry, accumulator)
     places = np.argwhere(comparison.wrong)
     some_places = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ELEMENTS)).astype(int))]
     suspects: set[_Suspect] | None = None
@@ -92,14 +92,14 @@ def accounted(
         slack = 0.0
         if comparison.rule == "bound":
             terms = truth.terms(geometry).part(tuple(slice(place, place + 1) for place in at))
-            slack = 2 * float(bound(terms, dtype, accumulates).allowed.item())
+            slack = 2 * float(bound(terms, dtype, accumulator).allowed.item())
         accounting = set(_suspects(operands, geometry, at, float(comparison.expected[at] - values[at]), slack))
         suspects = accounting if suspects is None else suspects & accounting
         if not suspects:
             return ""
     for suspect in sorted(suspects or ())[:_MOST_TRIED]:
         changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"], geometry.groups)}, dtype)
-        if compare(actual, changed, geometry, accumulates).conforms:
+        if compare(actual, changed, geometry, accumulator).conforms:
             return str(suspect)
     return ""
 

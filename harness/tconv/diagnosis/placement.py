@@ -20,11 +20,11 @@ from tconv.verdict.comparison import compare
 from tconv.vocabulary import Ints  # noqa: TC001 - the file boundary reads the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.truth import Truth
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, DType
 
 MOST_BEGINS = 48
 """Shifts that may fit an output; where more do, as with equal values everywhere, its place is not known."""
@@ -54,14 +54,14 @@ class Placement(Recorded):
     searched: bool = False
 
 
-def placed(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Placement | None:
+def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Placement | None:
     """Return where the values of an output lie.
 
     Args:
         actual: the output, (N, O, Y...).
         truth: the reference for the call's operands.
         geometry: what is owed, with the call's own strides and dilations.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
 
     Returns:
         The placement; one without pads_begin where only the size is known, and None where not even the channels fit.
@@ -75,7 +75,7 @@ def placed(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping
     ends = thread_time() + _BUDGET
     for strides, dilations in _spacings(geometry):
         spaced = replace(geometry, strides=strides, dilations=dilations, output=output)
-        begins = None if thread_time() > ends else _begins(actual, truth, spaced, accumulates)
+        begins = None if thread_time() > ends else _begins(actual, truth, spaced, accumulator)
         if begins is None:
             return nowhere
         if begins:
@@ -101,7 +101,7 @@ def _spacings(geometry: Geometry) -> Iterator[tuple[Ints, Ints]]:
     )
 
 
-def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> tuple[Ints, ...] | None:
+def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> tuple[Ints, ...] | None:
     """Return each pads_begin for which a geometry gives the output; None where too many are to be tried, or fit."""
     full, sizes = geometry.full, geometry.output
     # Shifts further out reach no tap at all: one such shift on each side stands for all of them.
@@ -117,7 +117,7 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     shifts = tuple(reached + size + 1 for reached, size in zip(full, sizes, strict=True))
     fits = np.ones(shifts, dtype=bool)
     values, all_sums = actual.astype(np.float64), truth.values(wide)
-    allowed = None if truth.exact(wide) else bound(truth.terms(wide), truth.dtype, accumulates).allowed
+    allowed = None if truth.exact(wide) else bound(truth.terms(wide), truth.dtype, accumulator).allowed
     for place in _pivots(values):
         window: tuple[Any, ...] = tuple(slice(at, at + shift) for at, shift in zip(place[2:], shifts, strict=True))
         window = (*place[:2], *window)
@@ -132,7 +132,7 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
         return None
     begins = (tuple(int(at) - size for at, size in zip(shift, sizes, strict=True)) for shift in candidates)
     giving = tuple(
-        begin for begin in begins if compare(actual, truth, replace(geometry, pads_begin=begin), accumulates).conforms
+        begin for begin in begins if compare(actual, truth, replace(geometry, pads_begin=begin), accumulator).conforms
     )
     return giving if len(giving) <= MOST_BEGINS else None
 

@@ -54,13 +54,13 @@ class Diagnosis:
     placement: Placement | None = None
 
 
-def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], budget: float = BUDGET) -> Diagnosis:
+def diagnose(problem: Problem, actual: Array, accumulator: DType, budget: float = BUDGET) -> Diagnosis:
     """Return why an output is not what a dialect owes.
 
     Args:
         problem: the problem; it owes a value.
         actual: the output, in NCX.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
         budget: seconds of this thread's processor time, after which the search ends with what it has found.
 
     Raises:
@@ -72,13 +72,11 @@ def diagnose(problem: Problem, actual: Array, accumulates: Mapping[str, str], bu
     ends = thread_time() + budget
     # What a misreading makes of large operands may overflow, and of special ones be no number.
     with np.errstate(over="ignore", invalid="ignore"):
-        named = _named(problem, candidate, actual, accumulates, ends)
-        return replace(named, placement=placed(actual, problem.truth, candidate.geometry, accumulates))
+        named = _named(problem, candidate, actual, accumulator, ends)
+        return replace(named, placement=placed(actual, problem.truth, candidate.geometry, accumulator))
 
 
-def _named(
-    problem: Problem, candidate: Candidate, actual: Array, accumulates: Mapping[str, str], ends: float
-) -> Diagnosis:
+def _named(problem: Problem, candidate: Candidate, actual: Array, accumulator: DType, ends: float) -> Diagnosis:
     """Return the misreadings that give an output, searched until this thread has used `ends` seconds."""
     geometry, dtype = candidate.geometry, problem.case.x.dtype
     operands = problem.truth.operands
@@ -86,7 +84,7 @@ def _named(
 
     def undiagnosed(*beginning: str) -> Diagnosis:
         reading = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
-        words, relation = _where(actual, problem.truth, geometry, accumulates)
+        words, relation = _where(actual, problem.truth, geometry, accumulator)
         return Diagnosis((), "".join((*beginning, reading, words)), relation)
 
     for misreadings in _candidates(problem):
@@ -95,40 +93,36 @@ def _named(
             break
         if thread_time() > ends:
             return Diagnosis(tuple(explained)) if explained else undiagnosed(f"{GIVEN_UP}: ")
-        if _explains(misreadings, problem, actual, accumulates):
+        if _explains(misreadings, problem, actual, accumulator):
             explained.append(Together(tuple(misreading.name for misreading in misreadings)))
     if explained:
         return Diagnosis(tuple(explained))
-    account = accounted(actual, operands, dtype, geometry, accumulates)
+    account = accounted(actual, operands, dtype, geometry, accumulator)
     return undiagnosed(f"{account}; ") if account else undiagnosed()
 
 
-def explains(
-    misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulates: Mapping[str, str]
-) -> bool:
+def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulator: DType) -> bool:
     """Return whether misreadings together give an output.
 
     Args:
         misreadings: the misreadings.
         problem: the problem; it owes a value.
         actual: the output, in NCX.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _explains(misreadings, problem, actual, accumulates)
+        return _explains(misreadings, problem, actual, accumulator)
 
 
-def _explains(
-    misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulates: Mapping[str, str]
-) -> bool:
+def _explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulator: DType) -> bool:
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
-    return misread is not None and _gives(misread, actual, problem.case.x.dtype, accumulates)
+    return misread is not None and _gives(misread, actual, problem.case.x.dtype, accumulator)
 
 
-def _where(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Description:
+def _where(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Description:
     """Return where and how an output is wrong beyond rounding."""
     fits = truth.shape(geometry) == actual.shape
-    wrong = compare(actual, truth, geometry, accumulates).wrong if fits else None
+    wrong = compare(actual, truth, geometry, accumulator).wrong if fits else None
     return described(actual, truth.values(geometry), geometry, wrong, truth.operands.get("b"))
 
 
@@ -140,7 +134,7 @@ def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:
     yield from beside_readings(problem.dialect, [candidate.readings for candidate in disputed])
 
 
-def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulates: Mapping[str, str]) -> bool:
+def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulator: DType) -> bool:
     """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
     truth = Truth(misread.operands, dtype)
     if (*truth.shape(misread.geometry)[:2], *misread.output) != actual.shape:
@@ -148,7 +142,7 @@ def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulates: Mappi
     if misread.precision is not None:
         return misread.precision.accounts(actual, truth.terms(misread.geometry), dtype)
     if misread.finish is None:
-        return compare(actual, truth, misread.geometry, accumulates).conforms
+        return compare(actual, truth, misread.geometry, accumulator).conforms
     unfinished = truth.values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         expected = misread.finish(unfinished)
@@ -156,7 +150,7 @@ def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulates: Mappi
             return False
         if truth.exact(misread.geometry):
             return np.array_equal(expected.astype(actual.dtype), actual, equal_nan=True)
-        allowed = bound(truth.terms(misread.geometry), dtype, accumulates).allowed
+        allowed = bound(truth.terms(misread.geometry), dtype, accumulator).allowed
         allowed = (misread.finish_bound or misread.finish)(allowed)
         values = actual.astype(np.float64)
     return bool(

@@ -1,69 +1,114 @@
-"""The type in which a backend accumulates 16-bit types, found by running two sums on it, along channels and along taps.
+"""The type in which a backend adds products of 16-bit numbers, found by sums that it is asked for.
 
-Where the two differ, the weaker type counts. f32 is never probed: an accumulation below the type's own precision is a
-deviation, and to excuse it would be to excuse TF32.
+A runtime may have a kernel of its own for each kind of filter, each rank and each type. So each of these paths is
+probed alone, when its first case is judged by a bound. Each worker probes by itself, and the record says what it found.
+f32 is never probed: an accumulation below the type's own precision is a deviation, and to excuse it would be to excuse
+TF32.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tconv.backends.outcome import Produced, Survived
+from tconv.backends.outcome import Produced
 from tconv.cases.case import Case, Operand
-from tconv.execution.call_result import checked, private
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
-    from tconv.backends import Backend
+    from collections.abc import Callable, Iterator
+
+    from tconv.backends.outcome import Outcome
     from tconv.dialects import Dialect
 
-# So many that 16-bit sums lose what 32-bit sums keep, and so few that the bound of 16-bit sums still excludes wrong
-# results: below 1024 for f16, below 128 for bf16.
-_TERMS = 64
-
-PROBED = (DType.F16, DType.BF16)
-"""The types for which a backend is probed."""
-MOST_CALLS = 6
-"""How many calls the probe of a type makes at most: two cases for each of three assumptions."""
+_DOUBLINGS = 5
+_TERMS = 2**_DOUBLINGS
+"""So many that 16-bit sums lose what 32-bit sums keep, and so few that the bound of 16-bit sums still excludes wrong
+results: below 1024 for f16, below 128 for bf16."""
+_OUTPUTS = 8
+"""Output channels of a group in a sum along channels, and channels of a depthwise filter: enough elements to tell."""
 
 
-def accumulates(backend: Backend, dialect: Dialect, dtype: DType) -> str | None:
-    """Return the type in which a backend accumulates sums of `dtype`.
+class SumPath(NamedTuple):
+    """The calls that a runtime may have one kernel for.
 
-    None where it does not compute them, or computes what neither f32 nor `dtype` itself can excuse: then the cases are
+    Attributes:
+        dtype: the element type, of 16 bits.
+        kind: the kind of group; depthwise is one input channel a group, in several groups.
+        pointwise: whether the filter has a single tap.
+        rank: the number of spatial axes.
+    """
+
+    dtype: DType
+    kind: Literal["dense", "grouped", "depthwise"]
+    pointwise: bool
+    rank: int
+
+    @property
+    def filters(self) -> str:
+        """Which filters these are, in words."""
+        return f"{self.kind} 1x1" if self.pointwise else self.kind
+
+
+def path_of(case: Case) -> SumPath | None:
+    """Return the path of a case; None if its type has more than 16 bits, or if no sum has more than one product."""
+    rank, groups = len(case.x.shape) - 2, case.attributes.groups or 1
+    if case.x.dtype not in (DType.F16, DType.BF16) or rank < 1:
+        return None
+    pointwise = set(case.w.shape[2:]) == {1}
+    if groups == 1:
+        return SumPath(case.x.dtype, "dense", pointwise, rank)
+    if case.x.shape[1] != groups:
+        return SumPath(case.x.dtype, "grouped", pointwise, rank)
+    return None if pointwise else SumPath(case.x.dtype, "depthwise", pointwise, rank)
+
+
+def probe(path: SumPath, dialect: Dialect, ask: Callable[[Problem], Outcome]) -> DType | None:
+    """Return the type in which a backend adds products on a path: f32, or the path's own type if one sum is less exact.
+
+    None if the backend does not compute the sums, or computes what neither type excuses: then the cases of the path are
     judged by f32, which excuses less.
+
+    Args:
+        path: the path.
+        dialect: the dialect that the sums are asked for in.
+        ask: returns what the backend does with a problem.
     """
     # The first call of a process may be wrong alone: what excuses more is not believed before f32 has failed twice.
-    for accumulator in (DType.F32, DType.F32, dtype):
-        verdicts = [_verdict(backend, dialect, case, accumulator) for case in _cases(dtype)]
-        if all(isinstance(verdict, ver.Allowed) for verdict in verdicts):
-            return str(accumulator)
+    for accumulator in (DType.F32, DType.F32, path.dtype):
+        for case in _cases(path):
+            problem = Problem(case, dialect)
+            outcome = None if problem.values is None else ask(problem)
+            if not isinstance(outcome, Produced):
+                return None
+            if not isinstance(judge(problem, outcome, accumulator), ver.Allowed):
+                break
+        else:
+            return accumulator
     return None
 
 
-def _cases(dtype: DType) -> tuple[Case, Case]:
-    """Return two cases with sums of `_TERMS` real terms, over channels and over taps."""
+def _cases(path: SumPath) -> Iterator[Case]:
+    """Yield cases with sums of `_TERMS` real terms, along channels and along taps, as far as the path has them."""
 
-    def case(name: str, x: tuple[int, ...], w: tuple[int, ...]) -> Case:
-        return Case(f"probe/{name}", Attributes(), Operand(x, dtype, "normal"), Operand(w, dtype, "normal"))
+    def case(name: str, groups: int, x: tuple[int, ...], w: tuple[int, ...], strides: tuple[int, ...] | None) -> Case:
+        attributes = Attributes(groups=groups if groups > 1 else None, strides=strides)
+        x_recipe, w_recipe = Operand(x, path.dtype, "normal"), Operand(w, path.dtype, "normal")
+        return Case(f"probe/{name}", attributes, x_recipe, w_recipe)
 
-    # The input is as long as the kernel, so that in the middle all taps overlap.
-    return case("channels", (1, _TERMS, 4), (_TERMS, 8, 1)), case("taps", (1, 1, _TERMS), (1, 1, _TERMS))
-
-
-def _verdict(backend: Backend, dialect: Dialect, case: Case, accumulator: DType) -> ver.Verdict | None:
-    problem = Problem(case, dialect)
-    if problem.values is None:
-        return None
-    try:
-        outcome = checked(backend.run(problem.call, private(problem.arrays)))
-    except Exception:  # noqa: BLE001 - without an answer the f32 bound holds, which excuses nothing
-        return None
-    if isinstance(outcome, Survived):
-        outcome = outcome.outcome
-    if not isinstance(outcome, Produced):
-        return None
-    return judge(problem, outcome, {str(case.x.dtype): str(accumulator)})
+    groups = {"dense": 1, "grouped": 2, "depthwise": _OUTPUTS}[path.kind]
+    if path.kind != "depthwise":
+        # The strides are the kernel, so that no taps overlap and each sum is one of channels alone.
+        kernel = (1 if path.pointwise else 2,) * path.rank
+        spatial = (4,) * path.rank
+        x, w = (1, groups * _TERMS, *spatial), (groups * _TERMS, _OUTPUTS, *kernel)
+        yield case("channels", groups, x, w, None if path.pointwise else kernel)
+    if not path.pointwise:
+        # The data is as long as the kernel, so that in the middle all taps overlap. A filter that is not depthwise has
+        # more than one channel, and half as many taps.
+        channels = 1 if path.kind == "depthwise" else 2
+        doublings = _DOUBLINGS + 1 - channels
+        kernel = tuple(2 ** ((doublings + axis) // path.rank) for axis in range(path.rank))
+        yield case("taps", groups, (1, groups * channels, *kernel), (groups * channels, 1, *kernel), None)

@@ -10,22 +10,26 @@ from typing import TYPE_CHECKING
 
 from tconv.backends import outcome as out
 from tconv.backends import preparing
+from tconv.execution.accumulation import path_of, probe
 from tconv.execution.call_result import CallResult, alike, changed, checked, private, raised
 from tconv.execution.position import Position
 from tconv.execution.process_state import FloatingPoint, patterned
 from tconv.execution.recording import Recorder
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
+from tconv.records.record import Sums
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tconv.backends import Backend
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.execution.accumulation import SumPath
     from tconv.records.record import Record
 
 
@@ -36,13 +40,16 @@ class Evaluator:
         backend: the runtime.
         name: the backend's name in records.
         dialect: the dialect that expresses the cases.
-        accumulates: what the backend accumulates f16 and bf16 in.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         repeat: how often each case is run; outcomes that differ are unstable.
         position: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
         only_compares: as in `Assignment`.
+
+    Attributes:
+        dialect: the dialect.
+        unprobed: the paths that are not probed, as a worker ended in the probe: their sums are judged as kept in f32.
     """
 
     def __init__(
@@ -50,7 +57,6 @@ class Evaluator:
         backend: Backend,
         name: str,
         dialect: Dialect,
-        accumulates: Mapping[str, str],
         folder: Path | None,
         repeat: int = 1,
         position: Position | None = None,
@@ -60,10 +66,11 @@ class Evaluator:
         only_compares: bool = False,
     ) -> None:
         self.dialect = dialect
-        self._recorder = Recorder(name, dialect.name, accumulates, folder, chosen, explains=not only_compares)
+        self.unprobed: frozenset[SumPath] = frozenset()
+        self._accumulators: dict[SumPath, DType | None] = {}
+        self._recorder = Recorder(name, dialect.name, folder, chosen, explains=not only_compares)
         self._only_compares = only_compares
         self._backend = backend
-        self._accumulates = accumulates
         self._repeat = repeat
         self._position = position or Position()
         self._floating_point = floating_point or FloatingPoint()
@@ -134,9 +141,24 @@ class Evaluator:
         if result is None:
             assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
             return self._recorder.inexpressible(problem.case, problem.expectation.reason)
-        verdict: ver.Verdict
         if result.other is not None:
-            verdict = ver.Unstable(changed(result.outcome, result.other))
-        else:
-            verdict = judge(problem, result.outcome, self._accumulates)
-        return self._recorder.record(problem, result, verdict)
+            return self._recorder.record(problem, result, ver.Unstable(changed(result.outcome, result.other)))
+        sums = self._sums(problem, result.outcome)
+        verdict = judge(problem, result.outcome, sums.accumulator if sums else DType.F32)
+        return self._recorder.record(problem, result, verdict, sums)
+
+    def _sums(self, problem: Problem, outcome: out.Outcome) -> Sums | None:
+        """Return what the bound of a problem is derived for; None if none is asked for, or no probe finds it: f32.
+
+        The backend is probed after its answer, which no call of a probe comes before so.
+        """
+        path, values = path_of(problem.case), problem.values
+        if path is None or path in self.unprobed or values is None or not isinstance(outcome, out.Produced):
+            return None
+        if all(problem.truth.exact(candidate.geometry) for candidate in values.candidates):
+            return None
+        if path not in self._accumulators:
+            with self._position.probing():
+                self._accumulators[path] = probe(path, self.dialect, lambda sums: self._timed(sums).outcome)
+        accumulator = self._accumulators[path]
+        return None if accumulator is None else Sums(path.dtype, path.filters, path.rank, accumulator)

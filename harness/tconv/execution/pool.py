@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
+    from tconv.execution.accumulation import SumPath
     from tconv.execution.worker import Assignment
 
 _GRACE_SECONDS = 5.0
@@ -51,6 +52,7 @@ class Pool:
         self._timeout = timeout
         self._jobs = jobs
         self._suspects = Suspects()
+        self._unprobed: frozenset[SumPath] = frozenset()
         self._spares = Spares(self._workers.processes, self._workers.start, jobs)
         self._failed_starts = 0
         try:
@@ -110,6 +112,8 @@ class Pool:
             yield from self._suspects.confirmed(worker.lines())
             if worker.overwritten and not worker.alone:
                 self._ask_one_by_one(worker, waiting)
+            elif late and (path := worker.probed):
+                self._after_probe(worker, path, waiting)
             elif late and (case := worker.take_asked()):
                 yield from self._without_answer(worker, case, ver.TimedOut(worker.seconds(self._timeout)), waiting)
             else:
@@ -121,14 +125,14 @@ class Pool:
         if worker is None:
             self._workers.start(chunk)
         elif worker.introduced:
-            worker.feed(chunk)
+            worker.feed(chunk, self._unprobed)
         else:
             worker.chunk = chunk
 
     def _feed(self, worker: WorkerProcess, waiting: Waiting) -> None:
         """Send a worker the chunk that it was started for, or the next; no message where there is none."""
         if chunk := worker.chunk or waiting.next():
-            worker.feed(chunk)
+            worker.feed(chunk, self._unprobed)
 
     def _receive(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
         """Receive the messages that a worker has sent so far, and yield the lines that come of them."""
@@ -237,6 +241,9 @@ class Pool:
         if worker.overwritten and not worker.alone:
             self._ask_one_by_one(worker, waiting)
             return
+        if path := worker.probed:
+            self._after_probe(worker, path, waiting)
+            return
         earlier = worker.earlier_ids
         if (case := worker.take_asked()) is None:
             self._replace(worker, waiting)
@@ -247,6 +254,11 @@ class Pool:
             return
         self._suspects.add(case, cause, earlier)
         self._replace(worker, waiting, case)
+
+    def _after_probe(self, worker: WorkerProcess, path: SumPath, waiting: Waiting) -> None:
+        """Let the cases of a worker that ended or hung in a probe be asked again, and that path not be probed again."""
+        self._unprobed |= {path}
+        self._replace(worker, waiting)
 
     def _without_answer(
         self, worker: WorkerProcess, case: Case, outcome: ver.Died | ver.TimedOut, waiting: Waiting

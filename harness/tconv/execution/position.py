@@ -7,14 +7,18 @@ parent reads the last state after the worker has died.
 from __future__ import annotations
 
 import ctypes
+from contextlib import contextmanager
 from math import inf, isfinite
 from multiprocessing.sharedctypes import RawArray
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOWHERE: Final = -1
 """The place of a worker that has not begun with a case of its message."""
-_MESSAGE, _CALLS, _FIRST, _CALLING, _SINCE, _SEAL, _INDEX = range(7)
+_MESSAGE, _CALLS, _FIRST, _CALLING, _PROBING, _SINCE, _SEAL, _INDEX = range(8)
 _KEY: Final = 1729.5
 """Added to every seal, so that memory that is filled with zeros, or with any integer, has no valid seal."""
 
@@ -61,6 +65,11 @@ class Position:
         return self._whole(_CALLING) == 1
 
     @property
+    def in_probe(self) -> bool:
+        """Whether it asks a probe for the verdict of the case that it is at; what happens then is not the case's."""
+        return self._whole(_PROBING) == 1
+
+    @property
     def since(self) -> float:
         """When it began with what it is doing, in seconds of the monotonic clock."""
         since = self._cells[_SINCE]
@@ -73,7 +82,7 @@ class Position:
 
     def renew(self) -> None:
         """Reset the count of calls: this process is a new copy, in which the backend has not been called."""
-        self._cells[_CALLS] = 0
+        self._cells[_CALLS] = self._cells[_PROBING] = 0
         self._cells[_FIRST] = NOWHERE
         self._move(_CALLING, 0)
 
@@ -106,6 +115,13 @@ class Position:
     def answered(self) -> None:
         """Store that the call has returned."""
         self._move(_CALLING, 0)
+
+    @contextmanager
+    def probing(self) -> Iterator[None]:
+        """Store for this context that a probe is asked."""
+        self._cells[_PROBING] = 1
+        yield
+        self._cells[_PROBING] = 0
 
     def _move(self, cell: int, value: int) -> None:
         self._cells[_SINCE] = monotonic()

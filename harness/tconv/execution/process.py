@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.backends.process_end import last_words
 from tconv.errors import BackendMissing
+from tconv.execution.accumulation import path_of
 from tconv.execution.position import NOWHERE
 from tconv.execution.suspects import EarlierCases
 from tconv.execution.worker_files import WorkerRecords, records_file
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.cases.case import Case
+    from tconv.execution.accumulation import SumPath
     from tconv.execution.position import Position
 
 HARNESS_SECONDS = 600.0
@@ -67,6 +69,7 @@ class WorkerProcess:
         is_copy: whether it has died and a copy of it, which was asked nothing, waits for cases.
         unasked: how many such copies have ended in turn before they were asked anything.
         earlier: the cases that its process was asked and that have a record.
+        unprobed: the paths that it does not probe, as far as it was sent them.
     """
 
     process: SpawnProcess | ForkServerProcess
@@ -82,6 +85,7 @@ class WorkerProcess:
     is_copy: bool = False
     unasked: int = 0
     earlier: EarlierCases = field(default_factory=EarlierCases)
+    unprobed: frozenset[SumPath] = frozenset()
     _records: WorkerRecords = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,6 +134,14 @@ class WorkerProcess:
     def overwritten(self) -> bool:
         """Whether a runtime wrote over its worker's position, so that it is not known which case it was at."""
         return self._at is None
+
+    @property
+    def probed(self) -> SumPath | None:
+        """The path that it probes; None if it asks no probe."""
+        if not self.position.in_probe or self.asked is None:
+            return None
+        path = path_of(self.pending[self.asked])
+        return None if path in self.unprobed else path
 
     @property
     def alone(self) -> bool:
@@ -187,8 +199,9 @@ class WorkerProcess:
         """Return how long it may take for what it is doing."""
         return timeout if self.position.calling else HARNESS_SECONDS
 
-    def feed(self, chunk: Chunk) -> None:
-        """Send it cases."""
+    def feed(self, chunk: Chunk, unprobed: frozenset[SumPath] = frozenset()) -> None:
+        """Send it cases, and the paths that it must not probe."""
+        self.unprobed = unprobed
         self.chunk, self.pending = chunk, dict(enumerate(chunk.cases))
         self.started = monotonic()
         self.messages += 1
@@ -199,7 +212,7 @@ class WorkerProcess:
             self.process.kill()
         # A worker that has just ended is noticed when its next message is awaited.
         with suppress(OSError):
-            self.connection.send((self.messages, *chunk))
+            self.connection.send((self.messages, *chunk, unprobed))
 
     def receive(self, seconds: float) -> list[Any] | None:
         """Return the next message, or None where the worker ends or sends nothing for so many seconds."""

@@ -13,9 +13,10 @@ from tconv.records import artifacts
 from tconv.records.record import CallSummary, Record
 from tconv.verdict import kinds as ver
 from tconv.verdict.comparison import digest
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tconv.cases.call import Call
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.execution.call_result import CallResult
     from tconv.expectation.problem import Problem
-    from tconv.vocabulary import Array, DType
+    from tconv.records.record import Sums
+    from tconv.vocabulary import Array
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
 MOST_ARTIFACTS = 1000
@@ -36,7 +38,6 @@ class Recorder:
     Args:
         name: the backend's name in records.
         dialect_name: the dialect that expresses the cases.
-        accumulates: what the backend accumulates f16 and bf16 in.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         explains: whether what explains a wrong output is looked for.
@@ -46,7 +47,6 @@ class Recorder:
         self,
         name: str,
         dialect_name: str,
-        accumulates: Mapping[str, str],
         folder: Path | None,
         chosen: Sequence[str] = (),
         *,
@@ -54,36 +54,46 @@ class Recorder:
     ) -> None:
         self._name = name
         self._dialect_name = dialect_name
-        self._accumulates = accumulates
         self._folder = folder
         self._chosen = chosen
         self._explains = explains
         self._artifacts = 0
 
-    def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
-        """Return the record of a verdict, with what explains it; arrays are written where they are wrong."""
-        record = self._explained(problem, result, verdict)
-        return record if result.harmed is None else replace(record, harmed=result.harmed)
+    def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict, sums: Sums | None = None) -> Record:
+        """Return the record of a verdict, with what explains it; arrays are written where they are wrong.
+
+        Args:
+            problem: the problem.
+            result: what the backend did.
+            verdict: the verdict.
+            sums: what a bound is derived for; None for f32.
+        """
+        record = self._explained(problem, result, verdict, sums.accumulator if sums else DType.F32)
+        if sums is not None or result.harmed is not None:
+            record = replace(record, sums=sums, harmed=result.harmed)
+        return record
 
     def inexpressible(self, case: Case, reason: str) -> Record:
         """Return the record of a case that the dialect cannot express."""
         return self._record(case, ver.Inexpressible(reason))
 
-    def _explained(self, problem: Problem, result: CallResult, verdict: ver.Verdict) -> Record:
+    def _explained(self, problem: Problem, result: CallResult, verdict: ver.Verdict, accumulator: DType) -> Record:
         case, call, outcome, seconds = problem.case, problem.call, result.outcome, result.seconds
         if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
         if isinstance(verdict, ver.Unstable):
             return self._record(case, verdict, seconds, call=call)
         output = _wrong_output(problem, outcome, verdict)
-        artifact = None if output is None else self._artifact(problem, output, verdict)
+        artifact = None if output is None else self._artifact(problem, output, verdict, accumulator)
         record = self._record(case, verdict, seconds, artifact, call)
+        if isinstance(verdict, ver.WrongValues):
+            record = replace(record, tolerance=_tolerance(verdict.rule, case.x.dtype, accumulator))
         if output is not None:
-            record = replace(record, digest=digest(output.array, problem.truth, output.geometry, self._accumulates))
+            record = replace(record, digest=digest(output.array, problem.truth, output.geometry, accumulator))
         if not self._explains:
             return record
         try:
-            diagnosis = self._diagnosis(problem, outcome, verdict)
+            diagnosis = self._diagnosis(problem, outcome, verdict, accumulator)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
         if diagnosis is None:
@@ -101,14 +111,16 @@ class Recorder:
             placement=diagnosis.placement,
         )
 
-    def _diagnosis(self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> Diagnosis | None:
+    def _diagnosis(
+        self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict, accumulator: DType
+    ) -> Diagnosis | None:
         """Return why an output is wrong; None where there is no wrong output to explain."""
         wrong = isinstance(verdict, ver.WrongOutput)
         if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
             return None
         if outcome.array.ndim != problem.call.rank + 2:
             return None
-        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), self._accumulates)
+        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), accumulator)
 
     def _record(
         self,
@@ -118,13 +130,10 @@ class Recorder:
         artifact: str | None = None,
         call: Call | None = None,
     ) -> Record:
-        tolerance = None
-        if isinstance(verdict, ver.WrongValues):
-            tolerance = _tolerance(verdict.rule, case.x.dtype, self._accumulates)
         summary = None if call is None else _call_summary(call)
-        return Record(case.id, self._name, self._dialect_name, verdict, seconds, artifact, summary, tolerance)
+        return Record(case.id, self._name, self._dialect_name, verdict, seconds, artifact, summary)
 
-    def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict) -> str | None:
+    def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict, accumulator: DType) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
         if self._folder is None or self._artifacts >= MOST_ARTIFACTS:
             return None
@@ -132,7 +141,7 @@ class Recorder:
         arrays = {**problem.operands, "expected": expected, "actual": output.array}
         if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
             terms = problem.truth.terms(output.geometry)
-            arrays["allowed"] = bound(terms, problem.truth.dtype, self._accumulates).allowed
+            arrays["allowed"] = bound(terms, problem.truth.dtype, accumulator).allowed
         path = artifacts.write(self._folder, (self._name, self._dialect_name, problem.case.id, *self._chosen), arrays)
         self._artifacts += path is not None
         return path
@@ -162,7 +171,7 @@ def _call_summary(call: Call) -> CallSummary:
     return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
 
 
-def _tolerance(rule: ver.Rule, dtype: DType, accumulates: Mapping[str, str]) -> str:
+def _tolerance(rule: ver.Rule, dtype: DType, accumulator: DType) -> str:
     if rule == "bound":
-        return derivation(dtype, accumulates)
+        return derivation(dtype, accumulator)
     return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

@@ -23,7 +23,6 @@ from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.options import assignments, not_default
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
-from tconv.execution.accumulation import PROBED, accumulates
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.isolation import confine_worker, required
 from tconv.execution.process_state import FloatingPoint
@@ -60,8 +59,6 @@ class Assignment:
         folder: where artifacts go; None for nowhere.
         log: the file for standard output and error.
         repeat: how often each case is run.
-        accumulates: the types that sums are kept in, as far as they are known; None for one whose probe failed. The
-            types that are not in it are probed.
         options: values of the backend's options, by name.
         environment: the environment variables of the process that starts it.
         timeout: seconds that the hello of a child process may take.
@@ -76,7 +73,6 @@ class Assignment:
     folder: str | None
     log: str
     repeat: int = 1
-    accumulates: Mapping[str, str | None] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     leaves_copies: bool = False
@@ -108,7 +104,7 @@ def serve(connection: Connection, position: Position, assignment: Assignment) ->
     with suppress(EOFError), files.records:
         while True:
             # Only what the parent sends is unpickled; what it receives of a runtime's process is JSON.
-            message, cases, staged = connection.recv()
+            message, cases, staged, evaluator.unprobed = connection.recv()
             if copied:
                 # The parent has read what it needs of the process before when it sends a message.
                 position.renew()
@@ -169,7 +165,7 @@ def _first_dialect(name: str, spec: str) -> Dialect:
 
 
 def _start_evaluator(connection: Connection, position: Position, assignment: Assignment) -> Evaluator:
-    """Start the backend, send its introduction and the results of the probes, and return the evaluator."""
+    """Start the backend, send its introduction, and return the evaluator."""
     environment, floating_point = confine_worker(assignment), FloatingPoint()
     backend = create(assignment.backend, assignment.options, assignment.timeout, assignment.isolate)
     info = backend.info()
@@ -184,22 +180,11 @@ def _start_evaluator(connection: Connection, position: Position, assignment: Ass
     chosen = not_default(options, assignment.options)
     offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
     _send(connection, ["info", dialect.name, _header(info, environment) | {"options": chosen}, offered])
-    accumulators = dict(assignment.accumulates)
-    for dtype in PROBED:
-        if dtype not in accumulators:
-            position.call()
-            floating_point.enter()
-            accumulators[dtype] = accumulates(backend, dialect, dtype)
-            floating_point.leave()
-            position.answered()
-            _send(connection, ["accumulates", accumulators[dtype]])
-    probed = {dtype: accumulator for dtype, accumulator in accumulators.items() if accumulator}
     folder = None if assignment.folder is None else Path(assignment.folder)
     return Evaluator(
         backend,
         info.name,
         dialect,
-        probed,
         folder,
         assignment.repeat,
         position,

@@ -14,7 +14,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
-from tconv.execution.accumulation import MOST_CALLS, PROBED
 from tconv.execution.position import Position
 from tconv.execution.process import Chunk, WorkerProcess
 from tconv.execution.signals import undisturbed
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 STARTS = 3
 """After this number of workers that end in turn while they load, the backend does not start."""
-_PROBE_SECONDS = 10.0
 _MOST_SPARES = 4
 """How many spare workers there are at most, beyond one for each job."""
 _STOPPED_SECONDS = 1.0
@@ -47,7 +45,7 @@ class Workers:
         assignment: what each is started for; its log is replaced by a file of the worker's own.
 
     Attributes:
-        assignment: the same, with what the first worker found out.
+        assignment: the same.
         processes: those that are there, spare ones included.
     """
 
@@ -88,39 +86,23 @@ class Workers:
         return worker
 
     def start_first(self) -> tuple[Dialect, BackendHeader, list[tuple[str, str, str, str]]]:
-        """Start the first worker, and return the dialect, the header with the types of its sums, and the options.
-
-        The first worker probes these types, and later ones are given the result: all cases of a run are judged by the
-        same bound. A backend that dies or hangs in a probe is started again and that type is not probed; its cases
-        will show the death.
+        """Start the first worker, and return the dialect, what records say of the backend, and the options.
 
         Raises:
             BackendMissing: the backend is not there or does not start.
             OptionError: it does not have an option that it was given, or not with that value.
         """
-        worker, (dialect_name, backend, options) = self._introduced()
-        accumulates = dict(self.assignment.accumulates)
-        for dtype in (dtype for dtype in PROBED if dtype not in self.assignment.accumulates):
-            message = worker.receive(max(_PROBE_SECONDS, MOST_CALLS * self._timeout))
-            accumulates[dtype] = message[1] if message else None
-            if message is None:
-                self.remove(worker)
-                self.assignment = replace(self.assignment, accumulates=dict(accumulates))
-                worker, _ = self._introduced()
-        self.assignment = replace(self.assignment, accumulates=accumulates)
-        probed = {dtype: accumulator for dtype, accumulator in accumulates.items() if accumulator}
-        dialect = self.assignment.dialect or dialect_named(dialect_name)
-        return dialect, backend.model_copy(update={"accumulates": probed}), options
+        dialect_name, backend, options = self._introduced()
+        return self.assignment.dialect or dialect_named(dialect_name), backend, options
 
-    def _introduced(self) -> tuple[WorkerProcess, Introduced]:
+    def _introduced(self) -> Introduced:
         """Start a worker that has loaded its backend, in several tries where it ends before."""
         for _ in range(STARTS - 1):
             worker = self.start()
             with suppress(EndedWhileLoading):
-                return worker, worker.introduction(self.assignment.backend, self._timeout)
+                return worker.introduction(self.assignment.backend, self._timeout)
             self.remove(worker)
-        worker = self.start()
-        return worker, worker.introduction(self.assignment.backend, self._timeout)
+        return self.start().introduction(self.assignment.backend, self._timeout)
 
     def remove(self, worker: WorkerProcess) -> None:
         """End a worker, and remove its files."""

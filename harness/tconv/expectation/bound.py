@@ -16,8 +16,6 @@ from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tconv.vocabulary import Float64s, Mask
 
 UNIT_ROUNDOFF = {dtype: 2.0**-bits for dtype, bits in EXACT_BITS.items()}
@@ -97,16 +95,16 @@ def _relative(factor: Float64s, magnitude: Float64s) -> Float64s:
     return factor * magnitude if np.isfinite(factor).all() else np.where(magnitude == 0, 0.0, factor * magnitude)
 
 
-def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
+def bound(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> Bound:
     """Return the bound for results of type `dtype`.
 
     Args:
         terms: the reference's values and what they are made of.
         dtype: the element type of the output.
-        accumulates: the type that the backend accumulates f16 and bf16 in; f32 where it does not say. What it says of
-            f32 itself is not used: that would excuse TF32.
+        accumulator: the type that products of f16 or bf16 are added in. Of other types it is not used: an f32 that is
+            added in less would excuse TF32.
     """
-    accumulator = accumulator_of(dtype, accumulates)
+    accumulator = accumulator_of(dtype, accumulator)
     # So much the reference itself may be wrong.
     own = gamma(terms.count + 1, _F64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,11 +127,9 @@ def bound(terms: Terms, dtype: DType, accumulates: Mapping[str, str]) -> Bound:
         return Bound(allowed, warning, deviation, may_overflow, rises, falls, vacuous)
 
 
-def accumulator_of(dtype: DType, accumulates: Mapping[str, str]) -> DType:
-    """Return the type in which sums of `dtype` are kept: the type itself, or f32 for f16 and bf16 unless it says so."""
-    if dtype in (DType.F32, DType.F64) or accumulates.get(dtype, DType.F32) == dtype:
-        return dtype
-    return DType.F32
+def accumulator_of(dtype: DType, accumulator: DType) -> DType:
+    """Return the type in which sums of `dtype` are kept: the type itself, or f32 for f16 and bf16 of another one."""
+    return dtype if dtype in (DType.F32, DType.F64, accumulator) else DType.F32
 
 
 def _is_far_from_overflow(terms: Terms, dtype: DType, accumulator: DType) -> bool:
@@ -247,18 +243,18 @@ SYMBOLS = (
 """What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
 
 
-def derivation(dtype: DType, accumulates: Mapping[str, str]) -> str:
+def derivation(dtype: DType, accumulator: DType = DType.F32) -> str:
     """Return the formula of the bound in words, for the reader of a verdict."""
-    return f"{_formula(dtype, accumulates)}; and the reference's own gamma_(n+1)(2^-53)*A"
+    return f"{_formula(dtype, accumulator)}; and the reference's own gamma_(n+1)(2^-53)*A"
 
 
-def _formula(dtype: DType, accumulates: Mapping[str, str]) -> str:
+def _formula(dtype: DType, accumulator: DType) -> str:
     """Return the part of the bound that is the backend's."""
     if dtype in (DType.F32, DType.F64):
         u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1074")
         return f"gamma_n({u})*A + n*{tiny}"
     u, eta = ("2^-11", "2^-24") if dtype is DType.F16 else ("2^-8", "2^-133")
-    if accumulator_of(dtype, accumulates) is dtype:
+    if accumulator_of(dtype, accumulator) is dtype:
         return f"accumulated in {dtype}: gamma_n({u})*A + n*{eta}/2"
     return (
         f"accumulated in f32, E = gamma_n(2^-24)*A: E + {u}*(|y|+E) + {eta}/2 + n*2^-150, "

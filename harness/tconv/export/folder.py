@@ -120,7 +120,7 @@ def _tolerance(problem: Problem) -> dict[str, Array]:
     truth, geometry, dtype = problem.truth, problem.values.primary.geometry, problem.call.dtype
     if truth.exact(geometry):
         return {}
-    limits, values = bound(truth.terms(geometry), dtype, {}), truth.values(geometry)
+    limits, values = bound(truth.terms(geometry), dtype), truth.values(geometry)
     arrays = {
         "reference": values,
         "allowed": limits.allowed,

@@ -107,8 +107,7 @@ def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 def _versions(header: BackendHeader) -> Iterator[str]:
     yield f"- {_code(header.title)}"
-    accumulates = {f"accumulates {k} in": v for k, v in header.accumulates.items()}
-    for name, value in (header.environment | header.machine | accumulates).items():
+    for name, value in (header.environment | header.machine).items():
         yield f"  - {escaped(name)}: {_code(value)}"
     yield f"- found by tconv {__version__} ({INSTALLED_BY}), onnx {metadata.version('onnx')}"
     yield f"- Python {platform.python_version()}, numpy {np.__version__}"

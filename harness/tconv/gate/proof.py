@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
 from tconv.errors import DialectError
-from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.gate.pins import decisive_cases, follows_pin
@@ -90,7 +89,6 @@ class Prover:
         self._unspoken: set[str] = set()
         with self._pool(None) as pool:
             self.backend: BackendHeader = pool.backend
-            self._accumulates = {pool.dialect.name: _known(pool)}
 
     def proofs(self, file: WaiverFile) -> Iterator[Proof]:
         """Yield whether each waiver and each pin stands, for each dialect that it names."""
@@ -150,36 +148,13 @@ class Prover:
     def _alone(self, case: Case, dialect: str) -> Record | None:
         """Return the record of a case that runs in a process of its own; None where the dialect is not spoken."""
         try:
-            with self._pool(dialect, self._probed(dialect)) as pool:
+            with self._pool(dialect) as pool:
                 return pool.record(case)
         except DialectError:
             self._unspoken.add(dialect)
             return None
 
-    def _pool(self, dialect: str | None, accumulates: Mapping[str, str | None] = MappingProxyType({})) -> Pool:
+    def _pool(self, dialect: str | None) -> Pool:
         spoken = dialect_named(dialect) if dialect else None
-        assignment = Assignment(
-            self._spec,
-            spoken,
-            None,
-            "",
-            accumulates=dict(accumulates),
-            options=self._options,
-            isolate=self._isolate,
-        )
+        assignment = Assignment(self._spec, spoken, None, "", options=self._options, isolate=self._isolate)
         return Pool(assignment, 1, self._timeout)
-
-    def _probed(self, dialect: str) -> dict[str, str | None]:
-        """Return the types that sums are kept in, as a run in the dialect finds them.
-
-        They are probed in a process of its own: a probe would be a call before the example.
-        """
-        if dialect not in self._accumulates:
-            with self._pool(dialect) as pool:
-                self._accumulates[dialect] = _known(pool)
-        return self._accumulates[dialect]
-
-
-def _known(pool: Pool) -> dict[str, str | None]:
-    """Return the types that sums are kept in, None for one that the probe did not find."""
-    return {dtype: pool.backend.accumulates.get(dtype) for dtype in PROBED}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import path_of
 from tconv.errors import TconvError
-from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.gate.examples import size
 from tconv.gate.explanations import may_vary
@@ -67,9 +66,7 @@ def fresh_answers(
         timeout: seconds that a case may take.
         find: returns a case of the run by its id.
     """
-    # A probe of the type of sums would be a call before the case.
-    accumulators: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
-    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES, accumulates=accumulators)
+    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES)
     asking = _Asking(fresh, timeout, find, run.answers_vary)
     with suppress(TconvError):
         complete = asking.ask(_in_order(record for record in run.records if may_vary(record) and record.case in failed))

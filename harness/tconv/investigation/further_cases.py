@@ -13,7 +13,6 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
-from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -91,10 +90,7 @@ def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    # A probe is a call before the case, which it may spoil: there is none of types that are not asked.
-    unprobed: dict[str, str | None] = {dtype: None for dtype in PROBED if dtype != case.x.dtype}
-    others = (other for other in others if other.x.dtype not in unprobed)
-    with Pool(replace(assignment, repeat=REPEAT, accumulates=unprobed), 1, timeout) as pool:
+    with Pool(replace(assignment, repeat=REPEAT), 1, timeout) as pool:
         first = pool.record(case)
         remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []

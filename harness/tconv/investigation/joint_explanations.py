@@ -104,7 +104,7 @@ def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run,
         return None
     for misreadings in sets:
         together = Together(tuple(misreading.name for misreading in misreadings))
-        if explains(misreadings, problem, actual, run.header.backend.accumulates):
+        if explains(misreadings, problem, actual, record.accumulator):
             return explained_by(record, together, SHOWN_ALONE if len(misreadings) > 1 else None)
         if _joins(misreadings, problem, actual):
             return explained_by(record, together, SHOWN_ELSEWHERE)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tconv.errors import TconvError
-from tconv.execution.accumulation import PROBED
 from tconv.execution.pool import Pool
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ def of_unset_memory(
     """
     wrong = [record for record in run.records if record.digest is not None]
     cases = [case for record in wrong if (case := find(record.case)) is not None]
-    accumulators: dict[str, str | None] = {**dict.fromkeys(PROBED), **run.header.backend.accumulates}
-    again = replace(assignment, dialect=run.dialect, repeat=1, accumulates=accumulators, only_compares=True)
+    again = replace(assignment, dialect=run.dialect, repeat=1, only_compares=True)
     digests: dict[str, str | None] = {}
     with suppress(TconvError):
         if cases:

@@ -18,7 +18,7 @@ from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-FORMAT = 3
+FORMAT = 4
 """The version of the format, which each change of what records say raises; a reader refuses others."""
 USUAL_TIMEOUT = 60.0
 """Seconds that a case may take where nothing else is asked for."""
@@ -36,7 +36,6 @@ class BackendHeader(BaseModel):
         name: its name.
         spec: how it was named on the command line; empty where that is its name.
         version: its version.
-        accumulates: the type in which it adds products, by element type, for 16-bit types.
         environment: what it says of itself, with the environment variables that change its kernels.
         machine: the facts of the machine that it was on, see `backends.machine`.
         supplied: the questions of `rules` that it answers itself.
@@ -48,7 +47,6 @@ class BackendHeader(BaseModel):
     name: Name
     spec: Text = ""
     version: Name
-    accumulates: dict[str, str] = {}
     environment: dict[Text, Text] = {}
     machine: dict[Text, Text] = {}
     supplied: tuple[str, ...] = ()
@@ -180,7 +178,7 @@ class HeaderLine(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[3]
+    format: Literal[4]
     run: RunHeader
 
 

@@ -19,6 +19,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 from tconv.dialects.readings import Together
 from tconv.shown_texts import printable, shortened
 from tconv.verdict.kinds import Agreed, TimedOut, Verdict
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,23 @@ class FreshAnswer(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
+class Sums(Recorded):
+    """In which type the backend adds the products of 16-bit numbers in calls like this one, as a probe found it.
+
+    Attributes:
+        dtype: the element type.
+        filters: the kind of group, with `1x1` if the filter has a single tap.
+        rank: the number of spatial axes.
+        accumulator: the type in which the products are added: `dtype` or f32.
+    """
+
+    dtype: DType
+    filters: str
+    rank: int
+    accumulator: DType
+
+
+@dataclass(frozen=True, slots=True)
 class Record(Recorded):
     """One case's line.
 
@@ -77,6 +95,7 @@ class Record(Recorded):
         alone: what came of a failure that was asked again; None where it was not asked.
         digest: of a wrong output, what is compared with a later run, see `verdict.comparison.digest`; None if there is
             no output, only its shape and type, or another output when the call was asked once more.
+        sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
     """
 
     case: str
@@ -95,6 +114,12 @@ class Record(Recorded):
     earlier: tuple[str, ...] = ()
     alone: FreshAnswer | None = None
     digest: str | None = None
+    sums: Sums | None = None
+
+    @property
+    def accumulator(self) -> DType:
+        """The type that products of 16-bit numbers are added in, by which the record was judged."""
+        return self.sums.accumulator if self.sums else DType.F32
 
     @property
     def varies(self) -> bool:
@@ -185,7 +210,9 @@ def record_of(line: str | bytes) -> Record:
     return _RECORD.validate_json(line)
 
 
-def _plain(part: Record | Verdict | CallSummary | Placement | FreshAnswer, names: Sequence[str] = ()) -> dict[str, Any]:
+def _plain(
+    part: Record | Verdict | CallSummary | Placement | FreshAnswer | Sums, names: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return a part of a record as JSON values by key, by default all keys, without those that are left out."""
     plain = {}
     for name in names or part.__dataclass_fields__:
@@ -200,7 +227,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
         return shortened(printable(value), _LONGEST_TEXT)
     if isinstance(value, float):
         return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
-    if isinstance(value, CallSummary | Placement | FreshAnswer):
+    if isinstance(value, CallSummary | Placement | FreshAnswer | Sums):
         return _plain(value)
     if isinstance(value, tuple):
         return [str(item) if isinstance(item, Together) else _value(item) for item in value]

@@ -174,9 +174,9 @@ def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
         yield f"  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^{EXACT_BITS[truth.dtype]} everywhere"
         return
     terms = truth.terms(geometry)
-    yield f"  tolerance   {derivation(truth.dtype, {})}"
+    yield f"  tolerance   {derivation(truth.dtype)}"
     yield f"              {SYMBOLS}"
-    limits = bound(terms, truth.dtype, {})
+    limits = bound(terms, truth.dtype)
     if not np.isfinite(limits.allowed).any():
         return
     allowed = np.where(np.isfinite(limits.allowed), limits.allowed, -np.inf)

@@ -17,13 +17,14 @@ from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.comparison.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
     from tconv.gate.waiver_uses import DeclarationUse, WaiverUse
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
+    from tconv.vocabulary import DType
 
 
 _NAMED = 3
@@ -193,6 +194,23 @@ def waivers_of_other_options(assessment: Assessment) -> str:
         return ""
     options = ", ".join(f"{name}={value}" for name, value in assessment.run.header.backend.options.items())
     return f"no waiver applies: the waivers are for other options of the backend than {options or 'its defaults'}"
+
+
+def narrow_sums(records: Iterable[Record]) -> Iterator[str]:
+    """Yield, for each 16-bit type, for which filters a backend adds products in the type itself; nothing for f32."""
+    of_type: dict[DType, dict[bool, set[tuple[str, int]]]] = {}
+    for sums in dict.fromkeys(record.sums for record in records):
+        if sums is not None:
+            paths = of_type.setdefault(sums.dtype, {True: set(), False: set()})
+            paths[sums.accumulator == sums.dtype].add((sums.filters, sums.rank))
+    for dtype, paths in sorted(of_type.items()):
+        # If two machines differ, the less precise sum counts.
+        narrow, wide = paths[True], paths[False] - paths[True]
+        whole = {filters for filters, _ in narrow} - {filters for filters, _ in wide}
+        named = sorted({filters if filters in whole else f"{filters} {rank}-D" for filters, rank in narrow})
+        where = f"f32, but in {dtype} for {', '.join(named)} filters" if wide else str(dtype)
+        if narrow:
+            yield f"sums of {dtype} are kept in {where}, as probes found: more error is allowed there"
 
 
 def implemented(use: DeclarationUse) -> str:

@@ -15,7 +15,7 @@ from tconv.expectation.bound import SMALLEST_NORMAL, bound, near
 from tconv.verdict.excuses import EXCUSES, Output, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.truth import Truth
@@ -101,7 +101,7 @@ class _Tally:
         return (self.vacuous if self.tested else self.passing) + self.loose
 
 
-def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> Comparison:
+def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Comparison:
     """Compare an NCX output with the reference under a geometry."""
     expected = truth.values(geometry)
     if truth.exact(geometry):
@@ -110,13 +110,13 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
         if wrong.any():
             wrong &= ~(np.isnan(actual) & np.isnan(expected))
         return Comparison("exact", wrong, expected)
-    output, terms = Output(actual, truth, geometry, accumulates), truth.terms(geometry)
+    output, terms = Output(actual, truth, geometry, accumulator), truth.terms(geometry)
     wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
     for index in _parts(actual.shape):
         part_terms = terms.part(index)
         with np.errstate(invalid="ignore"):
             part = Part(
-                index, actual[index].astype(np.float64), part_terms, bound(part_terms, truth.dtype, accumulates)
+                index, actual[index].astype(np.float64), part_terms, bound(part_terms, truth.dtype, accumulator)
             )
         _compare(part, output, wrong[index], tally)
     notes = [note for note in EXCUSES if note in tally.notes]
@@ -125,7 +125,7 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mappin
     return Comparison("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
 
 
-def digest(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping[str, str]) -> str:
+def digest(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> str:
     """Return a digest of what two runs compare of a wrong output, the same on every machine.
 
     It is of the element type, the shape, and the values if every order of summation gives the same bits: -0 is 0, and
@@ -135,7 +135,7 @@ def digest(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping
         actual: the output, in NCX if it has that rank.
         truth: the reference.
         geometry: the geometry that the output is compared with.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
     """
     content: Array = np.empty(0)
     if truth.exact(geometry):
@@ -143,7 +143,7 @@ def digest(actual: Array, truth: Truth, geometry: Geometry, accumulates: Mapping
             values = actual.astype("<f8")
         content = np.where(np.isnan(values), np.nan, values + 0.0)
     elif actual.shape == truth.shape(geometry):
-        content = compare(actual, truth, geometry, accumulates).wrong
+        content = compare(actual, truth, geometry, accumulator).wrong
     head = f"{actual.dtype.name} {list(actual.shape)} ".encode()
     return sha256(head + content.tobytes()).hexdigest()[:_DIGITS]
 

@@ -11,12 +11,12 @@ import numpy as np
 from tconv.expectation.bound import accumulator_of, is_subnormal, near
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Bound, Terms
     from tconv.expectation.truth import Truth
-    from tconv.vocabulary import Array, Float64s, Mask
+    from tconv.vocabulary import Array, DType, Float64s, Mask
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Output:
         actual: the output.
         truth: the reference for the operands.
         geometry: the geometry of the reference's values.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
     """
 
     actual: Array
     truth: Truth
     geometry: Geometry
-    accumulates: Mapping[str, str]
+    accumulator: DType
 
     @cached_property
     def poisoned(self) -> Mask:
@@ -49,7 +49,7 @@ class Output:
     @cached_property
     def flushable(self) -> Array | None:
         """The most that each sum loses whose subnormal products are taken for zero."""
-        return self.truth.flushable(self.geometry, accumulator_of(self.truth.dtype, self.accumulates))
+        return self.truth.flushable(self.geometry, accumulator_of(self.truth.dtype, self.accumulator))
 
 
 @dataclass(frozen=True, slots=True)

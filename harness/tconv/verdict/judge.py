@@ -15,29 +15,29 @@ from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.owed import Expectation
     from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
     from tconv.verdict.comparison import Comparison
-    from tconv.vocabulary import Array, DataFormat
+    from tconv.vocabulary import Array, DataFormat, DType
 
 
-def judge(problem: Problem, outcome: out.Outcome, accumulates: Mapping[str, str]) -> ver.Verdict:
+def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Verdict:
     """Return the verdict.
 
     Args:
         problem: the problem.
         outcome: what the backend did; an array in the call's data layout.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
     """
     match outcome:
         case out.Unsupported() | out.Died() | out.TimedOut() | out.Broke():
             return outcome
         case out.Refused() | out.Produced() | out.ShapeOnly():
-            return _verdict(problem, outcome, accumulates)
+            return _verdict(problem, outcome, accumulator)
         case _:
             assert_never(outcome)
 
@@ -49,9 +49,7 @@ def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
     return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
 
 
-def _verdict(
-    problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOnly, accumulates: Mapping[str, str]
-) -> ver.Verdict:
+def _verdict(problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOnly, accumulator: DType) -> ver.Verdict:
     match problem.expectation:
         case Inexpressible() as expected:
             return ver.Inexpressible(expected.reason)
@@ -59,7 +57,7 @@ def _verdict(
             return _against_refusal(expected, outcome)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
-                return against_values(expected, outcome, problem.truth, problem.call.data_format, accumulates)
+                return against_values(expected, outcome, problem.truth, problem.call.data_format, accumulator)
             if expected.refusals:
                 return ver.Disputed(tuple(map(str, expected.refusals)), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
@@ -78,7 +76,7 @@ def against_values(
     outcome: out.Produced | out.ShapeOnly,
     truth: Truth,
     data_format: DataFormat,
-    accumulates: Mapping[str, str],
+    accumulator: DType,
 ) -> ver.Verdict:
     """Return the verdict on a value where values are owed.
 
@@ -87,7 +85,7 @@ def against_values(
         outcome: what was produced.
         truth: the reference of the same operands.
         data_format: the layout of what was produced.
-        accumulates: what the backend accumulates f16 and bf16 in.
+        accumulator: the type that products of f16 or bf16 are added in.
     """
     shape = outcome.shape if isinstance(outcome, out.ShapeOnly) else outcome.array.shape
     candidates = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
@@ -101,14 +99,14 @@ def against_values(
     actual = to_ncx(outcome.array, data_format)
     comparisons = []
     for number, candidate in enumerate(candidates):
-        comparison = compare(actual, truth, candidate.geometry, accumulates)
+        comparison = compare(actual, truth, candidate.geometry, accumulator)
         if comparison.conforms:
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
                 return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, notes)
             if not candidate.readings:
                 return ver.Agreed(comparison.rule, notes)
-            others = (other for other in candidates[number + 1 :] if _gives(other, actual, truth, accumulates))
+            others = (other for other in candidates[number + 1 :] if _gives(other, actual, truth, accumulator))
             return _followed([candidate, *others], comparison.rule, notes)
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
@@ -117,8 +115,8 @@ def against_values(
     return _differed(ver.Differed, comparisons[0], actual)
 
 
-def _gives(candidate: Candidate, actual: Array, truth: Truth, accumulates: Mapping[str, str]) -> bool:
-    return compare(actual, truth, candidate.geometry, accumulates).conforms
+def _gives(candidate: Candidate, actual: Array, truth: Truth, accumulator: DType) -> bool:
+    return compare(actual, truth, candidate.geometry, accumulator).conforms
 
 
 def _followed(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Allowed:

@@ -53,7 +53,7 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
         return False
     if truth.exact(geometry):
         return _is_spread(error % 1 != 0)
-    line = bound(truth.terms(geometry), truth.dtype, {}).deviation
+    line = bound(truth.terms(geometry), truth.dtype).deviation
     return _is_spread(np.abs(error) > line) and _is_more_than_products(error, _REMARKABLE * line, truth, geometry)
 
 

@@ -167,8 +167,8 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "tconv", header.tconv
     yield "Corpus", header.corpus
     yield "Timeout", f"{figures.number(header.timeout)} s"
-    if header.backend.accumulates:
-        yield "Accumulates", _pairs(header.backend.accumulates, " in ")
+    if sums := "; ".join(phrases.narrow_sums(run.records)):
+        yield "Sums", sums
     if header.backend.environment:
         yield "Environment", _pairs(header.backend.environment, " ")
     if header.backend.machine:
