@@ -13,10 +13,11 @@ from small_corpus import BARE_HEAD, CASES, written
 from tconv.cases.operands import make_operands
 from tconv.cases.patterns import facts_of, parse, topic_of
 from tconv.corpus import Corpus
-from tconv.corpus.corpus import TIERS, TIERS_TO_FULL
+from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.file_reading import case_files
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, UsageError
+from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,10 +47,10 @@ sweeps:
   - name: crop
     axes: {{strides: [1, 2], dilations: [1, 2], seed: [0, 1, 2]}}
     skip: [{{when: {{strides: 2, seed: 2}}, because: so}}]
-  - {{name: always, smoke: true, axes: {{strides: [1, 2], dilations: [1, 2], seed: [3, 4, 5]}}}}
+  - {{name: always, tier: smoke, axes: {{strides: [1, 2], dilations: [1, 2], seed: [3, 4, 5]}}}}
 cases:
   - {{name: plain}}
-  - {{name: marked, smoke: true, about: It matters., with: {{strides: 3}}}}
+  - {{name: marked, tier: smoke, about: It matters., with: {{strides: 3}}}}
 """
 
 
@@ -167,7 +168,7 @@ def test_ids_begin_with_the_path_below_the_folder(small: Corpus, tmp_path: Path)
 def test_a_case_says_what_its_file_says(small: Corpus) -> None:
     """Its words, citations and marks come with it, and base holds for all."""
     case = small.case("topic/one/marked")
-    assert (case.about, case.smoke, topic_of(case.id)) == ("It matters.", True, "topic")
+    assert (case.about, case.tier, topic_of(case.id)) == ("It matters.", "smoke", "topic")
     assert [(cite.dialect, cite.clause) for cite in case.cites] == [("onnx/ConvTranspose-22", "doc")]
     assert case.b is not None
     assert small.case("two/plain").b is None
@@ -198,9 +199,19 @@ def test_tiers_and_marks(small: Corpus) -> None:
         assert "topic/one/marked" in found
         assert ("topic/one/plain" in found) == (tier != "smoke")
         assert sum(case_id.startswith("topic/one/always[") for case_id in found) == 12
-        assert {case.smoke for case in small.cases(tier, ["topic/one/always"])} == {True}
     pairs = sum(case_id.startswith("topic/one/crop[") for case_id in names(small.cases("smoke")))
     assert 6 <= pairs < sum(case_id.startswith("topic/one/crop[") for case_id in names(small.cases("gate"))) == 10
+
+
+def test_a_tier_of_its_own(tmp_path: Path) -> None:
+    """The named tier and those above it have every case of a sweep, and the single case; those below have none."""
+    for smallest in TIERS:
+        axes = "{strides: [1, 2], dilations: [1, 2], seed: [3, 4, 5]}"
+        parts = f"sweeps: [{{name: s, tier: {smallest}, axes: {axes}}}]\ncases: [{{name: c, tier: {smallest}}}]\n"
+        corpus = Corpus.load(written(tmp_path, BARE_HEAD + parts))
+        expected = [13 * (TIERS.index(tier) >= TIERS.index(smallest)) for tier in TIERS]
+        assert [len(names(corpus.cases(tier))) for tier in TIERS] == expected
+        assert [corpus.count(tier) for tier in TIERS] == expected
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
     assert smoke.counts[1] == full.counts[1]
     assert smoke.counts[2].covered < 270
     assert gate.counts == full.counts
-    marked = covered(tmp_path, text.replace("name: s\n", "name: s\n    smoke: true\n"), "smoke")[ONNX]
+    marked = covered(tmp_path, text.replace("name: s\n", "name: s\n    tier: smoke\n"), "smoke")[ONNX]
     assert (marked.cases, marked.counts) == (full.cases, full.counts)
 
 
@@ -129,7 +129,7 @@ def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: 
     monkeypatch.setattr(coverage, "STRENGTHS", (1, 2))
     monkeypatch.setattr(coverage, "_never", lambda *_: ())
     smoke = list(coverage.coverage(corpus, "smoke"))
-    sweeps = [sweep for sweep in corpus.sweeps.values() if not sweep.exhaustive]
+    sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.tier not in {"full", "exhaustive"}]
     assert len(gate) == len(smoke) == len(sweeps) * len(DIALECTS)
     for found in (gate, smoke):
         short = [

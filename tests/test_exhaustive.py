@@ -108,17 +108,6 @@ def test_a_sample_is_linted(tmp_path: Path) -> None:
     assert any("skip 2 must leave" in finding.message for finding in lint.lint(Corpus.load(written(tmp_path, never))))
 
 
-def test_what_the_tier_may_not_be_beside(tmp_path: Path) -> None:
-    """In the smoke tier a sweep cannot be at the same time, and another tier has no such mark."""
-    for wrong, message in {
-        "smoke: true, tier: exhaustive": "must be false beside tier: exhaustive",
-        "tier: full": "must be",
-    }.items():
-        text = f"{HEAD}\nsweeps:\n  - {{name: s, {wrong}, axes: {{seed: [1, 2]}}}}\n"
-        with pytest.raises(FileError, match=message):
-            Corpus.load(written(tmp_path, text))
-
-
 @given(st.data())
 def test_every_shipped_case_can_be_said_and_has_an_output(corpus: Corpus, data: st.DataObject) -> None:
     """Of any row: some dialect owes a value, and the size that explicit pads leave is at least 1 on every axis."""

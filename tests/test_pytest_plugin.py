@@ -91,7 +91,7 @@ def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pyteste
 def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Pytester]) -> None:
     """Of a sweep, and of the cases that stand alone."""
     sweep = "sweeps: [{name: s, axes: {strides: [1, 2], dilations: [1, 2], groups: [1, 2], seed: [0, 1]}}]\n"
-    made = project(cases=HEAD + sweep + "cases: [{name: a}, {name: b, smoke: true}]\n")
+    made = project(cases=HEAD + sweep + "cases: [{name: a}, {name: b, tier: smoke}]\n")
     found = {}
     for tier in ("smoke", "gate", "full"):
         lines = made.runpytest("--collect-only", "-q", "-o", f"tconv_tier={tier}").outlines

@@ -114,7 +114,7 @@ def test_a_case_that_shares_its_parts_is_the_one_that_is_built_alone(corpus: Cor
     row = data.draw(st.sampled_from(sweep.sample(50).tolist()))
     case, layers = sweep.case(row), [axis.layers[label] for axis, label in zip(sweep.axes, row, strict=True)]
     settings, labels = merged(sweep.layer, *layers), sweep.labels(row)
-    alone = build(sweep.case_id(row), settings, labels, about=sweep.about, cites=sweep.cites, smoke=sweep.smoke)
+    alone = build(sweep.case_id(row), settings, labels, about=sweep.about, cites=sweep.cites)
     assert case == alone
     assert case.facts == alone.facts
     sent = pickle.loads(pickle.dumps(case))  # noqa: S301 - our own
@@ -240,7 +240,7 @@ def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
     """Another label, order, skip or shared setting gives another digest; other words do not."""
     plain = "axes: {strides: [1, 2], seed: [1, 2]}"
     digest = read(tmp_path, plain).digest
-    assert read(tmp_path, f"about: other words, smoke: true, {plain}").digest == digest
+    assert read(tmp_path, f"about: other words, tier: smoke, {plain}").digest == digest
     changed = [
         "axes: {strides: [2, 1], seed: [1, 2]}",
         "axes: {seed: [1, 2], strides: [1, 2]}",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CITES = (Cite("onnx/ConvTranspose-22", "doc"),)
 CONTENT = (
     "attributes", "x", "w", "b", "shapes", "data_source", "filter_source", "bias_source", "output_shape_source",
-    "spelling", "breaks", "omit", "expected", "smoke", "about",
+    "spelling", "breaks", "omit", "expected", "tier", "about",
 )  # fmt: skip
 FILLS = get_args(Filling)
 
@@ -125,7 +125,7 @@ def test_invalid_cases_of_the_corpus_are_written(corpus: Corpus) -> None:
     for invalid_case in invalid:
         assert content(
             build(invalid_case.id, settings(invalid_case), {}, about=invalid_case.about, expected=invalid_case.expected)
-        ) == content(replace(invalid_case, smoke=False))
+        ) == content(replace(invalid_case, tier="gate"))
 
 
 def test_only_what_is_not_as_ever_is_written() -> None:
@@ -162,7 +162,7 @@ def test_sizes_are_told_by_their_meaning() -> None:
 
 def test_literal_outputs_are_written(tmp_path: Path) -> None:
     """What a case says that a dialect owes."""
-    one = replace(case((1,), (1,)), expected=(Expected(("geometry/1",), (1,), (2.5,)),), smoke=True)
+    one = replace(case((1,), (1,)), expected=(Expected(("geometry/1",), (1,), (2.5,)),), tier="smoke")
     assert content(loaded(one, tmp_path)) == content(one)
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+Tier = Literal["smoke", "gate", "full", "exhaustive"]
+TIERS: Final[tuple[Tier, ...]] = ("smoke", "gate", "full", "exhaustive")
+"""How much of a corpus is run; each tier holds those before it."""
 
 
 class AutoPad(StrEnum):

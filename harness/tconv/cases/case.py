@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType
+from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType, Tier
 
 Filling = Literal[
     "integers",
@@ -165,7 +165,7 @@ class Case:
         breaks: the one constraint that the case breaks on purpose.
         omit: attributes that are not written even where the dialect wants them.
         expected: literal outputs, which `tconv check` compares with the reference.
-        smoke: whether it is in the smoke tier whatever its coverage.
+        tier: the smallest tier that has it, if it stands alone.
         facts: attribute, axis and size values as text, for patterns; a worker needs none, so they are not sent.
     """
 
@@ -179,7 +179,7 @@ class Case:
     breaks: str | None = None
     omit: tuple[str, ...] = ()
     expected: tuple[Expected, ...] = ()
-    smoke: bool = False
+    tier: Tier = "gate"
     about: str = ""
     cites: tuple[Cite, ...] = ()
     facts: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict, hash=False, compare=False)

@@ -25,8 +25,8 @@ from tconv.reports.listing import console, show
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.corpus import Tier
     from tconv.corpus.coverage import Coverage
+    from tconv.vocabulary import Tier
 
 _SHOWN = 5
 _COLUMNS = ("sweep", "dialect", "cases", "values", "pairs", "triples", "quadruples")
@@ -126,7 +126,7 @@ def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
             f"--write-tiers must be for a folder of case files, or a file of one that has {tiers.FILE_NAME} (got "
             f"{path}); name the folder, or leave it out: without {tiers.FILE_NAME} the rows are chosen at each start"
         )
-    sweeps = [sweep for sweep in corpus.sweeps.values() if not sweep.exhaustive]
+    sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.tier is None]
     tiers.write(corpus.folder, sweeps, {} if corpus.whole else corpus.tiers.selections)
     return Corpus.load(path)
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tconv.backends.machine import cores
-from tconv.corpus.corpus import TIERS
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
 from tconv.execution.isolation import required
 from tconv.records.headers import USUAL_TIMEOUT
+from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tconv.corpus.corpus import Corpus, Tier
+from tconv.corpus.corpus import Corpus
+from tconv.vocabulary import Tier
 
 __all__ = ["Corpus", "Tier"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.cases.case import Cite, Expected
-    from tconv.vocabulary import Ints, Signature
+    from tconv.vocabulary import Ints, Signature, Tier
 
 DEFAULTS: dict[str, Any] = {
     "batch": 1,
@@ -92,7 +92,7 @@ def build(
     about: str = "",
     cites: Sequence[Cite] = (),
     expected: Sequence[Expected] = (),
-    smoke: bool = False,
+    tier: Tier = "gate",
 ) -> Case:
     """Return the case of these settings.
 
@@ -108,7 +108,7 @@ def build(
         *operands,
         **copied_of(settings),
         expected=tuple(expected),
-        smoke=smoke,
+        tier=tier,
         about=about,
         cites=tuple(cites),
         facts=facts,

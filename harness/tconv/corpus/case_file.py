@@ -14,7 +14,7 @@ from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.shown_texts import shown
-from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
+from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat, Tier
 
 _LIMIT = 2**31
 _Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -228,8 +228,8 @@ class Sweep(Part):
         axes: values by the name of a setting, or labels that set several keys by a name of your own; the first axis
             varies slowest.
         skip: combinations that are left out.
-        smoke: whether all of its cases are in the smoke tier, the smallest.
-        tier: exhaustive, where only that tier has its cases; they may be millions.
+        tier: the smallest tier that has its cases, which then has all of them; if it is not given, gate and smoke
+            have those that cover the values of its axes. Of an exhaustive sweep there may be millions.
     """
 
     name: _Name
@@ -240,8 +240,7 @@ class Sweep(Part):
         Field(min_length=1),
     ]
     skip: Mappings[Skip] = Field(default=[])
-    smoke: bool = False
-    tier: Literal["exhaustive"] | None = None
+    tier: Tier | None = None
 
 
 class WrittenOutput(Part):
@@ -266,14 +265,14 @@ class Single(Part):
         about: what it asks.
         with: its settings, on top of the file's base.
         expected: outputs written out, which 'tconv check' compares with the reference.
-        smoke: whether it is in the smoke tier, the smallest.
+        tier: the smallest tier that has it.
     """
 
     name: _Name
     about: str = ""
     with_: Settings = Field(default=Settings(), alias="with")
     expected: Mappings[WrittenOutput] = Field(default=[])
-    smoke: bool = False
+    tier: Tier = "gate"
 
 
 class CaseFile(Part):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress, islice
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tconv.corpus.file_reading import case_files, read_file
 from tconv.corpus.mismatch import mismatch
 from tconv.datafiles import data_folder
 from tconv.errors import UsageError, make_all
+from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +28,8 @@ if TYPE_CHECKING:
     from tconv.cases.patterns import Pattern
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Rows, Sweep
-    from tconv.vocabulary import Mask
+    from tconv.vocabulary import Mask, Tier
 
-Tier = Literal["smoke", "gate", "full", "exhaustive"]
-TIERS: tuple[Tier, ...] = ("smoke", "gate", "full", "exhaustive")
-"""Each holds those before it."""
 TIERS_TO_FULL = TIERS[:-1]
 """The tiers that are small enough to keep something in memory for each case."""
 Deal: TypeAlias = "Callable[[int], Mask]"
@@ -132,7 +130,7 @@ class Corpus:
     def _singles(self, tier: Tier, patterns: Sequence[str]) -> Iterator[Case]:
         parsed, excluded = _split(patterns)
         for case in self.singles.values():
-            chosen = tier != "smoke" or case.smoke
+            chosen = TIERS.index(case.tier) <= TIERS.index(tier)
             wanted = not parsed or any(pattern.matches(case.id, case.facts) for pattern in parsed)
             if chosen and wanted and not any(pattern.matches(case.id, case.facts) for pattern in excluded):
                 yield case
@@ -143,9 +141,9 @@ class Corpus:
         for sweep in self.sweeps.values():
             wanted = [pattern for pattern in parsed if pattern.path.fullmatch(sweep.id)]
             unwanted = [pattern for pattern in excluded if pattern.path.fullmatch(sweep.id)]
-            if (sweep.exhaustive and tier != "exhaustive") or (parsed and not wanted):
+            if parsed and not wanted:
                 continue
-            for rows in self.tiers.blocks(sweep, "full" if sweep.smoke else tier):
+            for rows in self.tiers.blocks(sweep, tier):
                 if wanted:
                     rows = rows[np.logical_or.reduce([sweep.matching(pattern, rows) for pattern in wanted])]  # noqa: PLW2901 - narrowed twice
                 for pattern in unwanted:

@@ -12,14 +12,15 @@ from tconv.corpus.covering_arrays import tuple_numbers
 from tconv.corpus.tiers import expressible
 from tconv.dialects import DIALECTS
 from tconv.expectation.owed import Inexpressible, expectation
+from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tconv.corpus.corpus import Corpus, Tier
+    from tconv.corpus.corpus import Corpus
     from tconv.corpus.sweep import Rows, Sweep
     from tconv.dialects import Dialect
-    from tconv.vocabulary import Mask
+    from tconv.vocabulary import Mask, Tier
 
 STRENGTHS = (1, 2, 3, 4)
 
@@ -54,12 +55,12 @@ class Coverage:
 
 
 def coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
-    """Yield the coverage of every sweep in every dialect; one of the exhaustive tier has every tuple of its axes."""
+    """Yield the coverage of every sweep in every dialect; one of a larger tier has every tuple of its axes there."""
     for sweep in corpus.sweeps.values():
-        if sweep.exhaustive:
+        if sweep.tier is not None and TIERS.index(sweep.tier) > TIERS.index(tier):
             continue
         rows = sweep.rows()
-        chosen = _membership(rows, corpus.tiers.rows(sweep, "full" if sweep.smoke else tier))
+        chosen = _membership(rows, np.concatenate(list(corpus.tiers.blocks(sweep, tier))))
         for name, mask in expressible(sweep).items():
             yield Coverage(
                 sweep.id,

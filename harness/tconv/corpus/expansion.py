@@ -90,7 +90,7 @@ class Expansion:
         self._words = _Part(sweep, WORD_SETTINGS, words_of)
         self._operands = _Part(sweep, OPERAND_SETTINGS, operands_of)
         self._copied = _Part(sweep, frozenset(COPIED_SETTINGS), copied_of)
-        self._fields: dict[str, Any] = {"smoke": sweep.smoke, "about": sweep.about, "cites": sweep.cites}
+        self._fields: dict[str, Any] = {"about": sweep.about, "cites": sweep.cites}
         self._derived = _Part(sweep, DERIVING_SETTINGS, lambda settings: derived_of(settings, attributes_of(settings)))
         self._source = _Part(sweep, frozenset({"bias_source", "filter_source"}), source_of)
         self._deciding = _labels(_axes(sweep, _deciding(sweep)))

@@ -243,7 +243,7 @@ def _single(
             about=single.about,
             cites=cites,
             expected=expected,
-            smoke=single.smoke,
+            tier=single.tier,
         )
     except ImpossibleCase as error:
         remedy = "" if "or say breaks" in str(error) else "; correct it"

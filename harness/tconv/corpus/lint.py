@@ -62,8 +62,9 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     for sweep in corpus.sweeps.values():
         for message, inside in _sweep_findings(sweep, corpus, masks.get(sweep.id)):
             yield LintFinding(sweep.id, message, corpus.place(sweep.id, *inside))
-    for sweep_id in sorted(set(corpus.tiers.selections) - set(corpus.sweeps)) if corpus.whole else ():
-        message = f"{FILE_NAME} must name sweeps that are there; {advice(corpus.folder)}"
+    chosen = {sweep.id for sweep in corpus.sweeps.values() if sweep.tier is None}
+    for sweep_id in sorted(set(corpus.tiers.selections) - chosen) if corpus.whole else ():
+        message = f"{FILE_NAME} must name sweeps that are there, without a tier of their own; {advice(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
     seen: dict[tuple[object, ...], str] = {}
     for case, is_expressible in _cases(corpus, masks):
@@ -127,6 +128,8 @@ _SAMPLE = 256
 
 def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[str]:
     tiers = corpus.tiers
+    if sweep.tier is not None:
+        return
     if not tiers.fresh(sweep):
         yield f"{FILE_NAME} must be of today (got another digest); {advice(corpus.folder)}"
         return

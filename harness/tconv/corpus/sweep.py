@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Cite
     from tconv.cases.patterns import Pattern
     from tconv.documents.document import Document
-    from tconv.vocabulary import Mask
+    from tconv.vocabulary import Mask, Tier
 
 _BLOCK = 8192
 """Rows that are made at a time."""
@@ -64,8 +64,7 @@ class Sweep:
         axes: in the order of the file; the first varies slowest.
         skips: what is left out.
         layer: the settings that all of its cases share.
-        smoke: whether all its cases are in the smoke tier.
-        exhaustive: whether its cases are in the exhaustive tier alone.
+        tier: the smallest tier that has its cases, all of them; None if smaller tiers have some of them.
         document: the file, for messages.
         place: the keys and indices that lead to it in the file.
     """
@@ -76,10 +75,14 @@ class Sweep:
     axes: tuple[Axis, ...]
     skips: tuple[Skipped, ...]
     layer: Mapping[str, Any]
-    smoke: bool
-    exhaustive: bool
+    tier: Tier | None
     document: Document
     place: tuple[str | int, ...]
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether its cases are in the exhaustive tier alone; then they are never held as a whole."""
+        return self.tier == "exhaustive"
 
     @property
     def radix(self) -> tuple[int, ...]:

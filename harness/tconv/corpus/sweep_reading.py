@@ -51,13 +51,9 @@ def read_sweep(
     axes = _axes(model, document, place)
     exhaustive = model.tier == "exhaustive"
     _refuse_too_large(axes, document, (*place, "axes"), budget, exhaustive=exhaustive)
-    if exhaustive and model.smoke:
-        raise error_at(document, (*place, "smoke"), "must be false beside tier: exhaustive (got true); remove one")
     skips = _skips(model, axes, document, place)
     layer = merged(base.written(), model.with_.written())
-    sweep = Sweep(
-        f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.smoke, exhaustive, document, place
-    )
+    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.tier, document, place)
     if next(sweep.blocks(), None) is None:
         raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
     return sweep

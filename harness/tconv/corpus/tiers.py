@@ -17,13 +17,14 @@ from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, writing
 from tconv.expectation import owed
+from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from tconv.corpus.sweep import Axis, Rows, Sweep
-    from tconv.vocabulary import Mask
+    from tconv.vocabulary import Mask, Tier
 
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
@@ -71,23 +72,19 @@ class Tiers:
         """Return whether the stored selection was chosen from the sweep as its file is now."""
         return sweep.id in self.selections and self.selections[sweep.id].digest == sweep.digest
 
-    def blocks(self, sweep: Sweep, tier: str) -> Iterable[Rows]:
+    def blocks(self, sweep: Sweep, tier: Tier) -> Iterable[Rows]:
         """Return the rows of the sweep in a tier, (n, axes) each, few at a time where they are all of the sweep.
 
         Raises:
             FileError: the stored selection has rows that the sweep does not have.
         """
-        return sweep.blocks() if tier not in STRENGTH else [self.rows(sweep, tier)]
+        if sweep.tier is not None:
+            return sweep.blocks() if TIERS.index(sweep.tier) <= TIERS.index(tier) else ()
+        return sweep.blocks() if tier not in STRENGTH else [self._chosen(sweep, tier)]
 
-    def rows(self, sweep: Sweep, tier: str) -> Rows:
-        """Return the rows of the sweep in a tier, (n, axes).
-
-        Raises:
-            FileError: the stored selection has rows that the sweep does not have.
-        """
+    def _chosen(self, sweep: Sweep, tier: Tier) -> Rows:
+        """Return the rows of the sweep in a tier that has some of them, (n, axes)."""
         rows = sweep.rows()
-        if tier not in STRENGTH:
-            return rows
         selection = self.selections[sweep.id] if self.fresh(sweep) else select(sweep)
         numbers = list(selection.gate if tier == "gate" else selection.smoke)
         if numbers and numbers[-1] >= len(rows):

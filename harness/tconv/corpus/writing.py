@@ -124,7 +124,7 @@ def _case_lines(case: Case) -> list[str]:
     for literal in case.expected:
         entry = {"dialects": list(literal.dialects), "spatial": list(literal.spatial), "values": list(literal.values)}
         lines.append(f"      - {flow(entry)}")
-    return lines + (["    smoke: true"] if case.smoke else [])
+    return lines + ([f"    tier: {case.tier}"] if case.tier != "gate" else [])
 
 
 def _wrapped(key: str, mapping: Mapping[str, Any]) -> list[str]:

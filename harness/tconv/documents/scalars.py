@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ KINDS: Final = {
 }
 
 
+@lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
     """Return the name of the kind of a text without tag and quotes."""
     return next(name for name, kind in KINDS.items() if kind.pattern.fullmatch(text))

@@ -85,7 +85,7 @@ def shrunk(
 def simpler(case: Case) -> Iterator[Case]:
     """Yield cases that are simpler by one step, the largest steps first; all of them can be built and written."""
     for step in _STEPS:
-        for candidate in step(replace(case, expected=(), smoke=False)):
+        for candidate in step(replace(case, expected=(), tier="gate")):
             try:
                 built = build(case.id, settings(candidate), {}, cites=case.cites)
             except ImpossibleCase:

@@ -14,6 +14,7 @@ from tconv.backends.options import assignments
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
 from tconv.records.machine_facts import joined_backend, without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
+from tconv.vocabulary import Tier  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,7 +125,7 @@ class RunHeader(BaseModel):
     tconv: str
     backend: BackendHeader
     dialect: RecordedDialect
-    tier: Literal["smoke", "gate", "full", "exhaustive"]
+    tier: Tier
     patterns: tuple[Text, ...] = ()
     corpus: str
     path: Text = ""

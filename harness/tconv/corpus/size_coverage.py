@@ -1,0 +1,191 @@
+"""Which sizes a corpus has, alone and in pairs: the code of a kernel changes at vector widths and at the ends of loops.
+
+A size counts if a case with it would show that one product is lost: a case that is judged exactly, or by a bound that
+is below a product of average size in half of the elements.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tconv.dialects import DIALECTS
+from tconv.dialects.geometry import reach
+from tconv.expectation.bound import bound
+from tconv.expectation.problem import Problem
+from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tconv.cases.case import Case
+
+Label = tuple[str, str]
+"""A size by its name, such as `kernel W`, and its value in words."""
+
+_CHANNELS = (*range(1, 10), 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
+_KINDS = ("dense", "grouped", "depthwise", "multiplier")
+AXES = "WHD"
+"""The last spatial axis, the one before it, and the one before that."""
+_BESIDE_AXES: dict[str, tuple[Any, ...]] = {
+    "path": tuple(f"{dtype} {kind}" for dtype in DType for kind in _KINDS),
+    "rank": (1, 2, 3),
+    "data_format": (DataFormat.NCX, DataFormat.NXC),
+    "filter_format": (FilterFormat.IOX, FilterFormat.XOI),
+    "bias": ("no", "yes"),
+    "channels": _CHANNELS,
+    "outputs": _CHANNELS,
+    "groups": (1, 2, 3, 4, 5, 8, 16),
+    "depthwise": _CHANNELS[1:],
+    "batch": (1, 2, 3, 4, 7, 8, 9, 16),
+}
+_OF_AXES: dict[str, tuple[Any, ...]] = {
+    "kernel": (*range(1, 10), 11),
+    "stride": tuple(range(1, 9)),
+    "dilation": tuple(range(1, 6)),
+    "output": (31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
+    "begin": ("0", "below K", "K", "K+s", "K+2s", "K+3s"),
+    "end": ("0", "below K", "K", "K+s", "K+2s", "K+3s"),
+    "sides": ("<", "=", ">"),
+}
+SIZES: dict[str, tuple[str, ...]] = {
+    name: tuple(map(str, values))
+    for name, values in {**_BESIDE_AXES, **{f"{name} {axis}": _OF_AXES[name] for axis in AXES for name in _OF_AXES}}.items()
+}
+"""The values that a corpus must have of each size.
+
+`channels` and `outputs` are those of a group, `depthwise` counts the groups of one channel. `path` is the type and the
+kind of group: `multiplier` is one channel and several outputs a group. `begin` and `end` are the pads of an axis beside
+kernel K and stride s, each up to the next word; `sides` compares both.
+"""
+ON_PURPOSE: dict[tuple[str, str], str] = {}
+"""What no case of `full` has, with the reason: `name value` of one size or of two."""
+
+
+class Coverage(NamedTuple):
+    """What a tier has of the sizes.
+
+    Attributes:
+        possible: how many sizes and pairs of sizes a case can have.
+        missing: those that no case has that counts.
+    """
+
+    possible: int
+    missing: tuple[frozenset[Label], ...]
+
+
+def sizes_of(case: Case) -> dict[str, str]:
+    """Return the sizes of a case that are among `SIZES`, by name."""
+    groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
+    inputs = channels // groups
+    kind = ("dense" if groups == 1 else "grouped") if inputs > 1 or groups == 1 else _KINDS[2 + (outputs > 1)]
+    found: dict[str, Any] = {
+        "path": f"{case.x.dtype} {kind}",
+        "rank": len(case.x.shape) - 2,
+        "data_format": case.attributes.data_format or DataFormat.NCX,
+        "filter_format": case.attributes.filter_format or FilterFormat.IOX,
+        "bias": "no" if case.b is None else "yes",
+        "channels": inputs,
+        "outputs": outputs,
+        "groups": groups,
+        "batch": case.x.shape[0],
+    }
+    if groups > 1 and inputs == 1:
+        found["depthwise"] = groups
+    for axis, values in zip(AXES, _of_axes(case), strict=False):
+        found |= {f"{name} {axis}": value for name, value in values.items()}
+    return {name: str(value) for name, value in found.items() if str(value) in SIZES[name]}
+
+
+def _of_axes(case: Case) -> Iterator[dict[str, Any]]:
+    """Yield the sizes of each axis, the last one first."""
+    rank, attributes = len(case.x.shape) - 2, case.attributes
+    explicit = attributes.auto_pad in {None, AutoPad.EXPLICIT} and attributes.output_shape is None
+    lists = (attributes.per_axis(name, rank) for name in NEUTRAL)
+    axes = list(zip(case.x.shape[2:], case.w.shape[2:], *lists, strict=True))
+    for x, k, s, d, begin, end, op in reversed(axes):
+        yield {"kernel": k, "stride": s, "dilation": d} | (
+            {
+                "output": reach(x, k, s, d) + op - begin - end,
+                "begin": _pad(begin, k, s),
+                "end": _pad(end, k, s),
+                "sides": "<" if begin < end else "=" if begin == end else ">",
+            }
+            if explicit
+            else {}
+        )
+
+
+def _pad(pad: int, k: int, s: int) -> str:
+    if pad < k:
+        return "below K" if pad else "0"
+    steps = (pad - k) // s
+    words = ("K", "K+s", "K+2s")
+    return words[steps] if steps < len(words) else "K+3s" if pad == k + len(words) * s else ""
+
+
+def is_possible(one: Label, other: Label) -> bool:
+    """Return whether a case can have both sizes."""
+    sizes = dict((one, other))
+    rank, kind = int(sizes.get("rank", len(AXES))), sizes.get("path", "").rpartition(" ")[2]
+    if len(sizes) == 1 or any(AXES.find(name.partition(" ")[2]) >= rank for name in sizes):
+        return False
+    if "depthwise" in sizes and (sizes.get("channels", "1") != "1" or "groups" in sizes):
+        return False
+    (first, axis), (second, other_axis) = (name.split(" ") if " " in name else (name, "") for name in sizes)
+    return (not kind or _is_of_kind(kind, sizes)) and (
+        not axis or axis != other_axis or {(first, one[1]), (second, other[1])} not in _CONTRADICTIONS
+    )
+
+
+_CONTRADICTIONS = (
+    {("kernel", "1"), ("begin", "below K")},
+    {("kernel", "1"), ("end", "below K")},
+    {("begin", "0"), ("sides", ">")},
+    {("end", "0"), ("sides", "<")},
+    # The longest pad that counts, and a longer one beside it.
+    {("begin", "K+3s"), ("sides", "<")},
+    {("end", "K+3s"), ("sides", ">")},
+)
+"""Sizes of one axis that no case has together."""
+
+
+def _is_of_kind(kind: str, sizes: Mapping[str, str]) -> bool:
+    grouped, single = kind != "dense", kind in {"depthwise", "multiplier"}
+    if ("groups" in sizes and (sizes["groups"] != "1") != grouped) or ("depthwise" in sizes and not single):
+        return False
+    if "channels" in sizes and grouped and (sizes["channels"] == "1") != single:
+        return False
+    return not (single and "outputs" in sizes and (sizes["outputs"] == "1") != (kind == "depthwise"))
+
+
+def possible() -> Iterator[frozenset[Label]]:
+    """Yield the sizes, and the pairs of sizes, that a case can have."""
+    labels = [(name, value) for name, values in SIZES.items() for value in values]
+    yield from (frozenset({label}) for label in labels)
+    yield from (frozenset(pair) for pair in combinations(labels, 2) if pair[0][0] != pair[1][0] and is_possible(*pair))
+
+
+def size_coverage(cases: Iterable[Case]) -> Coverage:
+    """Return which sizes, and pairs of sizes, some case has and counts."""
+    wanted = list(possible())
+    missing = set(wanted)
+    for case in cases:
+        labels = sizes_of(case).items() if case.breaks is None else ()
+        found = {frozenset({label}) for label in labels} | {frozenset(pair) for pair in combinations(labels, 2)}
+        if not found.isdisjoint(missing) and _would_show_a_lost_product(case):
+            missing -= found
+    return Coverage(len(wanted), tuple(sizes for sizes in wanted if sizes in missing))
+
+
+def _would_show_a_lost_product(case: Case) -> bool:
+    problems = (Problem(case, dialect) for dialect in DIALECTS.values())
+    problem = next((problem for problem in problems if problem.values is not None), None)
+    if problem is None or problem.values is None:
+        return False
+    geometry, truth = problem.values.primary.geometry, problem.truth
+    if 0 in geometry.output or truth.exact(geometry):
+        return 0 not in geometry.output
+    terms = truth.terms(geometry)
+    shows = bound(terms, truth.dtype, {}).allowed * terms.count < terms.magnitude
+    return bool(2 * shows.sum() >= shows.size)
