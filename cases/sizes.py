@@ -2,10 +2,10 @@
 
     python cases/sizes.py
 
-The sizes are those of `tconv.corpus.size_coverage`. A covering array is built row by row: of some random rows that have
-the first missing pair, the one with the most missing pairs is taken. (Cohen, Dalal, Fredman and Patton, The AETG system,
-IEEE Transactions on Software Engineering 23, 1997.) A library of the field builds rows from declared values; here an
-output's size follows from six of them, and a row must be cheap.
+The sizes are those of `tconv.corpus.size_coverage`. A covering array is built row by row: some random rows that have one
+missing pair are compared, and the one with the most missing pairs is taken. Source: Cohen, Dalal, Fredman and Patton,
+The AETG system, IEEE Transactions on Software Engineering 23, 1997. Libraries build rows from values that do not depend
+on each other; here an output's size follows from six values, and a row must be cheap.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HEADER = """\
 format: 1
 about: >-
   The sizes at which the code of a kernel changes: vector widths, ends of unrolled loops, whole blocks, long pads. Each
-  size stands beside each type and kind of group, each rank, layout and bias; in the tier full also beside each other size.
+  size stands beside each type and kind of group, rank, layout and bias; in the tier full also beside each other size.
 cites:
   - {dialect: onnx/ConvTranspose-11, clause: "doc, both equations; attributes dilations, group, pads, strides; input W"}
   - {dialect: onednn/ConvTranspose-1, clause: "detailed description; attributes dilations, groups, pads_begin, strides"}
@@ -55,6 +55,8 @@ base: {batch: 1}
 sweeps:
 """
 Row = dict[str, Any]
+Mask = np.ndarray[Any, np.dtype[np.bool]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Drawn:
@@ -76,7 +78,11 @@ class Drawn:
         rank = int(wanted.get("rank", random.randint(max([1, *axes]), len(AXES))))
         dtype, kind = wanted.get("path", f"{random.choice(list(DType))} {random.choice(self._kinds())}").split(" ")
         single = kind in {"depthwise", "multiplier"}
-        groups = 1 if kind == "dense" else max(int(wanted.get("groups", "0")) or self._number("depthwise" if single else "groups"), 2)
+        groups = (
+            1
+            if kind == "dense"
+            else max(int(wanted.get("groups", "0")) or self._number("depthwise" if single else "groups"), 2)
+        )
         channels = 1 if single else max(self._number("channels"), 1 if kind == "dense" else 2)
         outputs = 1 if kind == "depthwise" else max(self._number("outputs"), 2 if kind == "multiplier" else 1)
         long = random.choice(AXES[:rank]) if random.random() < self._many else ""
@@ -147,7 +153,7 @@ def products(row: Row) -> int:
     return row["batch"] * row["channels"] * prod(row["spatial"]) * taps
 
 
-def numbers_of(row: Row) -> Any:
+def numbers_of(row: Row) -> Numbers:
     """Return the numbers of the sizes that a row has, as an array; none if it is no case."""
     try:
         case = build("a", row, {})
@@ -156,8 +162,8 @@ def numbers_of(row: Row) -> Any:
     return np.array([NUMBERS[label] for label in sizes_of(case).items()], dtype=int)
 
 
-def write_rows(tier: str, random: Random, missing: Any, important: Any) -> list[Row]:
-    """Return rows that have every pair that is missing and important, as far as one is found; none of it is missing then."""
+def write_rows(tier: str, random: Random, missing: Mask, important: Mask) -> list[Row]:
+    """Return rows that have every missing pair that is important, if one is found; these are not missing any more."""
     rows: list[Row] = []
     while (places := np.argwhere(np.triu(missing & important))).size:
         one, other = (LABELS[i] for i in places[random.randrange(len(places))])
@@ -167,9 +173,7 @@ def write_rows(tier: str, random: Random, missing: Any, important: Any) -> list[
                 break
             row = Drawn(random, dict((one, other)), MANY / (1 + number % 4)).row()
             numbers = numbers_of(row)
-            if products(row) > MOST_PRODUCTS[tier] or not missing[places[0][0] * 0 + NUMBERS[one], NUMBERS[other]]:
-                continue
-            if not {NUMBERS[one], NUMBERS[other]} <= set(numbers.tolist()):
+            if products(row) > MOST_PRODUCTS[tier] or not {NUMBERS[one], NUMBERS[other]} <= set(numbers.tolist()):
                 continue
             pairs = missing[np.ix_(numbers, numbers)]
             gain = 64 * int((pairs & important[np.ix_(numbers, numbers)]).sum()) + int(pairs.sum())
@@ -197,7 +201,9 @@ def lines_of(rows: list[Row]) -> list[str]:
     for row in rows:
         groups = row.get("groups", 1)
         sizes = sizes_of(build("a", row, {}))
-        name = f"{sizes['path'].replace(' ', '-')}-c{row['channels'] // groups}-o{row['out_channels'] // groups}-g{groups}"
+        name = (
+            f"{sizes['path'].replace(' ', '-')}-c{row['channels'] // groups}-o{row['out_channels'] // groups}-g{groups}"
+        )
         seen[name] += 1
         label = name if seen[name] == 1 else f"{name}-{seen[name]}"
         settings = ", ".join(f"{key}: {flow(value)}" for key, value in (row | {"data": data_of(row)}).items())
@@ -205,7 +211,7 @@ def lines_of(rows: list[Row]) -> list[str]:
     return lines
 
 
-def flow(value: Any) -> str:
+def flow(value: object) -> str:
     """Return a setting's value as YAML."""
     return "true" if value is True else str(value)
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from small_corpus import HEAD, written
 from tconv.corpus import Corpus, lint, sweep
 from tconv.dialects import DIALECTS
-from tconv.errors import FileError
 from tconv.execution.selection import Selection
 from tconv.expectation.owed import Inexpressible, expectation
 from tconv.records.shards import Shards

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,11 @@ from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.building import DEFAULTS
+from tconv.corpus.combinations import COMBINED, combined
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.coverage import coverage
 from tconv.corpus.lint import lint
+from tconv.corpus.size_coverage import size_coverage
 from tconv.dialects import dialect_named
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
@@ -43,7 +46,9 @@ _SCHEMAS = "\n".join(["JSON Schemas, for an editor or a validator:", *(f"  {path
 @click.option(
     "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
 )
-@click.option("--all", "everything", is_flag=True, help=f"Print every finding, not {_SHOWN} of each sweep.")
+@click.option(
+    "--all", "everything", is_flag=True, help=f"Print every finding, or every missing size, not {_SHOWN} of each kind."
+)
 @options.cases
 def command(
     path: Path | None,
@@ -65,12 +70,17 @@ def command(
 
     With --coverage a table says, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
     covers. A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below
-    the table stands what never occurs, values and pairs, with the reason.
+    the table stands what never occurs, values and pairs, with the reason. Then come two counts of the whole tier: the
+    sizes at which the code of kernels changes, alone and in pairs, and the combinations of attributes in each dialect.
+    A size counts if a case with it shows the loss of one product.
     """
     if covers:
-        if write_tiers or everything or cases is not None:
-            raise UsageError("--coverage must be without --write-tiers, --all and --cases: it checks nothing")
-        _print_coverage(Corpus.load(path), tier or "gate", dialect_name)
+        if write_tiers or cases is not None:
+            raise UsageError("--coverage must be without --write-tiers and --cases: it checks nothing")
+        corpus, tier = Corpus.load(path), tier or "gate"
+        _print_coverage(corpus, tier, dialect_name)
+        _print_sizes(corpus, tier, None if everything else _SHOWN)
+        _print_combinations(corpus, tier, dialect_name)
         return 0
     if tier is not None or dialect_name is not None:
         raise UsageError("--tier and --dialect must be beside --coverage: without it every case is checked")
@@ -169,3 +179,28 @@ def _print_missing(coverages: Sequence[Coverage]) -> None:
             heading = dialect_name, reason
             click.echo(f"  in {dialect_name}, for {reason}")
         click.echo(f"    {sweep}: {'; '.join(values_of_sweep)}")
+
+
+def _print_sizes(corpus: Corpus, tier: Tier, most: int | None) -> None:
+    """Print which sizes and pairs of sizes no case of a tier has, at most so many of two names."""
+    found = size_coverage(corpus.cases(tier))
+    click.echo(f"sizes, alone and in pairs: {found.possible - len(found.missing)} of {found.possible}")
+    missing: dict[str, list[str]] = defaultdict(list)
+    for sizes in found.missing:
+        labels = sorted(sizes)
+        missing[" x ".join(name for name, _ in labels)].append(" x ".join(value for _, value in labels))
+    for names, values in missing.items():
+        more = f"; and {len(values) - most} more, see --all" if most is not None and len(values) > most else ""
+        click.echo(f"  missing {names}: {'; '.join(values[:most])}{more}")
+
+
+def _print_combinations(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:
+    """Print how much of the product of attributes the cases of a tier have, by dialect."""
+    click.echo(f"combinations of {', '.join(COMBINED)}:")
+    for found in combined(corpus.cases(tier)):
+        if dialect_name not in {None, found.dialect_name}:
+            continue
+        unsaid = [f"{count} cannot be said ({constraint})" for constraint, count in found.unsaid.items()]
+        absent = [f"{len(found.absent)} are in no case"] if found.absent else []
+        beside = "".join(f"; {text}" for text in (*unsaid, *absent))
+        click.echo(f"  {found.dialect_name}: {found.said} of {prod(map(len, COMBINED.values()))}{beside}")

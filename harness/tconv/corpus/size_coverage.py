@@ -24,11 +24,12 @@ Label = tuple[str, str]
 """A size by its name, such as `kernel W`, and its value in words."""
 
 _CHANNELS = (*range(1, 10), 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
-_KINDS = ("dense", "grouped", "depthwise", "multiplier")
+KINDS = ("dense", "grouped", "depthwise", "multiplier")
+"""Kinds of group; a multiplier is one channel and several outputs a group."""
 AXES = "WHD"
 """The last spatial axis, the one before it, and the one before that."""
 _BESIDE_AXES: dict[str, tuple[Any, ...]] = {
-    "path": tuple(f"{dtype} {kind}" for dtype in DType for kind in _KINDS),
+    "path": tuple(f"{dtype} {kind}" for dtype in DType for kind in KINDS),
     "rank": (1, 2, 3),
     "data_format": (DataFormat.NCX, DataFormat.NXC),
     "filter_format": (FilterFormat.IOX, FilterFormat.XOI),
@@ -48,21 +49,17 @@ _OF_AXES: dict[str, tuple[Any, ...]] = {
     "end": ("0", "below K", "K", "K+s", "K+2s", "K+3s"),
     "sides": ("<", "=", ">"),
 }
-SIZES: dict[str, tuple[str, ...]] = {
-    name: tuple(map(str, values))
-    for name, values in {**_BESIDE_AXES, **{f"{name} {axis}": _OF_AXES[name] for axis in AXES for name in _OF_AXES}}.items()
-}
+_VALUES = _BESIDE_AXES | {f"{name} {axis}": values for axis in AXES for name, values in _OF_AXES.items()}
+SIZES: dict[str, tuple[str, ...]] = {name: tuple(map(str, values)) for name, values in _VALUES.items()}
 """The values that a corpus must have of each size.
 
 `channels` and `outputs` are those of a group, `depthwise` counts the groups of one channel. `path` is the type and the
 kind of group: `multiplier` is one channel and several outputs a group. `begin` and `end` are the pads of an axis beside
 kernel K and stride s, each up to the next word; `sides` compares both.
 """
-ON_PURPOSE: dict[tuple[str, str], str] = {}
-"""What no case of `full` has, with the reason: `name value` of one size or of two."""
 
 
-class Coverage(NamedTuple):
+class SizeCoverage(NamedTuple):
     """What a tier has of the sizes.
 
     Attributes:
@@ -74,13 +71,20 @@ class Coverage(NamedTuple):
     missing: tuple[frozenset[Label], ...]
 
 
+def kind_of_group(case: Case) -> str:
+    """Return which of `KINDS` a case is."""
+    groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
+    if groups == 1 or channels != groups:
+        return "dense" if groups == 1 else "grouped"
+    return "depthwise" if outputs == 1 else "multiplier"
+
+
 def sizes_of(case: Case) -> dict[str, str]:
     """Return the sizes of a case that are among `SIZES`, by name."""
     groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
-    inputs = channels // groups
-    kind = ("dense" if groups == 1 else "grouped") if inputs > 1 or groups == 1 else _KINDS[2 + (outputs > 1)]
+    inputs = channels // max(groups, 1)
     found: dict[str, Any] = {
-        "path": f"{case.x.dtype} {kind}",
+        "path": f"{case.x.dtype} {kind_of_group(case)}",
         "rank": len(case.x.shape) - 2,
         "data_format": case.attributes.data_format or DataFormat.NCX,
         "filter_format": case.attributes.filter_format or FilterFormat.IOX,
@@ -166,7 +170,7 @@ def possible() -> Iterator[frozenset[Label]]:
     yield from (frozenset(pair) for pair in combinations(labels, 2) if pair[0][0] != pair[1][0] and is_possible(*pair))
 
 
-def size_coverage(cases: Iterable[Case]) -> Coverage:
+def size_coverage(cases: Iterable[Case]) -> SizeCoverage:
     """Return which sizes, and pairs of sizes, some case has and counts."""
     wanted = list(possible())
     missing = set(wanted)
@@ -175,7 +179,7 @@ def size_coverage(cases: Iterable[Case]) -> Coverage:
         found = {frozenset({label}) for label in labels} | {frozenset(pair) for pair in combinations(labels, 2)}
         if not found.isdisjoint(missing) and _would_show_a_lost_product(case):
             missing -= found
-    return Coverage(len(wanted), tuple(sizes for sizes in wanted if sizes in missing))
+    return SizeCoverage(len(wanted), tuple(sizes for sizes in wanted if sizes in missing))
 
 
 def _would_show_a_lost_product(case: Case) -> bool:
