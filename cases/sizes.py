@@ -2,7 +2,7 @@
 
     python cases/sizes.py
 
-The sizes are those of `tconv.corpus.size_coverage`. A covering array is built row by row: some random rows that have one
+The sizes are those of `tconv.corpus.size_coverage`. A covering array is built row by row: some random rows with one
 missing pair are compared, and the one with the most missing pairs is taken. Source: Cohen, Dalal, Fredman and Patton,
 The AETG system, IEEE Transactions on Software Engineering 23, 1997. Libraries build rows from values that do not depend
 on each other; here an output's size follows from six values, and a row must be cheap.
@@ -30,6 +30,8 @@ SEED = 41
 CANDIDATES = 120
 """Rows that are compared for each row that is taken."""
 MOST_PRODUCTS = {"gate": 2**20, "full": 2**23}
+MOST_REAL = {"f64": 2**12, "f32": 2**10, "f16": 64, "bf16": 16}
+"""So many products of an element real numbers may have."""
 CONTEXT = ("path", "rank", "data_format", "filter_format", "bias")
 """What each size of the gate tier stands beside; the full tier has all other pairs."""
 LABELS = [(name, value) for name, values in SIZES.items() for value in values]
@@ -188,17 +190,21 @@ def write_rows(tier: str, random: Random, missing: Mask, important: Mask) -> lis
     return rows
 
 
-def data_of(row: Row) -> str:
-    """Return what makes the sums of a row exact."""
+def data_of(row: Row, number: int) -> str:
+    """Return what a row is filled with: every other row with real numbers, if their bound still shows a lost product."""
+    groups, bits = row.get("groups", 1), EXACT_BITS[DType(row["dtype"])]
     terms = row["channels"] * prod(row["kernel"])
-    return "integers" if terms < 2 ** EXACT_BITS[DType(row["dtype"])] * 0.9 else "sparse"
+    if number % 2 and terms // groups < MOST_REAL[row["dtype"]]:
+        return "all-bits" if row["dtype"] == "f64" else "normal"
+    # Integers are budgeted for all channels, whatever the groups are.
+    return "integers" if terms < 0.9 * 2**bits else "sparse"
 
 
 def lines_of(rows: list[Row]) -> list[str]:
     """Return the rows as YAML, each on a line, with a label that says what it has."""
     seen: Counter[str] = Counter()
     lines = []
-    for row in rows:
+    for number, row in enumerate(rows):
         groups = row.get("groups", 1)
         sizes = sizes_of(build("a", row, {}))
         name = (
@@ -206,7 +212,7 @@ def lines_of(rows: list[Row]) -> list[str]:
         )
         seen[name] += 1
         label = name if seen[name] == 1 else f"{name}-{seen[name]}"
-        settings = ", ".join(f"{key}: {flow(value)}" for key, value in (row | {"data": data_of(row)}).items())
+        settings = ", ".join(f"{key}: {flow(value)}" for key, value in (row | {"data": data_of(row, number)}).items())
         lines.append(f"        {label}: {{{settings}}}")
     return lines
 

@@ -1,13 +1,15 @@
 """Which sizes a corpus has, alone and in pairs: the code of a kernel changes at vector widths and at the ends of loops.
 
 A size counts if a case with it would show that one product is lost: a case that is judged exactly, or by a bound that
-is below a product of average size in half of the elements.
+is below a product of average size in half of the elements that have products.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
@@ -192,4 +194,4 @@ def _would_show_a_lost_product(case: Case) -> bool:
         return 0 not in geometry.output
     terms = truth.terms(geometry)
     shows = bound(terms, truth.dtype, {}).allowed * terms.count < terms.magnitude
-    return bool(2 * shows.sum() >= shows.size)
+    return bool(2 * shows.sum() >= np.count_nonzero(terms.magnitude))
