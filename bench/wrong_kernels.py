@@ -1,11 +1,11 @@
 """How many wrong kernels die in a tier: kernels that are wrong at some sizes, in some types, for some kinds of group.
 
-A wrong kernel is drawn from a grammar: a size and a condition on it (a residue or a threshold), a type or any, a kind of
-group or any, and a defect. It is right wherever its condition does not hold. It dies if some case of the tier is judged
-as wrong. Every survivor is printed with its reason: no case meets the condition, or none that does shows the defect.
+A wrong kernel is drawn from a grammar: a size and a condition on it (a residue or a threshold), a type or any, a kind
+of group or any, and a defect. It is right if its condition does not hold. It dies if a case of the tier is judged as
+wrong. Every survivor is printed with its reason: no case meets the condition, or none that does shows the defect.
 
-Run `python bench/wrong_kernels.py [--count 200] [--seed 41] [--small] [TIER...]`. The exit code is 1 if less than 95 of a
-hundred die in the tier full, or less than 80 in gate.
+Run `python bench/wrong_kernels.py [--count 200] [--seed 41] [--small] [TIER...]`. The exit code is 1 if less than 95 of
+a hundred die in the tier full, or less than 80 in gate.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Facts:
-    """What conditions are on: the sizes by name, the type and the kind of group of a case; and its number of elements."""
+    """What conditions are on: the sizes of a case by name, its type and kind of group; and how much it costs."""
 
     case: Case
     sizes: dict[str, int]
@@ -152,7 +152,6 @@ def _rounded(arrays: Operands, _: int) -> None:
         smaller = NUMPY_TYPES[DType.F32 if array.dtype == np.float64 else DType.BF16]
         with np.errstate(over="ignore", under="ignore"):
             arrays[role] = array.astype(smaller).astype(array.dtype)
-
 
 
 ON_OPERANDS: dict[str, Callable[[Operands, int], None]] = {
@@ -271,7 +270,7 @@ def survives(kernel: Kernel, cases: Sequence[Facts]) -> str:
         if (wrong := outcome(kernel, problem)) is None:
             continue
         shown += 1
-        if not isinstance(judge(problem, wrong, {}), ver.Allowed):
+        if not isinstance(judge(problem, wrong, DType.F32), ver.Allowed):
             return ""
     asked = min(len(meeting), MOST_ASKED)
     return f"{asked} cases that meet the condition were asked, {shown} had another output, and all were judged as right"
@@ -292,7 +291,7 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="40 kernels in the gate tier, for CI")
     arguments: Any = parser.parse_args()
     count, names = (40, ["gate"]) if arguments.small else (arguments.count, arguments.tiers or ["gate", "full"])
-    random = Random(arguments.seed)
+    random = Random(arguments.seed)  # noqa: S311 - chance that can be repeated
     kernels = [draw(random) for _ in range(count)]
     corpus, enough = Corpus.load(), True
     for name in names:

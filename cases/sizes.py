@@ -191,7 +191,7 @@ def write_rows(tier: str, random: Random, missing: Mask, important: Mask) -> lis
 
 
 def data_of(row: Row, number: int) -> str:
-    """Return what a row is filled with: every other row with real numbers, if their bound still shows a lost product."""
+    """Return what a row is filled with: every other one with real numbers, if their bound shows a lost product."""
     groups, bits = row.get("groups", 1), EXACT_BITS[DType(row["dtype"])]
     terms = row["channels"] * prod(row["kernel"])
     if number % 2 and terms // groups < MOST_REAL[row["dtype"]]:

@@ -164,7 +164,6 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("show", "nothing"), NO_MATCH),
         (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
         (("check", "--coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("check", "--coverage", "--all"), "tconv: --coverage must be without --write-tiers, --all and --cases"),
         (("check", "--tier", "full"), "tconv: --tier and --dialect must be beside --coverage"),
         (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
         (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 IDS = {
     # Another number, id or order of cases: is the change meant? Records and waivers hold ids.
-    "full": (51074, "48cafb5b1529060d"),
-    "gate": (8720, "66bb4a1fe4f6e618"),
+    "full": (55886, "0f27423e81485fa0"),
+    "gate": (9326, "897d306648dda475"),
     "smoke": (1873, "6e4433caf12262aa"),
     # Of the exhaustive tier, those that are in no other.
     "exhaustive": (1061328, "8bf36d870bd3873d"),
 }
-TENSORS = "3169c3024a90a6b8"
-"""Of every 40th case of the gate tier: if another machine disagrees, its results are of other operands."""
+TENSORS = "e5a1a199c4daeb86"
+"""Of every 44th case of the gate tier: if another machine disagrees, its results are of other operands."""
 
 PLAIN = f"{BARE_HEAD}cases: [{{name: plain}}]"
 LETTERS = "small letters, digits, '.', '+' and '-', and begin with a letter or a digit"
@@ -102,7 +102,7 @@ def test_the_ids_of_the_exhaustive_tier_are_pinned(corpus: Corpus) -> None:
 
 def test_the_tensors_of_the_gate_tier_are_pinned(gate_cases: tuple[Case, ...]) -> None:
     """A sample of some 200 cases has the same operands, bit for bit, on every machine, numpy and Python."""
-    sample = gate_cases[::40]
+    sample = gate_cases[::44]
     assert 190 <= len(sample) <= 230
     assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
     parts: list[bytes] = []
@@ -255,7 +255,7 @@ def test_patterns_select_within_a_tier(small: Corpus) -> None:
         ("mine/by-hand", "; cases of your own need --cases FILE"),
         ("mine*/by-hand", ""),
         ("padding/**[auto_pad=same_uper]", "; no case there has auto_pad=same_uper; did you mean 'same_upper'?"),
-        ("**[auto_pad=valid,strides=98|99]", "; no case there has strides=98|99, but for example 0, 1, 2, 3, 4, 7"),
+        ("**[auto_pad=valid,strides=98|99]", "; no case there has strides=98|99, but for example 0, 1, 2, 3, 4, 6"),
         ("bias/**[grouped=maybe]", "; no case there has grouped=maybe, but for example true, false"),
         ("padding/**[stride=1]", "; 'stride' is no fact of any case; did you mean 'strides'?"),
     ],

@@ -67,7 +67,7 @@ def test_tiers_of_yesterday(tmp_path: Path) -> None:
     written(tmp_path, SWEEP.replace("name: s", "name: t"))
     assert [(one.where, one.message.partition(" (")[0].partition(";")[0]) for one in lint(Corpus.load(tmp_path))] == [
         ("file/t", "tiers.json must be of today"),
-        ("file/s", "tiers.json must name sweeps that are there"),
+        ("file/s", "tiers.json must name sweeps that are there, without a tier of their own"),
     ]
 
 

@@ -179,7 +179,7 @@ def test_defaults_are_those_that_are_taken() -> None:
     parts = schemas.case_file()["$defs"]
     defaults = {name: value["default"] for name, value in parts["Settings"]["properties"].items() if "default" in value}
     assert defaults == DEFAULTS
-    assert parts["Sweep"]["properties"]["smoke"]["default"] is False
+    assert parts["Single"]["properties"]["tier"]["default"] == "gate"
     assert parts["Single"]["properties"]["with"]["default"] == {}
     waiver = schemas.waiver_file()["$defs"]["Waiver"]["properties"]
     assert (waiver["cases"]["default"], waiver["after-others"]["default"]) == ("**", False)

@@ -16,6 +16,7 @@ from tconv.expectation.owed import Inexpressible, expectation
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tconv.corpus import Tier
     from tconv.corpus.sweep import Sweep
 
 SWEEP = """\
@@ -100,6 +101,11 @@ def test_what_is_written_is_read(two: Corpus, tmp_path: Path) -> None:
     assert json.loads("\n".join(lines))["format"] == 1
 
 
+def rows(corpus: Corpus, sweep: Sweep, tier: Tier) -> list[list[int]]:
+    """Return the rows of a sweep that are in a tier."""
+    return [row for block in corpus.tiers.blocks(sweep, tier) for row in block.tolist()]
+
+
 def test_what_is_kept_is_used(two: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """No command waits for a choice that is kept: rows are those of the file, in the sweep's order."""
     monkeypatch.setattr(tiers, "select", lambda _sweep: pytest.fail("chosen anew"))
@@ -108,8 +114,8 @@ def test_what_is_kept_is_used(two: Corpus, monkeypatch: pytest.MonkeyPatch) -> N
         ("gate", two.tiers.selections["one/one"].gate),
         ("smoke", two.tiers.selections["one/one"].smoke),
     ):
-        assert two.tiers.rows(sweep, tier).tolist() == sweep.rows()[list(numbers)].tolist()
-    assert len(two.tiers.rows(sweep, "full")) == len(sweep.rows()) == 288
+        assert rows(two, sweep, tier) == sweep.rows()[list(numbers)].tolist()
+    assert len(rows(two, sweep, "full")) == len(sweep.rows()) == 288
 
 
 def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
@@ -121,7 +127,7 @@ def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
     assert changed.tiers.selections == two.tiers.selections
     assert not changed.tiers.fresh(sweep)
     assert changed.tiers.fresh(changed.sweeps["two/two"])
-    assert changed.tiers.rows(sweep, "gate").tolist() == sweep.rows()[list(tiers.select(sweep).gate)].tolist()
+    assert rows(changed, sweep, "gate") == sweep.rows()[list(tiers.select(sweep).gate)].tolist()
     assert {case.attributes.strides for case in changed.cases("smoke", ["one"])} == {(1,), (4,)}
 
 
@@ -131,7 +137,7 @@ def test_without_a_file_tiers_are_chosen_all_the_same(tmp_path: Path) -> None:
     assert found.tiers.selections == {}
     sweep = found.sweeps["one/one"]
     assert not found.tiers.fresh(sweep)
-    assert len(found.tiers.rows(sweep, "smoke")) == len(tiers.select(sweep).smoke)
+    assert len(rows(found, sweep, "smoke")) == len(tiers.select(sweep).smoke)
 
 
 def test_other_files_sweeps_can_be_kept(two: Corpus, tmp_path: Path) -> None:
@@ -188,8 +194,8 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
-    """tiers.json keeps all sweeps but those of the exhaustive tier, each with the digest of today."""
-    sweeps = [sweep for sweep in corpus.sweeps.values() if not sweep.exhaustive]
+    """tiers.json keeps all sweeps without a tier of their own, each with the digest of today."""
+    sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.tier is None]
     assert list(corpus.tiers.selections) == [sweep.id for sweep in sweeps]
     assert [sweep.id for sweep in sweeps if not corpus.tiers.fresh(sweep)] == []
     assert sweeps

@@ -190,8 +190,10 @@ def _would_show_a_lost_product(case: Case) -> bool:
     if problem is None or problem.values is None:
         return False
     geometry, truth = problem.values.primary.geometry, problem.truth
-    if 0 in geometry.output or truth.exact(geometry):
-        return 0 not in geometry.output
+    if 0 in geometry.output or not all(array.any() for array in problem.operands.values()):
+        return False
+    if truth.exact(geometry):
+        return True
     terms = truth.terms(geometry)
-    shows = bound(terms, truth.dtype, {}).allowed * terms.count < terms.magnitude
+    shows = bound(terms, truth.dtype).allowed * terms.count < terms.magnitude
     return bool(2 * shows.sum() >= np.count_nonzero(terms.magnitude))

@@ -1,0 +1,97 @@
+"""Which sizes and which combinations of attributes a corpus has."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tconv.cases.case import Case, Operand
+from tconv.corpus.combinations import COMBINED, combined
+from tconv.corpus.size_coverage import is_possible, size_coverage, sizes_of
+from tconv.vocabulary import Attributes, DType
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Data
+    from tconv.corpus import Corpus
+
+CONTEXT = {"path", "rank", "data_format", "filter_format", "bias"}
+
+
+def case(data: Data = "integers", channels: int = 9, dtype: DType = DType.F32, **attributes: tuple[int, ...]) -> Case:
+    """Return a case of one axis: a kernel of 3, and 4 outputs of a group."""
+    x, w = Operand((2, channels, 8), dtype, data), Operand((channels, 4, 3), dtype, data)
+    return Case("a", Attributes(**attributes), x, w)  # type: ignore[arg-type] - lists alone
+
+
+def test_the_sizes_of_a_case() -> None:
+    """Channels and outputs are those of a group, the last axis is W, and pads are compared with kernel and stride."""
+    found = sizes_of(case(strides=(4,), pads_begin=(2,), pads_end=(7,)))
+    expected = {"path": "f32 dense", "rank": "1", "channels": "9", "outputs": "4", "groups": "1", "batch": "2"}
+    expected |= {
+        "kernel W": "3",
+        "stride W": "4",
+        "dilation W": "1",
+        "begin W": "below K",
+        "end W": "K+s",
+        "sides W": "<",
+    }
+    assert expected.items() <= found.items()
+    assert "output W" not in found  # 22 is no size that a kernel changes at.
+    depthwise = sizes_of(Case("a", Attributes(groups=9), Operand((1, 9, 8), DType.F16), Operand((9, 1, 3), DType.F16)))
+    assert {"path": "f16 depthwise", "depthwise": "9", "channels": "1"}.items() <= depthwise.items()
+
+
+@pytest.mark.parametrize(
+    ("made", "counts"),
+    [
+        (case(), True),
+        (case("normal"), True),
+        (case("sparse", channels=65, dtype=DType.BF16), True),
+        (case("zeros"), False),
+        (case(pads_begin=(5,), pads_end=(5,)), False),
+    ],
+)
+def test_a_size_counts_only_if_a_lost_product_shows(made: Case, counts: bool) -> None:  # noqa: FBT001 - a parameter
+    """A case without an output, or with nothing but zeros, does not count."""
+    channels = sizes_of(made)["channels"]
+    assert (frozenset({("channels", channels)}) not in size_coverage([made]).missing) == counts
+
+
+def test_sizes_that_stand_together_are_possible(gate_cases: tuple[Case, ...]) -> None:
+    """What a shipped case has, a case can have."""
+    for made in gate_cases[::7]:
+        if made.breaks is None and 0 not in (*made.x.shape, *made.w.shape):
+            pairs = combinations(sizes_of(made).items(), 2)
+            assert [pair for pair in pairs if not is_possible(*pair) and {*pair[0], *pair[1]} & CONTEXT] == []
+
+
+def test_the_gate_tier_has_each_size_in_each_context(corpus: Corpus) -> None:
+    """Nothing is missing of a size alone, or beside type, kind of group, rank, layouts and bias."""
+    missing = size_coverage(corpus.cases("gate", ["sizes/**"])).missing
+    assert [sizes for sizes in missing if len(sizes) == 1 or {name for name, _ in sizes} & CONTEXT] == []
+
+
+@pytest.mark.thorough
+def test_the_full_tier_has_every_pair_of_sizes(corpus: Corpus) -> None:
+    """Nothing is missing, and the sweeps of the topic suffice."""
+    found = size_coverage(corpus.cases("full", ["sizes/**"]))
+    assert found.possible > 25_000
+    assert found.missing == ()
+
+
+def test_the_full_tier_has_the_product_of_attributes(corpus: Corpus) -> None:
+    """A combination is in a case, or the dialect cannot say it and names the constraint."""
+    cases = list(corpus.cases("full", ["padding/combinations/product"]))
+    for found in combined(cases):
+        assert found.absent == ()
+        assert found.said > 100
+        assert (
+            found.said + sum(found.unsaid.values())
+            == 3072
+            == len(list(corpus.cases("full", ["padding/combinations/product"])))
+        )
+    assert set(COMBINED) == {
+        "auto_pad", "output_shape", "kind of group", "data_format", "filter_format", "rank", "bias", "output_padding",
+    }  # fmt: skip
