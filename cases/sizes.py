@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, starmap
 from math import prod
 from pathlib import Path
 from random import Random
@@ -23,16 +23,20 @@ import numpy as np
 from tconv.cases.operands import EXACT_BITS
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.size_coverage import AXES, SIZES, is_possible, sizes_of
+from tconv.dialects.geometry import reach
 from tconv.vocabulary import DType
 
 FILE = Path(__file__).parent / "sizes" / "sizes.yaml"
 SEED = 41
 CANDIDATES = 120
 """Rows that are compared for each row that is taken."""
-MOST_PRODUCTS = {"gate": 2**20, "full": 2**23}
+MOST = {"gate": 2**19, "full": 2**23}
+"""What a row of a tier may cost, in products."""
+ELEMENT = 4
+"""What an element that is written costs, in products."""
 MOST_REAL = {"f64": 2**12, "f32": 2**10, "f16": 64, "bf16": 16}
 """So many products of an element real numbers may have."""
-CONTEXT = ("path", "rank", "data_format", "filter_format", "bias")
+CONTEXT = ("dtype", "kind", "rank", "data_format", "filter_format", "bias")
 """What each size of the gate tier stands beside; the full tier has all other pairs."""
 LABELS = [(name, value) for name, values in SIZES.items() for value in values]
 NUMBERS = {label: number for number, label in enumerate(LABELS)}
@@ -78,7 +82,9 @@ class Drawn:
         wanted, random = self._wanted, self._random
         axes = [AXES.index(name.partition(" ")[2]) + 1 for name in wanted if " " in name]
         rank = int(wanted.get("rank", random.randint(max([1, *axes]), len(AXES))))
-        dtype, kind = wanted.get("path", f"{random.choice(list(DType))} {random.choice(self._kinds())}").split(" ")
+        dtype = wanted.get("dtype", random.choice(list(DType)))
+        path = f"{dtype} {wanted.get('kind', random.choice(self._kinds()))}"
+        dtype, kind = wanted.get("path", path).split(" ")
         single = kind in {"depthwise", "multiplier"}
         groups = (
             1
@@ -149,10 +155,15 @@ class Drawn:
         return k + steps * s + (0 if word == "K+3s" else random.randint(0, s - 1))
 
 
-def products(row: Row) -> int:
-    """Return how many products the case of a row has."""
-    taps = prod(row["kernel"]) * row["out_channels"] // row.get("groups", 1)
-    return row["batch"] * row["channels"] * prod(row["spatial"]) * taps
+def cost(row: Row) -> int:
+    """Return what the case of a row costs: its products, and several times the elements that it reads and writes."""
+    outputs = row["out_channels"]
+    taps = prod(row["kernel"]) * outputs // row.get("groups", 1)
+    ones = [1] * len(row["kernel"])
+    axes = zip(row["spatial"], row["kernel"], row.get("strides", ones), row.get("dilations", ones), strict=True)
+    # Before the pads crop it: so much a runtime may write.
+    written = row["batch"] * outputs * prod(starmap(reach, axes))
+    return int(row["batch"] * row["channels"] * prod(row["spatial"]) * taps + ELEMENT * written)
 
 
 def numbers_of(row: Row) -> Numbers:
@@ -175,7 +186,7 @@ def write_rows(tier: str, random: Random, missing: Mask, important: Mask) -> lis
                 break
             row = Drawn(random, dict((one, other)), MANY / (1 + number % 4)).row()
             numbers = numbers_of(row)
-            if products(row) > MOST_PRODUCTS[tier] or not {NUMBERS[one], NUMBERS[other]} <= set(numbers.tolist()):
+            if cost(row) > MOST[tier] or not {NUMBERS[one], NUMBERS[other]} <= set(numbers.tolist()):
                 continue
             pairs = missing[np.ix_(numbers, numbers)]
             gain = 64 * int((pairs & important[np.ix_(numbers, numbers)]).sum()) + int(pairs.sum())
@@ -232,9 +243,9 @@ def main() -> None:
             missing[i, j] = missing[j, i] = True
             context[i, j] = context[j, i] = one[0] in CONTEXT or other[0] in CONTEXT
     gate = write_rows("gate", random, missing, context.copy())
-    print(f"gate: {len(gate)} rows, {sum(map(products, gate))} products", file=sys.stderr)
+    print(f"gate: {len(gate)} rows, cost {sum(map(cost, gate))}", file=sys.stderr)
     full = write_rows("full", random, missing, np.ones_like(missing))
-    print(f"full: {len(full)} rows, {sum(map(products, full))} products", file=sys.stderr)
+    print(f"full: {len(full)} rows, cost {sum(map(cost, full))}", file=sys.stderr)
     text = HEADER
     for name, about, tier, rows in (
         ("contexts", "Each size with each type and kind of group, rank, layout and bias.", "gate", gate),

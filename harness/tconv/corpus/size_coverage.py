@@ -31,6 +31,8 @@ KINDS = ("dense", "grouped", "depthwise", "multiplier")
 AXES = "WHD"
 """The last spatial axis, the one before it, and the one before that."""
 _BESIDE_AXES: dict[str, tuple[Any, ...]] = {
+    "dtype": tuple(DType),
+    "kind": KINDS,
     "path": tuple(f"{dtype} {kind}" for dtype in DType for kind in KINDS),
     "rank": (1, 2, 3),
     "data_format": (DataFormat.NCX, DataFormat.NXC),
@@ -86,6 +88,8 @@ def sizes_of(case: Case) -> dict[str, str]:
     groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
     inputs = channels // max(groups, 1)
     found: dict[str, Any] = {
+        "dtype": case.x.dtype,
+        "kind": kind_of_group(case),
         "path": f"{case.x.dtype} {kind_of_group(case)}",
         "rank": len(case.x.shape) - 2,
         "data_format": case.attributes.data_format or DataFormat.NCX,
@@ -133,8 +137,12 @@ def _pad(pad: int, k: int, s: int) -> str:
 def is_possible(one: Label, other: Label) -> bool:
     """Return whether a case can have both sizes."""
     sizes = dict((one, other))
-    rank, kind = int(sizes.get("rank", len(AXES))), sizes.get("path", "").rpartition(" ")[2]
-    if len(sizes) == 1 or any(AXES.find(name.partition(" ")[2]) >= rank for name in sizes):
+    rank, kind = int(sizes.get("rank", len(AXES))), sizes.get("kind", sizes.get("path", "").rpartition(" ")[2])
+    if (
+        len(sizes) == 1
+        or len(sizes.keys() & {"dtype", "kind", "path"}) > 1
+        or any(AXES.find(name.partition(" ")[2]) >= rank for name in sizes)
+    ):
         return False
     if "depthwise" in sizes and (sizes.get("channels", "1") != "1" or "groups" in sizes):
         return False
