@@ -166,11 +166,24 @@ def cost(row: Row) -> int:
     return int(row["batch"] * row["channels"] * prod(row["spatial"]) * taps + ELEMENT * written)
 
 
+def has_products(row: Row) -> bool:
+    """Return whether some product reaches the output: pads may leave nothing but the points between the taps."""
+    ones, zeros = [1] * len(row["kernel"]), [0] * len(row["kernel"])
+    named = {"strides": ones, "dilations": ones, "pads_begin": zeros, "pads_end": zeros}
+    axes = zip(row["spatial"], row["kernel"], *(row.get(name, usual) for name, usual in named.items()), strict=True)
+    return all(
+        any(begin <= i * s + j * d < reach(x, k, s, d) - end for i in range(x) for j in range(k))
+        for x, k, s, d, begin, end in axes
+    )
+
+
 def numbers_of(row: Row) -> Numbers:
     """Return the numbers of the sizes that a row has, as an array; none if it is no case."""
     try:
         case = build("a", row, {})
     except ImpossibleCase:
+        return np.array([], dtype=int)
+    if not has_products(row):
         return np.array([], dtype=int)
     return np.array([NUMBERS[label] for label in sizes_of(case).items()], dtype=int)
 

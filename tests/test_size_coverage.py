@@ -51,10 +51,12 @@ def test_the_sizes_of_a_case() -> None:
         (case("sparse", channels=65, dtype=DType.BF16), True),
         (case("zeros"), False),
         (case(pads_begin=(5,), pads_end=(5,)), False),
+        # Nothing but the points between the taps is left.
+        (case(strides=(20,), pads_begin=(3,), pads_end=(125,)), False),
     ],
 )
 def test_a_size_counts_only_if_a_lost_product_shows(made: Case, counts: bool) -> None:  # noqa: FBT001 - a parameter
-    """A case without an output, or with nothing but zeros, does not count."""
+    """A case does not count if its output has no element, no product, or nothing but zeros."""
     channels = sizes_of(made)["channels"]
     assert (frozenset({("channels", channels)}) not in size_coverage([made]).missing) == counts
 

@@ -84,7 +84,7 @@ def kind_of_group(case: Case) -> str:
 
 
 def sizes_of(case: Case) -> dict[str, str]:
-    """Return the sizes of a case that are among `SIZES`, by name."""
+    """Return the sizes of a case that are among `SIZES`, by name. The case must break no constraint."""
     groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
     inputs = channels // max(groups, 1)
     found: dict[str, Any] = {
@@ -135,7 +135,7 @@ def _pad(pad: int, k: int, s: int) -> str:
 
 
 def is_possible(one: Label, other: Label) -> bool:
-    """Return whether a case can have both sizes."""
+    """Return whether a case can have both sizes, if all sizes of its pads are among `SIZES`."""
     sizes = dict((one, other))
     rank, kind = int(sizes.get("rank", len(AXES))), sizes.get("kind", sizes.get("path", "").rpartition(" ")[2])
     if (
@@ -198,10 +198,9 @@ def _would_show_a_lost_product(case: Case) -> bool:
     if problem is None or problem.values is None:
         return False
     geometry, truth = problem.values.primary.geometry, problem.truth
-    if 0 in geometry.output or not all(array.any() for array in problem.operands.values()):
-        return False
-    if truth.exact(geometry):
-        return True
     terms = truth.terms(geometry)
-    shows = bound(terms, truth.dtype).allowed * terms.count < terms.magnitude
-    return bool(2 * shows.sum() >= np.count_nonzero(terms.magnitude))
+    has_products = terms.magnitude > (0 if terms.bias is None else np.abs(terms.bias))
+    if truth.exact(geometry):
+        return bool(has_products.any())
+    shows = has_products & (bound(terms, truth.dtype).allowed * terms.count < terms.magnitude)
+    return bool(has_products.any() and 2 * shows.sum() >= has_products.sum())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
 """How many axis values the tuples have that a tier covers."""
-_WITHOUT_EFFECT = {"data_format", "filter_format", *PRESENTATION} - {"output_shape_source", "spelling"}
+_WITHOUT_EFFECT = {"data_format", "filter_format", *PRESENTATION} - {"bias_source", "output_shape_source", "spelling"}
 """Settings that do not decide whether a dialect can express a case. Not every dialect can feed output_shape."""
 
 

@@ -44,6 +44,7 @@ KINDS: Final = {
 }
 
 
+# The texts of a large file are few; each is matched by up to five patterns.
 @lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
     """Return the name of the kind of a text without tag and quotes."""

@@ -76,7 +76,7 @@ def probe(path: SumPath, dialect: Dialect, ask: Callable[[Problem], Outcome]) ->
         dialect: the dialect that the sums are asked for in.
         ask: returns what the backend does with a problem.
     """
-    # The first call of a process may be wrong alone: what excuses more is not believed before f32 has failed twice.
+    # The first call of a kernel may be wrong alone: what excuses more is not believed before f32 has failed twice.
     for accumulator in (DType.F32, DType.F32, path.dtype):
         for case in _cases(path):
             problem = Problem(case, dialect)

@@ -148,9 +148,9 @@ class Evaluator:
         return self._recorder.record(problem, result, verdict, sums)
 
     def _sums(self, problem: Problem, outcome: out.Outcome) -> Sums | None:
-        """Return what the bound of a problem is derived for; None if none is asked for, or no probe finds it: f32.
+        """Return what the bound of a problem is derived for; None if no bound is needed, or no probe finds the type.
 
-        The backend is probed after its answer, which no call of a probe comes before so.
+        The probe comes after the answer, so it cannot change it. Without a type, f32 is used.
         """
         path, values = path_of(problem.case), problem.values
         if path is None or path in self.unprobed or values is None or not isinstance(outcome, out.Produced):

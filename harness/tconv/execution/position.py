@@ -120,8 +120,10 @@ class Position:
     def probing(self) -> Iterator[None]:
         """Store for this context that a probe is asked."""
         self._cells[_PROBING] = 1
-        yield
-        self._cells[_PROBING] = 0
+        try:
+            yield
+        finally:
+            self._cells[_PROBING] = 0
 
     def _move(self, cell: int, value: int) -> None:
         self._cells[_SINCE] = monotonic()

@@ -208,9 +208,10 @@ def narrow_sums(records: Iterable[Record]) -> Iterator[str]:
         narrow, wide = paths[True], paths[False] - paths[True]
         whole = {filters for filters, _ in narrow} - {filters for filters, _ in wide}
         named = sorted({filters if filters in whole else f"{filters} {rank}-D" for filters, rank in narrow})
-        where = f"f32, but in {dtype} for {', '.join(named)} filters" if wide else str(dtype)
+        besides = "f32, but in " if wide else ""
         if narrow:
-            yield f"sums of {dtype} are kept in {where}, as probes found: more error is allowed there"
+            accumulated = f"{besides}{dtype} for {', '.join(named)} filters"
+            yield f"sums of {dtype} are kept in {accumulated}, as probes found: more error is allowed there"
 
 
 def implemented(use: DeclarationUse) -> str:
