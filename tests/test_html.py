@@ -403,7 +403,7 @@ def test_header_is_told(page: Callable[..., _Page]) -> None:
         "machine riscv64",
         "simd avx avx2",
         "sha256:c0ffee",
-        "sums of f16 are kept in f16, as probes found: more error is allowed there",
+        "sums of f16 are kept in f16 for dense filters, as probes found: more error is allowed there",
     )
     for fact in (*facts, "1 recorded of 1,000: the run is not complete"):
         assert fact in written.words

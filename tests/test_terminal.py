@@ -157,7 +157,7 @@ def test_a_note_says_where_16_bits_are_judged_by_themselves(capsys: pytest.Captu
         run = run_of({CASES[0]: AGREED})
         run.records = [replace(record, sums=Sums(DType.F16, "dense", 2, accumulator)) for record in run.records]
         terminal.show(assess(run, None, facts), None, "screen")
-        assert capsys.readouterr().out.count("note: sums of f16 are kept in f16, ") == count
+        assert capsys.readouterr().out.count("note: sums of f16 are kept in f16 for ") == count
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,11 @@ def test_a_note_says_where_16_bits_are_judged_by_themselves(capsys: pytest.Captu
     [
         ((), None),
         ((Sums(DType.F16, "dense", 2, DType.F32),), None),
-        ((Sums(DType.F16, "dense", 2, DType.F16), Sums(DType.F16, "depthwise", 1, DType.F16)), "f16"),
-        ((Sums(DType.F16, "dense", 2, DType.F16), Sums(DType.F16, "dense", 2, DType.F32)), "f16"),
+        (
+            (Sums(DType.F16, "dense", 2, DType.F16), Sums(DType.F16, "depthwise", 1, DType.F16)),
+            "f16 for dense, depthwise filters",
+        ),
+        ((Sums(DType.F16, "dense", 2, DType.F16), Sums(DType.F16, "dense", 2, DType.F32)), "f16 for dense filters"),
         (
             (Sums(DType.F16, "dense", 2, DType.F32), *(Sums(DType.F16, "depthwise", n, DType.F16) for n in (1, 2))),
             "f32, but in f16 for depthwise filters",
