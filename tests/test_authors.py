@@ -39,7 +39,7 @@ sweeps:
   - name: s
     axes: {stride: [1, 2], auto_pad: [SAME_UPPER], groups: [1, 1]}
   - {name: s, axes: {dtype: [float16]}, skip: [{when: {dtpye: f32}, because: so}]}
-  - {name: t, smoke: 1, axes: {dtype: [f32, f16]}, skip: [{when: {dtype: f64}, because: so}]}
+  - {name: t, tier:  1, axes: {dtype: [f32, f16]}, skip: [{when: {dtype: f64}, because: so}]}
 cases:
   - {name: a, with: {strides: [2, 2]}}
   - {name: b, with: {data_format: NHWC}}
@@ -63,7 +63,7 @@ def test_all_errors_of_a_file_are_told_together(command: Command, tmp_path: Path
             "a name must be unique in its file (got the id 's' again)",
             "did you mean 'f16'?",
             "must be an axis of the sweep (got 'dtpye'); did you mean 'dtype'?",
-            "must be true or false (got 1)",
+            "must be 'smoke', 'gate', 'full' or 'exhaustive' (got 1)",
             "must be one of f32, f16 (got 'f64')",
             "one for each spatial axis (got [2, 2]), or say breaks: strides-length; spatial is not given, so it is [4]",
             "did you mean 'NXC'?",
