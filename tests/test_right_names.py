@@ -231,9 +231,9 @@ def test_what_no_one_would_do_has_no_name(odd: str, plain: list[Case], monkeypat
     assert [
         record.case for record in wrong if not record.diagnosis and "elements differ" not in (record.described or "")
     ] == []
-    # An output of one element, or of zeros, may be what some misreading gives.
+    # An output of one element, or of zeros, may be what some misreading gives: most of all if an operand has zeros.
     with_name = [record for record in wrong if record.diagnosis]
-    assert len(with_name) <= (0.15 if odd == "zeros" else 0.05) * len(wrong), [
+    assert len(with_name) <= (0.2 if odd == "zeros" else 0.05) * len(wrong), [
         (record.case, record.diagnosis) for record in with_name
     ]
     if odd == "zeros":
