@@ -244,7 +244,8 @@ def test_what_no_one_would_do_has_no_name(odd: str, plain: list[Case], monkeypat
         (record.case, record.diagnosis) for record in with_name
     ]
     if odd == "zeros":
-        assert {str(misreadings) for record in with_name for misreadings in record.diagnosis} <= ZERO
+        asked = [record for record in with_name if "zeros=" not in record.case]
+        assert {str(misreadings) for record in asked for misreadings in record.diagnosis} <= ZERO
 
 
 @pytest.mark.parametrize(
