@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from hashlib import blake2b
 from itertools import combinations, starmap
 from math import prod
 from pathlib import Path
@@ -40,13 +41,14 @@ CONTEXT = ("dtype", "kind", "rank", "data_format", "filter_format", "bias")
 """What each size of the gate tier stands beside; the full tier has all other pairs."""
 LABELS = [(name, value) for name, values in SIZES.items() for value in values]
 NUMBERS = {label: number for number, label in enumerate(LABELS)}
-SMALL = {"channels": 4, "outputs": 4, "groups": 3, "depthwise": 4, "batch": 2, "kernel": 3, "stride": 3, "dilation": 2}
+SMALL = {"channels": 4, "outputs": 4, "groups": 3, "single_channel_groups": 4, "batch": 2}
+SMALL |= {"kernel": 3, "stride": 3, "dilation": 2}
 """The largest values of what is not at issue in a row."""
 MANY = 0.5
 """How often a size is any of its values, and not a small one."""
 HEADER = """\
 # yaml-language-server: $schema=../../harness/tconv/corpus/case-file.schema.json
-# Written by cases/sizes.py.
+# Written by cases/sizes.py, DIGEST.
 format: 1
 about: >-
   The sizes at which the code of a kernel changes: vector widths, ends of unrolled loops, whole blocks, long pads. Each
@@ -66,7 +68,7 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Drawn:
-    """A row at random that has some sizes, as far as that is possible.
+    """A row at random. It has the sizes that are wanted, if a draw succeeds.
 
     Args:
         random: where chance comes from.
@@ -86,11 +88,8 @@ class Drawn:
         path = f"{dtype} {wanted.get('kind', random.choice(self._kinds()))}"
         dtype, kind = wanted.get("path", path).split(" ")
         single = kind in {"depthwise", "multiplier"}
-        groups = (
-            1
-            if kind == "dense"
-            else max(int(wanted.get("groups", "0")) or self._number("depthwise" if single else "groups"), 2)
-        )
+        of_groups = "groups" if "groups" in wanted or not single else "single_channel_groups"
+        groups = 1 if kind == "dense" else max(self._number(of_groups), 2)
         channels = 1 if single else max(self._number("channels"), 1 if kind == "dense" else 2)
         outputs = 1 if kind == "depthwise" else max(self._number("outputs"), 2 if kind == "multiplier" else 1)
         long = random.choice(AXES[:rank]) if random.random() < self._many else ""
@@ -113,7 +112,9 @@ class Drawn:
     def _kinds(self) -> list[str]:
         wanted = self._wanted
         kinds = ["dense", "grouped", "depthwise", "multiplier"]
-        labels = [label for label in wanted.items() if label[0] in {"channels", "outputs", "groups", "depthwise"}]
+        labels = [
+            label for label in wanted.items() if label[0] in {"channels", "outputs", "groups", "single_channel_groups"}
+        ]
         return [kind for kind in kinds if all(is_possible(("path", f"f32 {kind}"), label) for label in labels)]
 
     def _number(self, name: str) -> int:
@@ -132,6 +133,11 @@ class Drawn:
         sides = wanted.get(f"sides {axis}")
         if sides == "=":
             begin = end = end if f"end {axis}" in wanted else begin
+        # The pad that is free is the longer one.
+        if sides == "<" and begin >= end and f"end {axis}" not in wanted:
+            end = begin + random.randint(1, s)
+        if sides == ">" and end >= begin and f"begin {axis}" not in wanted:
+            begin = end + random.randint(1, s)
         reach = (k - 1) * d + 1
         output = int(wanted.get(f"output {axis}", random.choice(SIZES[f"output {axis}"]) if is_long else "0"))
         if not output:
@@ -189,7 +195,7 @@ def numbers_of(row: Row) -> Numbers:
 
 
 def write_rows(tier: str, random: Random, missing: Mask, important: Mask) -> list[Row]:
-    """Return rows that have every missing pair that is important, if one is found; these are not missing any more."""
+    """Return rows with all missing pairs that are important. The pairs of these rows are not missing any more."""
     rows: list[Row] = []
     while (places := np.argwhere(np.triu(missing & important))).size:
         one, other = (LABELS[i] for i in places[random.randrange(len(places))])
@@ -246,6 +252,11 @@ def flow(value: object) -> str:
     return "true" if value is True else str(value)
 
 
+def digest() -> str:
+    """Return a digest of all that decides which rows there are: this script, and the sizes."""
+    return blake2b(Path(__file__).read_bytes() + repr(SIZES).encode(), digest_size=8).hexdigest()
+
+
 def main() -> None:
     """Write the file."""
     random = Random(SEED)
@@ -259,7 +270,7 @@ def main() -> None:
     print(f"gate: {len(gate)} rows, cost {sum(map(cost, gate))}", file=sys.stderr)
     full = write_rows("full", random, missing, np.ones_like(missing))
     print(f"full: {len(full)} rows, cost {sum(map(cost, full))}", file=sys.stderr)
-    text = HEADER
+    text = HEADER.replace("DIGEST", digest())
     for name, about, tier, rows in (
         ("contexts", "Each size with each type and kind of group, rank, layout and bias.", "gate", gate),
         ("pairs", "Each size with each other one.", "full", full),

@@ -16,6 +16,8 @@ from tconv.execution import accumulation
 from tconv.execution.accumulation import SumPath, path_of, probe
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
+from tconv.records.record import Sums
+from tconv.reports.phrases import sums_found
 from tconv.vocabulary import DType
 from wrong_backends import LOG, F16Sums, Right, StepsIn16Bits, WrongAtFirst
 
@@ -29,9 +31,12 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
-KINDS = [("dense", True), ("dense", False), ("grouped", True), ("grouped", False), ("depthwise", False)]
+KINDS: list[tuple[Any, bool]] = [
+    *((kind, pointwise) for kind in ("dense", "grouped") for pointwise in (True, False)),
+    *((kind, False) for kind in ("depthwise", "multiplier")),
+]
 PATHS = [
-    SumPath(dtype, kind, pointwise, rank)  # type: ignore[arg-type] # the kinds are words
+    SumPath(dtype, kind, pointwise, rank)
     for dtype in (DType.F16, DType.BF16)
     for kind, pointwise in KINDS
     for rank in (1, 2, 3)
@@ -121,7 +126,11 @@ def test_no_accumulator_excuses_a_lost_product(tmp_path: Path) -> None:
     """Wrong in real depthwise numbers of 16 bits alone: the probe finds no type that allows it, so f32 counts."""
     records = run_on("TapLostInDepthwise", tmp_path)
     assert kinds_of(records, "depthwise") == {("differed", "f32"): 8}
-    assert not any(record.sums for record in records if "kind=depthwise," in record.case)
+    found = {record.sums for record in records if "kind=depthwise," in record.case}
+    assert {sums and sums.accumulator for sums in found} == {None}
+    (note, other) = sums_found(records)
+    assert "sums of bf16 for depthwise filters are judged as kept in f32" in note
+    assert "sums of f16 for depthwise filters" in other
     assert kinds_of(records, "dense") == kinds_of(records, "two") == {("agreed", "f32"): 8}
 
 
@@ -150,8 +159,8 @@ def test_all_workers_judge_by_the_same_sums(tmp_path: Path) -> None:
     """Each probes by itself, and finds the same."""
     records = run_on("F16Sums", tmp_path, REAL.replace("[1, 2, 3, 4]", str([*range(1, 17)])), jobs=3)
     narrow = {record.sums for record in records if "dtype=f16," in record.case}
-    assert {sums.accumulator for sums in narrow if sums} == {DType.F16}
-    assert len(narrow) == len({"dense", "depthwise"})
+    kinds = {path.filters for case in _cases_in(tmp_path) if (path := path_of(case))}
+    assert narrow == {Sums(DType.F16, kind, 1, DType.F16) for kind in kinds}
 
 
 @pytest.mark.parametrize("backend", ["DiesInProbes", "HangsInProbes"])
@@ -163,6 +172,8 @@ def test_a_probe_that_ends_the_worker_is_no_cases_fault_and_is_asked_once(
     records = run_on(backend, tmp_path)
     assert Counter(record.verdict.kind for record in records) == {"agreed": len(records)}
     assert not any(record.harmed for record in records)
-    probed = {record.sums.filters for record in records if record.sums and "dtype=f16," in record.case}
-    assert probed == {"depthwise"}
+    found = {record.sums for record in records if record.sums and "dtype=f16," in record.case}
+    assert {sums.filters for sums in found if sums.accumulator} == {"depthwise"}
+    assert {sums.filters for sums in found if not sums.accumulator} == {"dense"}
+    assert any("ended the runtime" in note for note in sums_found(records))
     assert sum(f", {accumulation._TERMS}, " in line for line in log.read_text().splitlines()) == len(("f16", "bf16"))

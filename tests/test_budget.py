@@ -53,17 +53,17 @@ def test_many_sweeps_are_refused(tmp_path: Path) -> None:
 def test_the_sweeps_of_several_files_are_counted_together() -> None:
     """Each file has few enough, and the corpus has one too many."""
     budget = Budget()
-    assert {budget.charge([1], exhaustive=False) for _ in range(MOST_SWEEPS)} == {None}
-    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1}" in str(budget.charge([1], exhaustive=False))
+    assert {budget.charge([1], None) for _ in range(MOST_SWEEPS)} == {None}
+    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1}" in str(budget.charge([1], None))
 
 
 def test_the_exhaustive_tier_has_a_budget_of_its_own() -> None:
     """Its sweeps are never held as a whole, and no tier is chosen from them."""
     budget = Budget()
-    assert budget.charge([10] * 7, exhaustive=True) is None
-    assert budget.charge([10] * 7, exhaustive=True) is None
+    assert budget.charge([10] * 7, "exhaustive") is None
+    assert budget.charge([10] * 7, "exhaustive") is None
     said = f"at most {MOST_EXHAUSTIVE_ROWS} combinations of the exhaustive tier (got 30000000 with this one)"
-    assert said in str(budget.charge([10] * 7, exhaustive=True))
+    assert said in str(budget.charge([10] * 7, "exhaustive"))
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,10 @@ def test_values_fill_an_operand() -> None:
     [
         ({"x": {"kernel": [3]}}, "x must have sizes of its own, batch, channels, spatial (got kernel)"),
         ({"w": {"batch": 3}}, "w must have sizes of its own, channels, out_channels, kernel (got batch)"),
+        (
+            {"bias": True, "bias_source": "unnamed"},
+            "bias_source must be initializer or input beside a bias (got unnamed)",
+        ),
         ({"bias": True, "b": {"channels": 3}}, "b must have sizes of its own, out_channels (got channels)"),
         (
             {"x": {"values": [1, 2, 3, 4], "data": "ones"}},

@@ -119,16 +119,8 @@ def _filled(role: str, data: str, dtype: str | None = None) -> Callable[[Case], 
 
 
 def _of_kind(kind: str) -> Callable[[Case], bool]:
-    """Return whether groups have several inputs, or one input and one or several outputs."""
-
-    def asks(case: Case) -> bool:
-        groups, inputs, outputs = _shares(case)
-        several = (
-            ("grouped" if inputs > 1 else "depthwise" if outputs == 1 else "multiplied") if groups > 1 else "dense"
-        )
-        return kind == several
-
-    return asks
+    """Return whether the groups are of a kind."""
+    return lambda case: case.kind_of_group == kind
 
 
 def _counts(at: int, count: int) -> Callable[[Case], bool]:
@@ -236,7 +228,7 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "sizes": {
         "rows whose sums are exact and sparse": lambda c: c.x.data == "sparse",
         "real numbers": lambda c: c.x.data in {"normal", "all-bits"},
-        "a size on each side of 64": lambda c: {63, 64, 65} & {*c.x.shape[1:2], *c.w.shape[1:2]},
+        **{f"{count} outputs of a group": lambda c, count=count: c.w.shape[1] == count for count in (63, 64, 65)},
     },
     "long": {f"{dtype} beyond 2048": _long(dtype) for dtype in ("f32", "f16")},
     "empty": {
@@ -261,7 +253,7 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
             )
             for role, other in ("xw", "wx")
             for data in ("nan", "infinity")
-            for kind in ("dense", "grouped", "depthwise", "multiplied")
+            for kind in ("dense", "grouped", "depthwise", "multiplier")
             for dtype in DType
         },
     },
@@ -272,7 +264,7 @@ ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
                 _filled("x", "normal", t)(c) and _of_kind(k)(c) and len(c.x.shape) == n + 2
             )
             for dtype in DType
-            for kind in ("dense", "grouped", "depthwise", "multiplied")
+            for kind in ("dense", "grouped", "depthwise", "multiplier")
             for rank in (1, 2, 3)
         },
         "18,432 products": lambda c: prod(c.w.shape[:1] + c.w.shape[2:]) == 18432,

@@ -18,7 +18,7 @@ from tconv.gate.status import Status
 from tconv.records.record import Sums
 from tconv.reports import terminal
 from tconv.reports.causes import causes
-from tconv.reports.phrases import narrow_sums, phrase
+from tconv.reports.phrases import phrase, sums_found
 from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
@@ -185,7 +185,7 @@ def test_sums_in_16_bits_are_named_by_the_filters_that_they_are_found_for(
 ) -> None:
     """All of a type, all filters of a kind, or those of some ranks; where two disagree, the less precise one counts."""
     records = [replace(record, sums=sums) for record in run_of({CASES[0]: AGREED}).records for sums in (None, *found)]
-    said = list(narrow_sums(records))
+    said = list(sums_found(records))
     assert [text.partition(" are kept in ")[2].partition(", as ")[0] for text in said] == ([where] if where else [])
 
 

@@ -81,7 +81,7 @@ def cases(draw: st.DrawFn) -> Case:
         omit=tuple(draw(st.lists(st.sampled_from(["strides", "pads_begin"]), unique=True))),
         about=draw(st.text(max_size=20).filter(lambda text: printable(text) == text)),
         data_source=draw(st.sampled_from(["initializer", "input"])),
-        bias_source=draw(st.sampled_from([None, "initializer", "input", "unnamed"])),
+        bias_source=draw(st.sampled_from([None, "initializer", "input", *["unnamed"] * (bias is None)])),
         output_shape_source=draw(st.sampled_from(["initializer", "input"])),
         spelling=draw(st.sampled_from(["library", "page"])),
     )

@@ -32,6 +32,9 @@ Filling = Literal[
 Data = Literal[Filling, "values"]
 """What an operand is filled with: by a word, or with values of its own."""
 
+KindOfGroup = Literal["dense", "grouped", "depthwise", "multiplier"]
+"""What a group has: all channels (dense); several of them; one, and one output (depthwise), or several outputs."""
+
 Shapes = Literal["static", "symbolic", "unranked"]
 """What a model declares of its inputs: sizes, a symbol for each size, or not even how many there are."""
 
@@ -201,6 +204,14 @@ class Case:
         """What the case itself writes; a dialect may want more attributes, see `call.signature`."""
         b = None if self.b is None else self.b.tensor_type
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
+
+    @property
+    def kind_of_group(self) -> KindOfGroup:
+        """What a group has, by the number of groups that the case writes."""
+        groups = self.attributes.groups or 1
+        if groups == 1 or self.x.shape[1] != groups:
+            return "dense" if groups == 1 else "grouped"
+        return "depthwise" if self.w.shape[1] == 1 else "multiplier"
 
     @property
     def sources(self) -> dict[str, BiasSource]:

@@ -11,6 +11,8 @@ from tconv.expectation.owed import LARGEST_OUTPUT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tconv.vocabulary import Tier
+
 MOST_ROWS = 200_000
 """Combinations of all sweeps of a corpus; `tconv check` lints about a thousand a second."""
 MOST_EXHAUSTIVE_ROWS = 20_000_000
@@ -38,18 +40,18 @@ class Budget:
     exhaustive_rows: int = 0
     tuples: int = 0
 
-    def charge(self, radix: Sequence[int], *, exhaustive: bool) -> str | None:
+    def charge(self, radix: Sequence[int], tier: Tier | None) -> str | None:
         """Add a sweep, and return what the corpus must be where it costs more than it may.
 
         Args:
             radix: how many labels each of the sweep's axes has.
-            exhaustive: whether its cases are in the exhaustive tier alone.
+            tier: the smallest tier that has its cases; None if rows of it are chosen for the smaller ones.
         """
-        rows = prod(radix)
+        rows, exhaustive = prod(radix), tier == "exhaustive"
         self.sweeps += 1
         self.exhaustive_rows += rows if exhaustive else 0
         self.rows += 0 if exhaustive else rows
-        self.tuples += 0 if exhaustive else rows * comb(len(radix), _TUPLE)
+        self.tuples += rows * comb(len(radix), _TUPLE) if tier is None else 0
         for spent, most, what in (
             (self.sweeps, MOST_SWEEPS, "sweeps"),
             (self.rows, MOST_ROWS, "combinations"),

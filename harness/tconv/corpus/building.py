@@ -240,6 +240,8 @@ def refuse_impossible(case: Case) -> None:
     Raises:
         ImpossibleCase: it is such a case.
     """
+    if case.b is not None and case.bias_source == "unnamed":
+        raise ImpossibleCase("bias_source must be initializer or input beside a bias (got unnamed)", "bias_source")
     written = case.signature
     for constraint in _NEEDED:
         if violation := constraint.violation(written):

@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tconv.corpus.size_coverage import KINDS, kind_of_group
-from tconv.dialects import DIALECTS
+from tconv.corpus.size_coverage import KINDS
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Inexpressible, expectation, expressible
 from tconv.vocabulary import AutoPad, DataFormat, FilterFormat
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
 
-COMBINED: dict[str, tuple[object, ...]] = {
+ATTRIBUTES: dict[str, tuple[object, ...]] = {
     "auto_pad": tuple(AutoPad),
     "output_shape": ("none", "full", "less", "more"),
     "kind of group": KINDS,
@@ -32,8 +31,8 @@ COMBINED: dict[str, tuple[object, ...]] = {
 Combination: TypeAlias = tuple[object, ...]
 
 
-class Combined(NamedTuple):
-    """The combinations of a tier in a dialect.
+class ProductCoverage(NamedTuple):
+    """The combinations of attributes that a tier has in a dialect.
 
     Attributes:
         dialect_name: the dialect's name.
@@ -48,20 +47,20 @@ class Combined(NamedTuple):
     absent: tuple[Combination, ...]
 
 
-def combined(cases: Iterable[Case]) -> list[Combined]:
-    """Return what cases have of the product of `COMBINED`, in each dialect."""
+def product_coverage(cases: Iterable[Case], dialects: Iterable[Dialect]) -> list[ProductCoverage]:
+    """Return what cases have of the product of `ATTRIBUTES`, in each of some dialects."""
     found: dict[Combination, list[Case]] = defaultdict(list)
     for case in cases:
         if case.breaks is None:
-            found[combination(case)].append(case)
-    return [_in_dialect(dialect, found) for dialect in DIALECTS.values()]
+            found[_combination(case)].append(case)
+    return [_in_dialect(dialect, found) for dialect in dialects]
 
 
-def _in_dialect(dialect: Dialect, found: dict[Combination, list[Case]]) -> Combined:
+def _in_dialect(dialect: Dialect, found: dict[Combination, list[Case]]) -> ProductCoverage:
     said = 0
     unsaid: Counter[str] = Counter()
     absent = []
-    for wanted in product(*COMBINED.values()):
+    for wanted in product(*ATTRIBUTES.values()):
         cases = found.get(wanted, [])
         if any(expressible(case, dialect) for case in cases):
             said += 1
@@ -71,16 +70,16 @@ def _in_dialect(dialect: Dialect, found: dict[Combination, list[Case]]) -> Combi
             unsaid[refused.violation.constraint] += 1
         else:
             absent.append(wanted)
-    return Combined(dialect.name, said, unsaid, tuple(absent))
+    return ProductCoverage(dialect.name, said, unsaid, tuple(absent))
 
 
-def combination(case: Case) -> Combination:
-    """Return what a case has of `COMBINED`."""
+def _combination(case: Case) -> Combination:
+    """Return what a case has of `ATTRIBUTES`."""
     attributes = case.attributes
     return (
         attributes.auto_pad or AutoPad.EXPLICIT,
         _output_shape(case),
-        kind_of_group(case),
+        case.kind_of_group,
         attributes.data_format or DataFormat.NCX,
         attributes.filter_format or FilterFormat.IOX,
         len(case.x.shape) - 2,

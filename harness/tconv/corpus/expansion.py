@@ -172,5 +172,5 @@ def _deciding(sweep: Sweep) -> frozenset[str]:
     """
     layers = [sweep.layer, *(layer for axis in sweep.axes for layer in axis.layers)]
     unknown = {name for layer in layers for name in _LAYOUTS if isinstance(layer.get(name), dict)}
-    settings = LIST_SETTINGS | WORD_SETTINGS | OPERAND_SETTINGS
+    settings = LIST_SETTINGS | WORD_SETTINGS | OPERAND_SETTINGS | {"bias_source"}
     return settings - {"dtype", "data", "seed"} - (_LAYOUTS - unknown)

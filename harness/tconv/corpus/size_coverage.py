@@ -7,10 +7,11 @@ is below a product of average size in half of the elements that have products.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
+from tconv.cases.case import KindOfGroup
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
 from tconv.expectation.bound import bound
@@ -26,8 +27,7 @@ Label = tuple[str, str]
 """A size by its name, such as `kernel W`, and its value in words."""
 
 _CHANNELS = (*range(1, 10), 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
-KINDS = ("dense", "grouped", "depthwise", "multiplier")
-"""Kinds of group; a multiplier is one channel and several outputs a group."""
+KINDS: tuple[KindOfGroup, ...] = get_args(KindOfGroup)
 AXES = "WHD"
 """The last spatial axis, the one before it, and the one before that."""
 _BESIDE_AXES: dict[str, tuple[Any, ...]] = {
@@ -41,7 +41,7 @@ _BESIDE_AXES: dict[str, tuple[Any, ...]] = {
     "channels": _CHANNELS,
     "outputs": _CHANNELS,
     "groups": (1, 2, 3, 4, 5, 8, 16),
-    "depthwise": _CHANNELS[1:],
+    "single_channel_groups": _CHANNELS[1:],
     "batch": (1, 2, 3, 4, 7, 8, 9, 16),
 }
 _OF_AXES: dict[str, tuple[Any, ...]] = {
@@ -57,8 +57,8 @@ _VALUES = _BESIDE_AXES | {f"{name} {axis}": values for axis in AXES for name, va
 SIZES: dict[str, tuple[str, ...]] = {name: tuple(map(str, values)) for name, values in _VALUES.items()}
 """The values that a corpus must have of each size.
 
-`channels` and `outputs` are those of a group, `depthwise` counts the groups of one channel. `path` is the type and the
-kind of group: `multiplier` is one channel and several outputs a group. `begin` and `end` are the pads of an axis beside
+`channels` and `outputs` are those of a group, `single_channel_groups` counts the groups
+of one channel. `path` is the type and the kind of group. `begin` and `end` are the pads of an axis beside
 kernel K and stride s, each up to the next word; `sides` compares both.
 """
 
@@ -75,22 +75,14 @@ class SizeCoverage(NamedTuple):
     missing: tuple[frozenset[Label], ...]
 
 
-def kind_of_group(case: Case) -> str:
-    """Return which of `KINDS` a case is."""
-    groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
-    if groups == 1 or channels != groups:
-        return "dense" if groups == 1 else "grouped"
-    return "depthwise" if outputs == 1 else "multiplier"
-
-
 def sizes_of(case: Case) -> dict[str, str]:
     """Return the sizes of a case that are among `SIZES`, by name. The case must break no constraint."""
     groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
     inputs = channels // max(groups, 1)
     found: dict[str, Any] = {
         "dtype": case.x.dtype,
-        "kind": kind_of_group(case),
-        "path": f"{case.x.dtype} {kind_of_group(case)}",
+        "kind": case.kind_of_group,
+        "path": f"{case.x.dtype} {case.kind_of_group}",
         "rank": len(case.x.shape) - 2,
         "data_format": case.attributes.data_format or DataFormat.NCX,
         "filter_format": case.attributes.filter_format or FilterFormat.IOX,
@@ -101,7 +93,7 @@ def sizes_of(case: Case) -> dict[str, str]:
         "batch": case.x.shape[0],
     }
     if groups > 1 and inputs == 1:
-        found["depthwise"] = groups
+        found["single_channel_groups"] = groups
     for axis, values in zip(AXES, _of_axes(case), strict=False):
         found |= {f"{name} {axis}": value for name, value in values.items()}
     return {name: str(value) for name, value in found.items() if str(value) in SIZES[name]}
@@ -135,7 +127,7 @@ def _pad(pad: int, k: int, s: int) -> str:
 
 
 def is_possible(one: Label, other: Label) -> bool:
-    """Return whether a case can have both sizes, if all sizes of its pads are among `SIZES`."""
+    """Return whether a case can have both sizes."""
     sizes = dict((one, other))
     rank, kind = int(sizes.get("rank", len(AXES))), sizes.get("kind", sizes.get("path", "").rpartition(" ")[2])
     if (
@@ -144,7 +136,7 @@ def is_possible(one: Label, other: Label) -> bool:
         or any(AXES.find(name.partition(" ")[2]) >= rank for name in sizes)
     ):
         return False
-    if "depthwise" in sizes and (sizes.get("channels", "1") != "1" or "groups" in sizes):
+    if "single_channel_groups" in sizes and (sizes.get("channels", "1") != "1" or "groups" in sizes):
         return False
     (first, axis), (second, other_axis) = (name.split(" ") if " " in name else (name, "") for name in sizes)
     return (not kind or _is_of_kind(kind, sizes)) and (
@@ -157,16 +149,13 @@ _CONTRADICTIONS = (
     {("kernel", "1"), ("end", "below K")},
     {("begin", "0"), ("sides", ">")},
     {("end", "0"), ("sides", "<")},
-    # The longest pad that counts, and a longer one beside it.
-    {("begin", "K+3s"), ("sides", "<")},
-    {("end", "K+3s"), ("sides", ">")},
 )
 """Sizes of one axis that no case has together."""
 
 
 def _is_of_kind(kind: str, sizes: Mapping[str, str]) -> bool:
     grouped, single = kind != "dense", kind in {"depthwise", "multiplier"}
-    if ("groups" in sizes and (sizes["groups"] != "1") != grouped) or ("depthwise" in sizes and not single):
+    if ("groups" in sizes and (sizes["groups"] != "1") != grouped) or ("single_channel_groups" in sizes and not single):
         return False
     if "channels" in sizes and grouped and (sizes["channels"] == "1") != single:
         return False

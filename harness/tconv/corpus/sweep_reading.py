@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.corpus import case_file
     from tconv.corpus.budget import Budget
     from tconv.documents.document import Document
+    from tconv.vocabulary import Tier
 
 LARGEST_SWEEP = 100_000
 """Combinations; more are refused before any is made."""
@@ -49,8 +50,7 @@ def read_sweep(
     """
     place = ("sweeps", index)
     axes = _axes(model, document, place)
-    exhaustive = model.tier == "exhaustive"
-    _refuse_too_large(axes, document, (*place, "axes"), budget, exhaustive=exhaustive)
+    _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
     skips = _skips(model, axes, document, place)
     layer = merged(base.written(), model.with_.written())
     sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.tier, document, place)
@@ -76,19 +76,19 @@ def _axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ..
 
 
 def _refuse_too_large(
-    axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], budget: Budget, *, exhaustive: bool
+    axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], budget: Budget, tier: Tier | None
 ) -> None:
     """Charge the corpus's budget with the combinations of axes.
 
     Raises:
         FileError: they are too many for a sweep, or for what is left of the budget.
     """
-    most = LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP
+    most = LARGEST_EXHAUSTIVE if tier == "exhaustive" else LARGEST_SWEEP
     sizes = [len(axis.labels) for axis in axes]
     if (size := prod(sizes)) > most:
         message = f"a sweep must have at most {most} combinations (got {size}); split it"
         raise error_at(document, place, message, key=True)
-    if beyond := budget.charge(sizes, exhaustive=exhaustive):
+    if beyond := budget.charge(sizes, tier):
         raise error_at(document, place, f"{beyond}; leave axes or labels out, or split the corpus", key=True)
 
 

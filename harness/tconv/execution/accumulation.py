@@ -8,7 +8,7 @@ TF32.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends.outcome import Produced
 from tconv.cases.case import Case, Operand
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tconv.backends.outcome import Outcome
+    from tconv.cases.case import KindOfGroup
     from tconv.dialects import Dialect
 
 _DOUBLINGS = 5
@@ -31,38 +32,39 @@ _OUTPUTS = 8
 """Output channels of a group in a sum along channels, and channels of a depthwise filter: enough elements to tell."""
 
 
+_OF_ONE_CHANNEL = ("depthwise", "multiplier")
+"""The kinds of group that have no sum along channels."""
+
+
 class SumPath(NamedTuple):
     """The calls that a runtime may have one kernel for.
 
     Attributes:
         dtype: the element type, of 16 bits.
-        kind: the kind of group; depthwise is one input channel a group, in several groups.
+        kind: the kind of group.
         pointwise: whether the filter has a single tap.
         rank: the number of spatial axes.
     """
 
     dtype: DType
-    kind: Literal["dense", "grouped", "depthwise"]
+    kind: KindOfGroup
     pointwise: bool
     rank: int
 
     @property
     def filters(self) -> str:
         """Which filters these are, in words."""
-        return f"{self.kind} 1x1" if self.pointwise else self.kind
+        kind = "depthwise with several outputs" if self.kind == "multiplier" else self.kind
+        return f"{kind} 1x1" if self.pointwise else kind
 
 
 def path_of(case: Case) -> SumPath | None:
     """Return the path of a case; None if its type has more than 16 bits, or if no sum has more than one product."""
-    rank, groups = len(case.x.shape) - 2, case.attributes.groups or 1
+    rank, kind = len(case.x.shape) - 2, case.kind_of_group
     if case.x.dtype not in (DType.F16, DType.BF16) or rank < 1:
         return None
     pointwise = set(case.w.shape[2:]) == {1}
-    if groups == 1:
-        return SumPath(case.x.dtype, "dense", pointwise, rank)
-    if case.x.shape[1] != groups:
-        return SumPath(case.x.dtype, "grouped", pointwise, rank)
-    return None if pointwise else SumPath(case.x.dtype, "depthwise", pointwise, rank)
+    return None if pointwise and kind in _OF_ONE_CHANNEL else SumPath(case.x.dtype, kind, pointwise, rank)
 
 
 def probe(path: SumPath, dialect: Dialect, ask: Callable[[Problem], Outcome]) -> DType | None:
@@ -91,24 +93,25 @@ def probe(path: SumPath, dialect: Dialect, ask: Callable[[Problem], Outcome]) ->
 
 
 def _cases(path: SumPath) -> Iterator[Case]:
-    """Yield cases with sums of `_TERMS` real terms, along channels and along taps, as far as the path has them."""
+    """Yield cases with sums of `_TERMS` real terms: along channels and along taps, if the path has such sums."""
 
     def case(name: str, groups: int, x: tuple[int, ...], w: tuple[int, ...], strides: tuple[int, ...] | None) -> Case:
         attributes = Attributes(groups=groups if groups > 1 else None, strides=strides)
         x_recipe, w_recipe = Operand(x, path.dtype, "normal"), Operand(w, path.dtype, "normal")
         return Case(f"probe/{name}", attributes, x_recipe, w_recipe)
 
-    groups = {"dense": 1, "grouped": 2, "depthwise": _OUTPUTS}[path.kind]
-    if path.kind != "depthwise":
+    groups = {"dense": 1, "grouped": 2}.get(path.kind, _OUTPUTS)
+    if path.kind not in _OF_ONE_CHANNEL:
         # The strides are the kernel, so that no taps overlap and each sum is one of channels alone.
         kernel = (1 if path.pointwise else 2,) * path.rank
         spatial = (4,) * path.rank
         x, w = (1, groups * _TERMS, *spatial), (groups * _TERMS, _OUTPUTS, *kernel)
         yield case("channels", groups, x, w, None if path.pointwise else kernel)
     if not path.pointwise:
-        # The data is as long as the kernel, so that in the middle all taps overlap. A filter that is not depthwise has
-        # more than one channel, and half as many taps.
-        channels = 1 if path.kind == "depthwise" else 2
+        # The data is as long as the kernel, so that in the middle all taps overlap. A filter with more than
+        # one channel a group has half as many taps.
+        channels = 1 if path.kind in _OF_ONE_CHANNEL else 2
         doublings = _DOUBLINGS + 1 - channels
         kernel = tuple(2 ** ((doublings + axis) // path.rank) for axis in range(path.rank))
-        yield case("taps", groups, (1, groups * channels, *kernel), (groups * channels, 1, *kernel), None)
+        outputs = 2 if path.kind == "multiplier" else 1
+        yield case("taps", groups, (1, groups * channels, *kernel), (groups * channels, outputs, *kernel), None)

@@ -144,21 +144,20 @@ class Evaluator:
         if result.other is not None:
             return self._recorder.record(problem, result, ver.Unstable(changed(result.outcome, result.other)))
         sums = self._sums(problem, result.outcome)
-        verdict = judge(problem, result.outcome, sums.accumulator if sums else DType.F32)
+        verdict = judge(problem, result.outcome, (sums and sums.accumulator) or DType.F32)
         return self._recorder.record(problem, result, verdict, sums)
 
     def _sums(self, problem: Problem, outcome: out.Outcome) -> Sums | None:
-        """Return what the bound of a problem is derived for; None if no bound is needed, or no probe finds the type.
+        """Return what a probe finds of the sums of a problem; None if no bound is needed.
 
-        The probe comes after the answer, so it cannot change it. Without a type, f32 is used.
+        The probe comes after the answer, so it cannot change it.
         """
         path, values = path_of(problem.case), problem.values
-        if path is None or path in self.unprobed or values is None or not isinstance(outcome, out.Produced):
+        if path is None or values is None or not isinstance(outcome, out.Produced):
             return None
         if all(problem.truth.exact(candidate.geometry) for candidate in values.candidates):
             return None
-        if path not in self._accumulators:
+        if path not in self._accumulators and path not in self.unprobed:
             with self._position.probing():
                 self._accumulators[path] = probe(path, self.dialect, lambda sums: self._timed(sums).outcome)
-        accumulator = self._accumulators[path]
-        return None if accumulator is None else Sums(path.dtype, path.filters, path.rank, accumulator)
+        return Sums(path.dtype, path.filters, path.rank, self._accumulators.get(path))

@@ -69,7 +69,7 @@ class WorkerProcess:
         is_copy: whether it has died and a copy of it, which was asked nothing, waits for cases.
         unasked: how many such copies have ended in turn before they were asked anything.
         earlier: the cases that its process was asked and that have a record.
-        unprobed: the paths that it does not probe, as far as it was sent them.
+        unprobed: the paths that it was told not to probe.
     """
 
     process: SpawnProcess | ForkServerProcess

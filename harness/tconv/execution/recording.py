@@ -66,9 +66,9 @@ class Recorder:
             problem: the problem.
             result: what the backend did.
             verdict: the verdict.
-            sums: what a bound is derived for; None for f32.
+            sums: what a probe found of its sums; None if it needs no bound.
         """
-        record = self._explained(problem, result, verdict, sums.accumulator if sums else DType.F32)
+        record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
         if sums is not None or result.harmed is not None:
             record = replace(record, sums=sums, harmed=result.harmed)
         return record

@@ -163,11 +163,11 @@ def _facts(observed: ObservedGeometry) -> dict[str, str]:
             owed.full, observed.signature.per_axis("output_padding"), placement.output, strict=True
         )
     ]
-    case, groups = observed.case, observed.owed.groups
+    case = observed.case
     pads = (*observed.signature.per_axis("pads_begin"), *observed.signature.per_axis("pads_end"))
     return {
         "any_pads": str(any(pads)).lower(),
-        "depthwise": str(1 < groups == case.x.shape[1]).lower(),
+        "depthwise": str(case.kind_of_group in {"depthwise", "multiplier"}).lower(),
         **case.facts,
         "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),
         "total_padding_negative": str(any(padding < 0 for padding in total)).lower(),

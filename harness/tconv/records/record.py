@@ -63,13 +63,14 @@ class Sums(Recorded):
         dtype: the element type.
         filters: the kind of group, with `1x1` if the filter has a single tap.
         rank: the number of spatial axes.
-        accumulator: the type in which the products are added: `dtype` or f32.
+        accumulator: the type in which the products are added: `dtype` or f32. None if the probe found neither, or ended
+            the runtime.
     """
 
     dtype: DType
     filters: str
     rank: int
-    accumulator: DType
+    accumulator: DType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Record(Recorded):
     @property
     def accumulator(self) -> DType:
         """The type that products of 16-bit numbers are added in, by which the record was judged."""
-        return self.sums.accumulator if self.sums else DType.F32
+        return (self.sums and self.sums.accumulator) or DType.F32
 
     @property
     def varies(self) -> bool:

@@ -15,6 +15,7 @@ from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tconv.gate.waiver_uses import DeclarationUse, WaiverUse
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
-    from tconv.vocabulary import DType
 
 
 _NAMED = 3
@@ -196,22 +196,31 @@ def waivers_of_other_options(assessment: Assessment) -> str:
     return f"no waiver applies: the waivers are for other options of the backend than {options or 'its defaults'}"
 
 
-def narrow_sums(records: Iterable[Record]) -> Iterator[str]:
-    """Yield, for each 16-bit type, for which filters a backend adds products in the type itself; nothing for f32."""
-    of_type: dict[DType, dict[bool, set[tuple[str, int]]]] = {}
+def sums_found(records: Iterable[Record]) -> Iterator[str]:
+    """Yield what probes found of the sums of each 16-bit type, but for those that are kept in f32 as is usual."""
+    of_type: dict[DType, dict[DType | None, set[tuple[str, int]]]] = {}
     for sums in dict.fromkeys(record.sums for record in records):
         if sums is not None:
-            paths = of_type.setdefault(sums.dtype, {True: set(), False: set()})
-            paths[sums.accumulator == sums.dtype].add((sums.filters, sums.rank))
+            of_type.setdefault(sums.dtype, {}).setdefault(sums.accumulator, set()).add((sums.filters, sums.rank))
     for dtype, paths in sorted(of_type.items()):
         # If two machines differ, the less precise sum counts.
-        narrow, wide = paths[True], paths[False] - paths[True]
-        whole = {filters for filters, _ in narrow} - {filters for filters, _ in wide}
-        named = sorted({filters if filters in whole else f"{filters} {rank}-D" for filters, rank in narrow})
-        besides = "f32, but in " if wide else ""
+        narrow = paths.get(dtype, set())
+        wide, unknown = (paths.get(accumulator, set()) - narrow for accumulator in (DType.F32, None))
         if narrow:
-            accumulated = f"{besides}{dtype} for {', '.join(named)} filters"
-            yield f"sums of {dtype} are kept in {accumulated}, as probes found: more error is allowed there"
+            besides = "f32, but in " if wide else ""
+            found = f"{besides}{dtype} for {_filters(narrow, wide | unknown)}"
+            yield f"sums of {dtype} are kept in {found}, as probes found: more error is allowed there"
+        if unknown:
+            found = _filters(unknown, wide | narrow)
+            why = "their probe found no type, or ended the runtime"
+            yield f"sums of {dtype} for {found} are judged as kept in f32: {why}"
+
+
+def _filters(paths: set[tuple[str, int]], others: set[tuple[str, int]]) -> str:
+    """Return the filters of some paths, by their rank only if other paths have the same."""
+    whole = {filters for filters, _ in paths} - {filters for filters, _ in others}
+    named = {filters if filters in whole else f"{filters} {rank}-D" for filters, rank in paths}
+    return f"{', '.join(sorted(named))} filters"
 
 
 def implemented(use: DeclarationUse) -> str:

@@ -10,7 +10,7 @@ from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.phrases import inconsistency, narrow_sums, notes_on, nothing_passed, reproduce_run
+from tconv.reports.phrases import inconsistency, notes_on, nothing_passed, reproduce_run, sums_found
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
         yield "a shard is not judged by cases of other shards; 'tconv report' joins the records of all"
     for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():
         yield f"the environment chooses kernels of {of}: {', '.join(chosen)}"
-    yield from narrow_sums(assessment.run.records)
+    yield from sums_found(assessment.run.records)
     yield from _of_waivers(assessment, verbose=verbose)
 
 

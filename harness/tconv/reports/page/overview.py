@@ -167,7 +167,7 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "tconv", header.tconv
     yield "Corpus", header.corpus
     yield "Timeout", f"{figures.number(header.timeout)} s"
-    if sums := "; ".join(phrases.narrow_sums(run.records)):
+    if sums := "; ".join(phrases.sums_found(run.records)):
         yield "Sums", sums
     if header.backend.environment:
         yield "Environment", _pairs(header.backend.environment, " ")
