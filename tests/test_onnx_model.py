@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from onnx import AttributeProto, ModelProto, TensorProto, numpy_helper
+from onnx import AttributeProto, TensorProto, numpy_helper
 
 from strategies import ONNX
 from strategies import case as case_of
-from tconv.backends.onnx_model import ELEMENT_TYPES, build, serialized
+from tconv.backends.onnx_model import ELEMENT_TYPES, build
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
-from tconv.backends.wire_format import field
 from tconv.cases.call import express, in_layouts
 from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
@@ -75,23 +72,6 @@ def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
 def misreadings_by_name(values: Iterable[onnx.ValueInfoProto | TensorProto]) -> list[str]:
     """Return the names of a graph's inputs or initializers."""
     return [value.name for value in values]
-
-
-# The bytes.
-
-
-@given(st.one_of(st.binary(max_size=300), st.integers(0, 2**17).map(bytes)))
-def test_a_field_is_what_protobuf_makes_of_it(content: bytes) -> None:
-    """Of any length: raw_data, field 9 of a tensor, is in its bytes as the field says."""
-    assert TensorProto(raw_data=content).SerializeToString() == field(9, content)
-
-
-def test_joined_parts_are_what_protobuf_serializes(gate: list[Case]) -> None:
-    """Read and serialized anew, a model has the same bytes."""
-    for case in gate[::9]:
-        call = express(case, DIALECTS[ONNX_22])
-        model = serialized(call, in_layouts(make_operands(case.x, case.w, case.b), call))
-        assert ModelProto.FromString(model).SerializeToString() == model, case.id
 
 
 # The gate tier.

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tconv.backends.extras import installing
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
@@ -18,7 +18,7 @@ from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -32,7 +32,6 @@ __all__ = [
     "Died",
     "Option",
     "Outcome",
-    "Prepares",
     "Produced",
     "Refused",
     "ShapeOnly",
@@ -91,28 +90,6 @@ class Backend(Protocol):
             The outcome. An exception that leaves the backend is recorded as broke. A backend that asks processes of its
             own says by `Survived` that one of them died here of what an earlier call had done.
         """
-
-
-@runtime_checkable
-class Prepares(Protocol):
-    """A backend that makes a model of a call before the runtime is called: many at once cost less than one by one."""
-
-    def prepared(
-        self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]
-    ) -> Callable[[], Outcome | Survived]:
-        """Return what runs one call, as `Backend.run` does; the runtime is called when that is called, and not before.
-
-        Args:
-            call: as of `Backend.run`.
-            arrays: the operands; no other call has them.
-        """
-
-
-def preparing(backend: Backend) -> Prepares | None:
-    """Return a backend that prepares calls; None for others, and where a derived class has a `run` of its own."""
-    classes = type(backend).__mro__
-    owners = {name: next((owner for owner in classes if name in vars(owner)), None) for name in ("run", "prepared")}
-    return backend if isinstance(backend, Prepares) and owners["run"] is owners["prepared"] else None
 
 
 def names() -> list[str]:

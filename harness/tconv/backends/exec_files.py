@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends.exec_child import Unusable
-from tconv.backends.onnx_model import serialized
+from tconv.backends.onnx_model import build
 from tconv.backends.process_end import own_file
 from tconv.vocabulary import DType
 
@@ -51,7 +51,7 @@ class ExecFiles:
         if call.dialect.opset is not None:
             model = self._folder / "model.onnx"
             with model.open("xb") as file:
-                file.write(serialized(call, arrays))
+                file.write(build(call, arrays).SerializeToString())
             feeds = call.feeds(arrays).values()
             return {"model": str(model), "inputs": [self._saved(f"input_{i}", array) for i, array in enumerate(feeds)]}
         return {

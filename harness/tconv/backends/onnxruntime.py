@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -75,16 +74,10 @@ class OnnxRuntime:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
-        return self.prepared(call, arrays)()
-
-    def prepared(self, call: Call, arrays: Mapping[str, Array]) -> Callable[[], Outcome]:
-        """Build the model, and return what loads and runs it."""
-        return partial(self._run, serialized(call, arrays), call.feeds(arrays))
-
-    def _run(self, model: bytes, feeds: Mapping[str, Array]) -> Outcome:
+        model = build(call, arrays).SerializeToString()
         try:
             session = ort.InferenceSession(model, self._options, providers=[self._provider])
-            return Produced(session.run(None, feeds)[0])
+            return Produced(session.run(None, call.feeds(arrays))[0])
         except (state.NotImplemented, *_REFUSALS) as error:
             return _refusal(error)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything

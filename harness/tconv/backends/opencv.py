@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tconv.backends import BackendInfo, Option
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.shown_texts import one_line
@@ -53,7 +53,7 @@ class OpenCv:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, feed the inputs by name, infer. The output has the type that OpenCV gives it."""
-        model = np.frombuffer(serialized(call, arrays), np.uint8)
+        model = np.frombuffer(build(call, arrays).SerializeToString(), np.uint8)
         feeds = call.feeds(arrays)
         if any(array.dtype == ml_dtypes.bfloat16 for array in feeds.values()):
             return Unsupported(_NO_BFLOAT16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.openvino import outcome, said
 from tconv.backends.openvino_device import Device, simd, version
 from tconv.backends.outcome import Refused
@@ -38,7 +38,7 @@ class OpenVinoOnnx:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, compile it, infer."""
-        model = serialized(call, arrays)
+        model = build(call, arrays).SerializeToString()
         if call.shapes != "static" and _is_beyond_memory(call):
             # The process dies of these calls, but often during a later case, which would be blamed. Run many times,
             # it dies during this one.

@@ -12,7 +12,7 @@ import numpy as np
 import tract
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, serialized
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.shown_texts import one_line
 
@@ -44,7 +44,7 @@ class Tract:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, infer its types and shapes, optimise it, run it. Any error of tract's is a refusal."""
-        self._file.write_bytes(serialized(call, arrays))
+        self._file.write_bytes(build(call, arrays).SerializeToString())
         feeds = list(call.feeds(arrays).values())
         if any(array.dtype == ml_dtypes.bfloat16 for array in feeds):
             return Unsupported(_NO_BFLOAT16)

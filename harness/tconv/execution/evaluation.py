@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tconv.backends import outcome as out
-from tconv.backends import preparing
 from tconv.execution.accumulation import path_of, probe
 from tconv.execution.call_result import CallResult, alike, changed, checked, private, raised
 from tconv.execution.position import Position
@@ -23,14 +20,16 @@ from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tconv.backends import Backend
+    from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.accumulation import SumPath
     from tconv.records.record import Record
+    from tconv.vocabulary import Array
 
 
 class Evaluator:
@@ -74,9 +73,6 @@ class Evaluator:
         self._repeat = repeat
         self._position = position or Position()
         self._floating_point = floating_point or FloatingPoint()
-        self._preparing = preparing(backend)
-        # By the identity of a problem, which is held so that no other one gets it.
-        self._prepared: dict[int, tuple[Problem, Callable[[], out.Outcome | out.Survived]]] = {}
 
     def evaluate(self, case: Case) -> Record:
         """Run and judge one case."""
@@ -85,13 +81,8 @@ class Evaluator:
 
     def prepare(self, problem: Problem) -> None:
         """Work out all that is needed to ask a problem."""
-        if isinstance(problem.expectation, Inexpressible):
-            return
-        call, arrays = problem.call, problem.arrays
-        if self._preparing is not None:
-            # What fails here fails when the call is asked too, and is an outcome there.
-            with suppress(Exception):
-                self._prepared[id(problem)] = problem, self._preparing.prepared(call, private(arrays))
+        if not isinstance(problem.expectation, Inexpressible):
+            _ = problem.call, problem.arrays
 
     def ask(self, problem: Problem) -> CallResult | None:
         """Return what the backend does with a call, and whether it does it again if that is wanted.
@@ -110,22 +101,21 @@ class Evaluator:
         return result
 
     def _timed(self, problem: Problem) -> CallResult:
-        _, run = self._prepared.pop(id(problem), (problem, None))
-        run = run or partial(self._backend.run, problem.call, private(problem.arrays))
+        call, arrays = problem.call, private(problem.arrays)
         with patterned(wanted=self._only_compares or problem.case.breaks is not None):
-            outcome, seconds = self._called(run)
+            outcome, seconds = self._called(call, arrays)
         if isinstance(outcome, out.Survived):
             return CallResult(outcome.outcome, seconds, harmed=outcome.cause)
         return CallResult(outcome, seconds)
 
-    def _called(self, call: Callable[[], out.Outcome | out.Survived]) -> tuple[out.Outcome | out.Survived, float]:
-        """Return what a call of the backend returns, or how it broke, and the seconds that it took."""
+    def _called(self, call: Call, arrays: Mapping[str, Array]) -> tuple[out.Outcome | out.Survived, float]:
+        """Return what the backend returns, or how it broke, and the seconds that it took."""
         process = os.getpid()
         self._position.call()
         self._floating_point.enter()
         started = perf_counter()
         try:
-            outcome = checked(call())
+            outcome = checked(self._backend.run(call, arrays))
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
             outcome = out.Broke(raised(error))
         seconds = perf_counter() - started
