@@ -313,7 +313,7 @@ def test_a_silence_of_an_earlier_call_is_told(
     records, printed = recorded("HangsOfTheCaseBefore", "--timeout", "1")
     assert records["second"].verdict == ver.TimedOut(1.0)
     assert records["second"].alone == AGREES
-    assert "2  timed-out after other calls, and agreed alone in a fresh process: no answer within 1 s" in printed
+    assert "  timed-out after other calls, and agreed alone in a fresh process: no answer within 1 s" in printed
     assert not records["second"].answer_varies
 
 

@@ -144,7 +144,9 @@ def test_lost_bits_have_their_name(backend: str, plain: list[Case]) -> None:
     # Each product of the miniature that adds in float16 is a call of the reference.
     small = [case for case in plain if finite(case) and products(case) < 300]
     made = [real(case, dtype) for case in small[:: every(60)] if case.x.data == "integers" for dtype in dtypes]
+    # All bits of a type have exponents that a narrower one has not: infinity times zero, which no rounding explains.
     topic = [case for case in small if topic_of(case.id) == "real-data" and case.x.dtype in dtypes]
+    topic = [case for case in topic if case.x.data != "all-bits"]
     found = failures(backend, [*made, *topic[:: every(1)]])
     # One or two elements that have lost bits are no evidence of it.
     found = [record for record in found if isinstance(record.verdict, ver.WrongShape) or record.verdict.wrong >= 3]

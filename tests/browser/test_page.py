@@ -675,35 +675,24 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "index.html").as_uri()
 
 
-def test_a_hundred_thousand_records_cost_little(browser: BrowserContext, large: str) -> None:
-    """The first rows, a filter with all counts, scrolling and the memory stay in their budgets, in processor time.
-
-    The budgets are those of an idle machine; neighbours that share a core's caches may double what is counted.
-    """
+def test_a_hundred_thousand_records_make_few_rows(browser: BrowserContext, large: str) -> None:
+    """However far a reader scrolls; a filter counts all of them. What that costs is measured by `bench/page.py`."""
     page = browser.new_page()
     session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def metric(name: str) -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return next(float(found["value"]) for found in metrics if found["name"] == name)
-
     page.goto(large)
     page.locator("#table tbody tr").first.wait_for()
-    assert metric("TaskDuration") < 2 * 0.4
     for query, found in (("status=disputed", "33,332 of 100,000"), ("acme:disputed n=3|5|7", "4 of 100,000")):
-        before = metric("TaskDuration")
         page.locator("#query").fill(query)
         expect(page.locator("#found")).to_have_text(found)
-        assert metric("TaskDuration") - before < 2 * 0.1
     page.locator("#query").fill("")
     page.get_by_role("button", name="records", exact=True).click()
     expect(page.locator("#found")).to_have_text("100,000")
     for _ in range(3):
-        before, frames = metric("TaskDuration"), 40
-        page.evaluate(SCROLL, frames)
+        page.evaluate(SCROLL, 40)
         # What a row costs must not grow with the rows that were made before.
-        assert (metric("TaskDuration") - before) / frames < 2 * 0.016
+        assert _rows(page) < 80
+    session.send("Performance.enable")
     session.send("HeapProfiler.collectGarbage")
-    assert metric("JSHeapUsedSize") < 60e6
+    metrics = {found["name"]: found["value"] for found in session.send("Performance.getMetrics")["metrics"]}
+    assert metrics["JSHeapUsedSize"] < 60e6
     page.close()
