@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -41,6 +42,7 @@ def misbehave(how: str, run: dict[str, object]) -> None:
     text = {
         "other-id": json.dumps({"id": "another", "ok": True}) + "\n",
         "no-file": json.dumps({"id": case_id, "ok": True}) + "\n",
+        "long-header": json.dumps({"id": case_id, "ok": True}) + "\n",
         "no-json": "all is well\n",
         "no-object": "[1]\n",
         "no-answer": json.dumps({"id": case_id, "maybe": True}) + "\n",
@@ -51,6 +53,10 @@ def misbehave(how: str, run: dict[str, object]) -> None:
     }[how]
     if how == "pickle":
         np.save(str(run["output"]), np.array([{}], dtype=object), allow_pickle=True)
+    if how == "long-header":
+        with Path(str(run["output"])).open("wb") as file:
+            file.write(b"\x93NUMPY\x02\x00" + (900 * 2**20).to_bytes(4, "little"))
+            file.truncate(2**30)
     os.write(1, text.encode())
     if how == "half-a-line":
         os._exit(0)

@@ -59,6 +59,10 @@ VERDICTS = {
     "RaisesWithoutWords": dict.fromkeys(VALID, "broke"),
     "NotesNumbers": dict.fromkeys(VALID, "broke"),
     "ShapeOfWords": dict.fromkeys(VALID, "broke"),
+    "UnreadableTexts": {},
+    "RefusesUnreadably": dict.fromkeys(VALID, "refused-valid"),
+    "NotesMuch": {},
+    "ChangesItsCall": dict.fromkeys(VALID, "wrong-shape"),
     "WritesIntoOperands": {},
     "ChildReturns": {},
 }
@@ -91,6 +95,32 @@ def test_every_case_gets_one_record_with_the_verdict_that_says_what_is_wrong(bac
         died = verdicts(assessment)["trouble"]
         assert isinstance(died, ver.Died)
         assert (died.cause, died.stderr) == DEATHS[backend]
+
+
+def test_texts_of_backends_are_plain_and_short(tmp_path: Path) -> None:
+    """A text keeps its ends, whatever class it has; no line of a record is as long as a backend likes."""
+    refused = verdicts(assessed("RefusesUnreadably", tmp_path))["plain"]
+    assert isinstance(refused, ver.RefusedValid)
+    assert len(refused.message) <= 4000
+    assert refused.message.startswith("first ")
+    assert refused.message.endswith(" last 3")
+    agreed = verdicts(assessed("NotesMuch", tmp_path))["plain"]
+    assert isinstance(agreed, ver.Agreed)
+    assert any(note.startswith("first x") for note in agreed.notes)
+    assert all(len(note) <= 200 for note in agreed.notes)
+    unreadable = assessed("UnreadableTexts", tmp_path)
+    assert any("computed" in getattr(verdict, "notes", ()) for verdict in verdicts(unreadable).values())
+
+
+def test_a_call_that_a_backend_changes_is_recorded_as_it_was_asked(tmp_path: Path) -> None:
+    """Each run of a call has one of its own: the record has what the case says, and what is judged is that."""
+    asked = {judged.record.case: judged.record.call for judged in assessed("Scalar", tmp_path).statuses}
+    changed = assessed("ChangesItsCall", tmp_path)
+    compared = [judged.record for judged in changed.statuses if judged.record.verdict.kind == "wrong-shape"]
+    assert compared
+    for record in compared:
+        assert record.call is not None
+        assert record.call == asked[record.case]
 
 
 def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:

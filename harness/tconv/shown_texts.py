@@ -16,6 +16,23 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" or category(c) == "Zs" else repr(c)[1:-1] for c in text)
 
 
+_LONGEST = 4000
+"""Characters of a backend's text that are kept: more than any runtime is known to write in one message."""
+
+
+def plain(text: str, width: int = _LONGEST) -> str:
+    """Return a backend's text as a `str` of at most `width` characters; of a derived class no method is called."""
+    return shortened(str.__str__(text), width)
+
+
+def raised(error: Exception) -> str:
+    """Return an exception of a backend in words; its type alone where its text raises."""
+    try:
+        return plain(f"{type(error).__name__}: {error}")
+    except Exception:  # noqa: BLE001 - it is the backend's own code
+        return type(error).__name__
+
+
 def one_line(text: str) -> str:
     """Return the text in one line, and printable."""
     return printable(" ".join(text.split()))

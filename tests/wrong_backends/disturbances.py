@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tconv.backends import Outcome, Refused
+from tconv.backends import Outcome, Produced, Refused
 from wrong_backends.ends import Hangs
 from wrong_backends.right import FOREVER, Array, Right, Troubled, troubled
 
@@ -103,6 +103,17 @@ class WritesIntoOperands(Right):
         for array in arrays.values():
             ctypes.memset(array.ctypes.data, 0, array.nbytes)
         return outcome
+
+
+class ChangesItsCall(Right):
+    """It writes into the call that it was given, and has no valid answer."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Answer with one element, and make another call of the call."""
+        outcome = super().run(call, arrays)
+        call.attributes.clear()  # type: ignore[attr-defined] # that is what is wrong
+        call.attributes["strides"] = {"no": "strides"}  # type: ignore[index]
+        return Produced(arrays["x"].ravel()[:1].copy()) if isinstance(outcome, Produced) else outcome
 
 
 class ChildReturns(Troubled):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -204,6 +204,49 @@ class NotesNumbers(Right):
     def answer(self, y: Array) -> Outcome:
         """Return them."""
         return Produced(y, (1,))  # type: ignore[arg-type] # that is what is wrong
+
+
+class Unreadable(str):
+    """A text that raises whatever is asked of it."""
+
+    __slots__ = ()
+
+    def _raise(self, *_: object) -> Any:  # noqa: ANN401 - it returns nothing
+        raise RuntimeError
+
+    __str__ = __repr__ = __eq__ = __hash__ = __len__ = __iter__ = __getitem__ = __contains__ = __add__ = __mod__ = (
+        _raise
+    )
+    __format__ = encode = split = splitlines = strip = replace = partition = isprintable = lower = startswith = _raise
+
+
+class UnreadableTexts(Right):
+    """All of its texts are of a class of its own whose methods raise."""
+
+    def info(self) -> BackendInfo:
+        """Return them too."""
+        name, version, dialect, key = map(Unreadable, (type(self).__name__, "1", "onnx/ConvTranspose-22", "kind"))
+        return BackendInfo(name, version, (dialect,), {"build": key}, (Unreadable("same"),))
+
+    def answer(self, y: Array) -> Outcome:
+        """Note it of the right output."""
+        return Produced(y, (Unreadable("computed"),))
+
+
+class RefusesUnreadably(UnreadableTexts):
+    """What it refuses with is such a text, and a long one."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Refuse."""
+        return Refused(Unreadable(f"first {'x' * 10**6} last {y.ndim}"))
+
+
+class NotesMuch(Right):
+    """A note as long as a book."""
+
+    def answer(self, y: Array) -> Outcome:
+        """Return it."""
+        return Produced(y, ("first " + "x" * 10**6,))
 
 
 class ShapeOfWords(Right):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -16,9 +17,10 @@ from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, Survived, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
+from tconv.shown_texts import plain, raised
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
 
@@ -49,7 +51,7 @@ GROUP = "tconv.backends"
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """What a backend says of itself.
+    """What a backend says of itself. Its texts are kept as `plain` ones, which run no code of the backend's.
 
     Attributes:
         name: as it stands in records and waiver files.
@@ -67,6 +69,22 @@ class BackendInfo:
     environment: Mapping[str, str] = field(default_factory=dict)
     supplied: tuple[str, ...] = ()
     simd: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for of in fields(self):
+            object.__setattr__(self, of.name, _of_plain_texts(getattr(self, of.name)))
+
+
+def _of_plain_texts(value: object) -> object:
+    match value:
+        case str():
+            return plain(value)
+        case tuple() | list():
+            return tuple(map(_of_plain_texts, value))
+        case Mapping():
+            return {_of_plain_texts(key): _of_plain_texts(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 class Backend(Protocol):
@@ -131,7 +149,7 @@ def create(
             f"backend {spec!r} must have its runtime installed (got: {error}){_remedy(spec)}"
         ) from error
     except Exception as error:  # a backend may raise anything
-        raise BackendMissing(f"backend {spec!r} must start (got {type(error).__name__}: {error})") from error
+        raise BackendMissing(f"backend {spec!r} must start (got {raised(error)})") from error
     return backend
 
 

@@ -22,7 +22,7 @@ from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
-from tconv.shown_texts import one_line
+from tconv.shown_texts import one_line, shortened, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,8 @@ SHORTEST_HELLO = 10.0
 """However short a case's time is: a hello may have to load a runtime."""
 _CLOSED_SECONDS = 1.0
 """How long what a child printed is waited for that has closed its input."""
+_SHOWN = 200
+"""Characters of what a child wrote that a message shows."""
 _TRIES = 3
 """After this number of children that a signal ends before they say hello, the backend does not start."""
 
@@ -165,7 +167,7 @@ class Exec:
         fields = [hello.get(key) for key in ("name", "version", "dialect")]
         if not all(isinstance(field, str) and field for field in fields):
             must = f"backend {self._command[0]!r} must say name, version and dialect in its hello"
-            raise BackendMissing(f"{must} (got {json.dumps(hello)[:200]}); the protocol is in docs/backends.md")
+            raise BackendMissing(f"{must} (got {json.dumps(hello)[:_SHOWN]}); the protocol is in docs/backends.md")
         if not child.can_be_ended:
             raise BackendMissing(
                 f"backend {self._command[0]!r} must be a process that tconv may end (got one with another user's"
@@ -174,7 +176,7 @@ class Exec:
         name, version, dialect_name = (str(field) for field in fields)
         if dialect_name not in DIALECTS:
             must = f"backend {self._command[0]!r} must say one of these dialects in its hello: {', '.join(DIALECTS)}"
-            raise BackendMissing(f"{must} (got {dialect_name!r}){nearest(dialect_name, DIALECTS)}")
+            raise BackendMissing(f"{must} (got {shown(dialect_name)}){nearest(dialect_name[:_SHOWN], DIALECTS)}")
         environment = {"command": shlex.join(self._command), "isolated": self._starter.isolated}
         return BackendInfo(name, version, (dialect_name,), environment)
 
@@ -184,7 +186,7 @@ class Exec:
         if hello.get("refused") is None and hello.get("options") is None:
             return f"{must} (got: a hello without options); leave --option out where the runner has none"
         got = hello.get("refused") or f"options {json.dumps(hello.get('options'))}"
-        return f"{must} (got: {one_line(str(got))})"
+        return f"{must} (got: {shortened(one_line(str(got)), _SHOWN)})"
 
     def _reply(self, child: ExecChild, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         if self._files is not None:
@@ -194,7 +196,7 @@ class Exec:
         child.send({"run": request})
         reply = child.receive(None)
         if reply.get("id") != request["id"]:
-            raise Unusable(f"must answer for {request['id']!r} (got {json.dumps(reply)[:200]})")
+            raise Unusable(f"must answer for {request['id']!r} (got {json.dumps(reply)[:_SHOWN]})")
         child.answered = True
         match reply:
             case {"ok": True}:
@@ -206,7 +208,7 @@ class Exec:
             case {"unsupported": str(reason)}:
                 return Unsupported(reason)
             case _:
-                raise Unusable(f"must answer ok, refused, unsupported or broke (got {json.dumps(reply)[:200]})")
+                raise Unusable(f"must answer ok, refused, unsupported or broke (got {json.dumps(reply)[:_SHOWN]})")
 
     def _next_id(self) -> str:
         """Return an id that no earlier request had, so that a late reply is not mistaken for the awaited one."""

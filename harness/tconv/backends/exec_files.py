@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX, open_memmap
 
 from tconv.backends.exec_child import Unusable
 from tconv.backends.onnx_model import build
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _LARGEST_OUTPUT = 2**30
+_LONGEST_HEADER = 10_000
+"""numpy's own limit, which it looks at when it has read all of a header."""
 
 
 class ExecFiles:
@@ -84,14 +87,18 @@ class ExecFiles:
         """
         try:
             with own_file(self.output) as file:
-                size = os.fstat(file.fileno()).st_size
+                size, start = os.fstat(file.fileno()).st_size, file.read(12)
         except OSError:
             raise Unusable("ok must come with an output file (got none)") from None
         if size > _LARGEST_OUTPUT:
             raise Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {size})")
+        # Behind the magic string and the version; only in version 1 it has two bytes.
+        header = int.from_bytes(start[8 : 10 if start[6:7] == b"\x01" else 12], "little")
+        if start.startswith(MAGIC_PREFIX) and header > _LONGEST_HEADER:
+            raise Unusable(f"the header of an output file must have at most {_LONGEST_HEADER} bytes (got {header})")
         try:
             # Mapped: numpy compares the sizes of header and file before it takes any memory.
-            array: Array = np.array(np.load(self.output, mmap_mode="r", allow_pickle=False))
+            array: Array = np.array(open_memmap(self.output, mode="r"))
         except (ValueError, EOFError, OSError, OverflowError, MemoryError) as error:
             raise Unusable(f"an output file must be a .npy array (got: {error})") from None
         bits = call.dtype is DType.BF16 and array.dtype == np.uint16

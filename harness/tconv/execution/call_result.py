@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from tconv.backends import outcome as out
 from tconv.cases.operands import NUMPY_TYPES
+from tconv.shown_texts import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
 
@@ -36,35 +39,31 @@ class CallResult:
 def checked(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 - a backend may return anything
     """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file.
 
-    It may be one that a fresh process has survived. An output is copied: the backend may use its memory for the next
-    call.
+    It may be one that a fresh process has survived. The outcome is made anew, of plain values: texts are cut, and an
+    output is copied, as the backend may use its memory for the next call.
     """
-    if isinstance(outcome, out.Survived) and type(outcome.cause) is str:
-        return out.Survived(_checked(outcome.outcome), outcome.cause)
-    return _checked(outcome)
+    match outcome:
+        case out.Survived(survived, str(cause)):
+            return out.Survived(_checked(survived), plain(cause))
+        case _:
+            return _checked(outcome)
 
 
 def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - as above
     match outcome:
         case out.Produced(array, notes):
-            # Of a subclass, such as a masked array, the backend's own code would compare the output.
-            if type(array) is not np.ndarray:
-                return out.Broke(f"must produce a plain array (got {type(array).__name__})")
-            if not _numeric(array):
-                return out.Broke(f"must produce an array of numbers (got {_printed(array.dtype)})")
-            if not _are_texts(notes):
-                return out.Broke(f"must note texts (got {_printed(notes)})")
-            return out.Produced(array.copy(), notes)
-        case out.ShapeOnly(tuple() as shape, str()) if all(type(size) is int for size in shape):
-            return outcome
+            return _produced(array, notes)
+        case out.ShapeOnly(tuple() as shape, str(dtype)) if all(_is_size(size) for size in shape):
+            return out.ShapeOnly(tuple(shape), plain(dtype))
         case (
-            out.Refused(str())
-            | out.Unsupported(str(), kind="unsupported")
-            | out.Died(str(), str(), kind="died")
-            | out.TimedOut(int() | float(), kind="timed-out")
-            | out.Broke(str(), kind="broke")
+            out.Refused(str(text)) | out.Unsupported(str(text), kind="unsupported") | out.Broke(str(text), kind="broke")
         ):
-            return outcome
+            kind = next(kind for kind in (out.Refused, out.Unsupported, out.Broke) if isinstance(outcome, kind))
+            return kind(plain(text))
+        case out.Died(str(cause), str(stderr), kind="died"):
+            return out.Died(plain(cause), plain(stderr))
+        case out.TimedOut(int() | float() as seconds, kind="timed-out") if 0 <= seconds < inf:
+            return out.TimedOut(float(seconds))
         case _ if isinstance(outcome, out.Outcome):
             return out.Broke(f"must give the fields of an outcome values of their types (got {_printed(outcome)})")
         case _:
@@ -74,8 +73,24 @@ def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - as above
             )
 
 
-def _are_texts(notes: object) -> bool:
-    return isinstance(notes, tuple) and all(type(note) is str for note in notes)
+def _produced(array: object, notes: object) -> out.Produced | out.Broke:
+    # Of a subclass, such as a masked array, the backend's own code would compare the output.
+    if type(array) is not np.ndarray:
+        return out.Broke(f"must produce a plain array (got {type(array).__name__})")
+    if not _numeric(array):
+        return out.Broke(f"must produce an array of numbers (got {_printed(array.dtype)})")
+    if not _are_texts(notes):
+        return out.Broke(f"must note at most {_MOST_NOTES} texts in a tuple (got {_printed(notes)})")
+    return out.Produced(array.copy(), tuple(plain(note, _LONGEST_NOTE) for note in notes))
+
+
+def _are_texts(notes: object) -> TypeGuard[tuple[str, ...]]:
+    return type(notes) is tuple and len(notes) <= _MOST_NOTES and all(isinstance(note, str) for note in notes)
+
+
+def _is_size(size: object) -> bool:
+    """Return whether a value can be a size; an integer of thousands of digits cannot even be printed."""
+    return type(size) is int and abs(size) < _NO_SIZE
 
 
 def _type_of(value: object) -> str:
@@ -89,22 +104,14 @@ def _type_of(value: object) -> str:
 def _printed(value: object) -> str:
     """Return how a backend's value prints itself, cut; its type where that raises."""
     try:
-        return repr(value)[:_LONGEST_OUTCOME]
+        return plain(repr(value), _LONGEST_OUTCOME)
     except Exception:  # noqa: BLE001 - it is the backend's own code
         return type(value).__name__
 
 
-def raised(error: Exception) -> str:
-    """Return an exception of a backend in words; its type alone where its text raises."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - it is the backend's own code
-        return type(error).__name__
-
-
-def private(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return copies of operands for one call: others have the same ones, and native code writes where it likes."""
-    return {role: array.copy() for role, array in arrays.items()}
+def private(call: Call, arrays: Mapping[str, Array]) -> tuple[Call, dict[str, Array]]:
+    """Return a call and its operands, copied: others have the same ones, and a backend writes where it likes."""
+    return replace(call, attributes=dict(call.attributes)), {role: array.copy() for role, array in arrays.items()}
 
 
 def alike(first: out.Outcome, second: out.Outcome) -> bool:
@@ -151,6 +158,8 @@ def _of_one_kind(first: out.Produced, second: out.Produced) -> bool:
 
 _FIRST = 4
 _LONGEST_OUTCOME = 200
+_LONGEST_NOTE, _MOST_NOTES = 200, 16
+_NO_SIZE = 2**63
 
 
 def _numeric(array: Array) -> bool:

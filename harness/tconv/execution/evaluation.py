@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from tconv.backends import outcome as out
 from tconv.execution.accumulation import path_of, probe
-from tconv.execution.call_result import CallResult, alike, changed, checked, private, raised
+from tconv.execution.call_result import CallResult, alike, changed, checked, private
 from tconv.execution.position import Position
 from tconv.execution.process_state import FloatingPoint, patterned
 from tconv.execution.recording import Recorder
 from tconv.expectation.owed import Inexpressible
 from tconv.expectation.problem import Problem
 from tconv.records.record import Sums
+from tconv.shown_texts import raised
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
@@ -101,7 +102,7 @@ class Evaluator:
         return result
 
     def _timed(self, problem: Problem) -> CallResult:
-        call, arrays = problem.call, private(problem.arrays)
+        call, arrays = private(problem.call, problem.arrays)
         with patterned(wanted=self._only_compares or problem.case.breaks is not None):
             outcome, seconds = self._called(call, arrays)
         if isinstance(outcome, out.Survived):
