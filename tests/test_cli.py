@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import select
 import subprocess
 import sys
 from itertools import pairwise
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from small_corpus import Command
+    from tconv.corpus import Corpus
 
 RIGHT = ("--backend", "wrong_backends:Right")
 AT_A_PLACE = re.compile(r"(?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+): (?P<message>.+)")
@@ -435,13 +437,31 @@ def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the file that is always full is Linux's")
 def test_a_full_standard_output_is_named() -> None:
-    """The system's words alone do not say which file is full."""
+    """Once; the system's words alone do not say which file is full."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        command = [sys.executable, "-m", "tconv", "list"]
+        # So little that it is written last.
+        command = [sys.executable, "-m", "tconv", "list", "bias/alone"]
         done = subprocess.run(command, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("tconv: standard output")
-    assert "No space left on device" in done.stderr
+    assert re.fullmatch("tconv: standard output: .*No space left on device.*\n", done.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its pipes block")
+@pytest.mark.parametrize("options", [(), ("-u",)])
+def test_a_full_pipe_that_does_not_block_loses_nothing(options: tuple[str, ...], corpus: Corpus) -> None:
+    """As a parent that is written in JavaScript makes it, for both streams: the end of a report has what is red."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = [sys.executable, *options, "-m", "tconv", "list"]
+    with open(reading, "rb") as pipe:  # noqa: PTH123 - it has no path
+        process = subprocess.Popen(command, env=environment(), stdout=writing, stderr=writing)
+        # Nothing is read until the pipe is full.
+        while select.select([], [writing], [], 0.1)[1]:
+            assert process.poll() is None
+        os.close(writing)
+        printed = pipe.read().decode().splitlines()
+    assert process.wait() == 0
+    assert printed == list(corpus.ids("gate"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits are of POSIX, and macOS has none of memory")

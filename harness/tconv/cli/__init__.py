@@ -17,7 +17,7 @@ from click.exceptions import NoArgsIsHelpError
 from tconv import __version__
 from tconv.cli.limits import refuse_too_little
 from tconv.cli.stopping import Stopped, stoppable
-from tconv.cli.streams import NoReader, printable_streams
+from tconv.cli.streams import NoReader, printable_streams, say_in_error
 from tconv.errors import FileError, Invalid, TconvError
 from tconv.nearest_word import nearest
 from tconv.shown_texts import one_line
@@ -139,7 +139,7 @@ def main(*, whole_process: bool = False) -> NoReturn:
     except NoReader:
         code = _NO_READER
     except OSError as error:
-        os.write(2, f"tconv: standard output must be written (got: {error.strerror})\n".encode())
+        say_in_error(f"tconv: standard output must be written (got: {error.strerror})\n")
         code = _WRONG_USAGE
     sys.exit(code)
 

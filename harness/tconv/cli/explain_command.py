@@ -14,7 +14,7 @@ from tconv.cli.explained_case import explain_case
 from tconv.cli.given_arrays import given_arrays, judge
 from tconv.cli.output import print_text
 from tconv.cli.progress import showing
-from tconv.cli.record_files import STANDARD_INPUT, cases_of, record_files
+from tconv.cli.record_files import STANDARD_INPUT, cases_of, is_stream, record_files
 from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
@@ -77,6 +77,8 @@ def command(
     case_ids = [name for name in targets if not _is_records(name)]
     chosen = options.dialect(dialect)
     if case_ids:
+        # Of a folder the runs of other cases are left out by what is asked, but a stream can be read only once.
+        records = [file for path in records for file in (record_files([path], cases) if is_stream(path) else [path])]
         corpus = Corpus.load(cases)
         assignment = Assignment(backend or "onnxruntime", chosen, None, "", options=option)
         of_ids = [_case(corpus, case_id) for case_id in case_ids]

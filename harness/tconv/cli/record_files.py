@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tconv.cli.streams import standard_input
 from tconv.corpus import Corpus
 from tconv.corpus.digest import digest_at
 from tconv.errors import FileError
-from tconv.records.record_file import header_in
+from tconv.records.record_file import header_in, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 STANDARD_INPUT = Path("-")
-_HEADER = re.compile(rb'^(?=\{"format":)', re.MULTILINE)
+_DESCRIPTORS = ("/dev/fd", "/dev/stdin", "/proc")
 
 argument = click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 """RECORDS, which `record_files` expands."""
@@ -31,8 +30,9 @@ argument = click.argument("records", nargs=-1, required=True, type=click.Path(pa
 def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
     """Return the record files: each file, all files of a folder and below it, and those that come by standard input.
 
-    What standard input brings may be several files one after the other, as `cat` joins them. A folder may have runs of
-    tconv's own cases and of others: those of the other kind are left out, with a note. A file that is named is not.
+    What standard input or a descriptor brings may be several files one after the other, as `cat` joins them. A folder
+    may have runs of tconv's own cases and of others: those of the other kind are left out, with a note. A file that is
+    named is not.
 
     Args:
         paths: what the user names.
@@ -51,6 +51,12 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
             )
         files |= of_path
     return list(files.values())
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a path names what can be read once: standard input, or what a shell's `<(...)` names."""
+    is_descriptor = any(path.is_relative_to(names) for names in _DESCRIPTORS)
+    return path == STANDARD_INPUT or (is_descriptor and path.exists() and not path.is_dir())
 
 
 def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
@@ -79,8 +85,8 @@ def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
 
 
 def _files(path: Path, cases: Path | None) -> Iterator[Path]:
-    if path == STANDARD_INPUT:
-        yield from _received()
+    if is_stream(path):
+        yield from _received(path)
     elif path.is_dir():
         files = sorted(path.rglob("*.jsonl"))
         if not files:
@@ -117,14 +123,14 @@ def _is_other(file: Path, cases: Path | None) -> bool:
         return False
 
 
-def _received() -> Iterator[Path]:
-    """Yield a file for each that standard input brings; they are removed as the command ends."""
-    parts = [part for part in _HEADER.split(sys.stdin.buffer.read()) if part.strip()]
-    if not parts:
-        raise FileError(STANDARD_INPUT, "standard input must bring records (got nothing)")
-    folder = Path(tempfile.mkdtemp(prefix="tconv-standard-input-"))
+def _received(path: Path) -> Iterator[Path]:
+    """Yield a file for each that standard input or a descriptor brings; they are removed as the command ends."""
+    folder = Path(tempfile.mkdtemp(prefix="tconv-received-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for number, part in enumerate(parts, start=1):
-        file = folder / f"{number}.jsonl"
-        file.write_bytes(part)
-        yield file
+    if path != STANDARD_INPUT:
+        with path.open("rb") as file:
+            yield from received(path, file, folder)
+    elif (stream := standard_input()) is None:
+        raise FileError(path, "must bring records (got nothing: standard input is closed)")
+    else:
+        yield from received(path, stream, folder)

@@ -9,7 +9,7 @@ import click
 from tconv.cli import options
 from tconv.cli.options import with_options
 from tconv.cli.output import json_text, refuse_unwritable, write_output
-from tconv.cli.record_files import STANDARD_INPUT, argument, cases_of, record_files
+from tconv.cli.record_files import argument, cases_of, is_stream, record_files
 from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs, html, plain
@@ -52,7 +52,7 @@ def command(
 
     Exit with 1 if the gate is red, or if a case is worse than in the baseline; with 2 if the baseline has no such run.
     """
-    if page is None and records[0] != STANDARD_INPUT:
+    if page is None and not is_stream(records[0]):
         page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"
     refuse_unwritable([page, badge])
     files = record_files(records, cases)

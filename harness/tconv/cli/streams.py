@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
+from io import BufferedReader, BufferedWriter, FileIO, RawIOBase, TextIOWrapper
+from select import select
 from typing import TYPE_CHECKING
 
 from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TextIO
+    from typing import BinaryIO, TextIO
+
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 _STANDARD = (0, 1, 2)
 _ERRORS = 2
@@ -21,6 +24,61 @@ _NAMES = {1: "standard output", 2: "standard error"}
 
 class NoReader(BaseException):
     """The reader of our output has gone; click would end the command with the code for red."""
+
+
+class WaitingFile(RawIOBase):
+    """A file that waits where a pipe that does not block is full or empty; Python would lose what follows.
+
+    Another process has made the pipe so, and shares it: to make it block would change it there too.
+
+    Args:
+        file: the file below it, which stays open.
+    """
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal."""
+        return self._file.isatty()
+
+    def readable(self) -> bool:
+        """Return whether it can be read."""
+        return self._file.readable()
+
+    def writable(self) -> bool:
+        """Return whether it can be written."""
+        return self._file.writable()
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read some bytes; none at the end."""
+        while (count := self._file.readinto(buffer)) is None:
+            select([self], [], [])
+        return count
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write some bytes."""
+        while (count := self._file.write(data)) is None:
+            select([], [self], [])
+        return count
+
+
+def standard_input() -> BinaryIO | None:
+    """Return the bytes of standard input; None if it is closed."""
+    if sys.stdin is None:
+        return None
+    raw = getattr(sys.stdin.buffer, "raw", None)
+    return BufferedReader(WaitingFile(raw)) if isinstance(raw, FileIO) else sys.stdin.buffer
+
+
+def say_in_error(text: str) -> None:
+    """Write a line to standard error when Python's own stream is left; if nobody can read it, the exit code says it."""
+    with suppress(OSError):
+        WaitingFile(FileIO(_ERRORS, "w", closefd=False)).write(text.encode())
 
 
 class PrintableStream(TextIOWrapper):
@@ -66,6 +124,8 @@ class PrintableStream(TextIOWrapper):
                 raise NoReader
             # The system does not say which file is full.
             error.filename = error.filename or _NAMES.get(self.fileno())
+            # What is left must not fail once more when the command ends.
+            to_nowhere(self)
             raise error
         to_nowhere(self)
 
@@ -110,9 +170,21 @@ def _printable(stream: TextIO | None, descriptor: int) -> TextIO:
         return open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
     if not isinstance(stream, TextIOWrapper):
         return stream
-    stream.reconfigure(errors="backslashreplace", write_through=True)
+    stream.flush()
     # Where nobody reads the errors, the exit code still says what they say.
-    return PrintableStream(stream, goes_on=descriptor == _ERRORS)
+    return PrintableStream(_waiting(stream), goes_on=descriptor == _ERRORS)
+
+
+def _waiting(stream: TextIOWrapper) -> TextIOWrapper:
+    """Return the stream over a file that waits, without a buffer of text; of a test there may be no file below it."""
+    raw = getattr(stream.buffer, "raw", stream.buffer)
+    if not isinstance(raw, FileIO):
+        stream.reconfigure(errors="backslashreplace", write_through=True)
+        return stream
+    # `python -u` has no buffer; a raw file may write a part of what it is given.
+    by_line = stream.line_buffering or stream.write_through
+    buffer = BufferedWriter(WaitingFile(raw))
+    return TextIOWrapper(buffer, stream.encoding, "backslashreplace", line_buffering=by_line, write_through=True)
 
 
 def _leave(stream: TextIO) -> None:

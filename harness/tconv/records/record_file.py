@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import stat
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from errno import EINVAL
 from typing import TYPE_CHECKING, BinaryIO
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Together
-from tconv.errors import FileError
+from tconv.errors import FileError, writing
 from tconv.nearest_word import nearest
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
 from tconv.records.record import Record, record_of
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
 
-_DESCRIPTORS = ("/dev/fd", "/dev/stdin", "/proc")
+_BEGIN = b'{"format":'
+"""What the header of a record file begins with, and no record."""
 _LONGEST = 2**24
 """Bytes of a line at most; a device, or a sparse file, has longer ones."""
 
@@ -80,16 +82,43 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
         # The digest of a corpus is of its case files alone: the rows of a tier are chosen again without a new question.
         must = f"cases must be {len(cases)}, as many as the header selects (got {header.cases})"
         raise FileError(path, f"{must}; run it again, where the tiers were chosen anew since", 1)
-    records: list[Record] = []
     seen: set[str] = set()
-    for number, line in lines:
-        records.append(record := _record(path, number, line))
-        if wrong := _inconsistency(record, header, cases):
-            raise FileError(path, wrong, number)
-        if record.case in seen:
-            raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
-        seen.add(record.case)
+    records = [_record(path, numbered, header, cases, seen) for numbered in lines]
     return Run(path, header, sorted(records, key=lambda record: record.case))
+
+
+def received(path: Path, stream: BinaryIO, folder: Path) -> list[Path]:
+    """Write what a stream brings to files of a folder, one for each header, and return them.
+
+    Each line is read as it comes: a stream may have no end.
+
+    Args:
+        path: how errors name the stream.
+        stream: perhaps several record files one after the other, as `cat` joins them.
+        folder: the folder.
+
+    Raises:
+        FileError: a line is not what the format says, or the stream brings none.
+    """
+    files: list[Path] = []
+    seen: set[str] = set()
+    with ExitStack() as opened:
+        for number, line in _lines(path, stream):
+            if not files or line.startswith(_BEGIN):
+                header, seen = _header(path, (number, line)), set()
+                files.append(folder / f"{len(files) + 1}.jsonl")
+                with writing(files[-1]):
+                    opened.close()
+                    copy = opened.enter_context(files[-1].open("wb"))
+            else:
+                _record(path, (number, line), header, None, seen)
+            with writing(files[-1]):
+                copy.write(line + b"\n")
+        if not files:
+            raise FileError(path, "must bring records (got nothing)")
+        with writing(files[-1]):
+            opened.close()
+    return files
 
 
 def header_in(path: Path) -> RunHeader:
@@ -103,7 +132,7 @@ def header_in(path: Path) -> RunHeader:
             line = file.readline(_LONGEST)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    return _header(path, (1, printable_line(line)))
+    return _header(path, (1, line))
 
 
 def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | None) -> str | None:
@@ -148,44 +177,60 @@ def _unreadable(path: Path, error: Exception) -> FileError:
     return FileError(path, f"must be a readable file of records (got: {got}){remedy}")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with _opened(path) as file:
-            number = 0
-            while (line := file.readline(_LONGEST)).endswith(b"\n"):
-                number += 1
-                yield number, printable_line(line[:-1])
+def _lines(path: Path, stream: BinaryIO | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file, or of a stream in its place, with their numbers."""
+    number = 0
+    with ExitStack() as opened:
+        while True:
+            # What is done with a line between two of them has errors of its own.
+            try:
+                stream = stream or opened.enter_context(_opened(path))
+                line = stream.readline(_LONGEST)
+            except (OSError, ValueError) as error:
+                raise _unreadable(path, error) from None
+            number += 1
             if len(line) == _LONGEST:
-                raise FileError(path, f"a line must have at most {_LONGEST - 1} bytes (got more)", number + 1)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
+                raise FileError(path, f"a line must have at most {_LONGEST - 1} bytes (got more)", number)
+            if not line.endswith(b"\n"):
+                return
+            yield number, line[:-1]
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open a file, or what a shell's `<(...)` names: to a named pipe nobody may write, and a device may have no end."""
+    """Open a file; to a named pipe nobody may write, and a device may have no end."""
     mode = path.stat().st_mode
-    is_descriptor = any(path.is_relative_to(names) for names in _DESCRIPTORS)
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or is_descriptor):
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(EINVAL, "is a pipe or a device; give it by standard input, as -")
     return path.open("rb")
 
 
 def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
+    number, line = numbered
     try:
-        return HeaderLine.model_validate_json(numbered[1]).run
+        return HeaderLine.model_validate_json(printable_line(line)).run
     except ValidationError as error:
         for problem in error.errors(include_url=False):
             if problem["loc"] == ("format",) and isinstance(problem["input"], int):
-                raise FileError(path, f"written by format {problem['input']}; run tconv again", 1) from None
+                raise FileError(path, f"written by format {problem['input']}; run tconv again", number) from None
         must = f"must start with a header of format {FORMAT} (got: {_first(error)})"
-        raise FileError(path, f"{must}; name a .jsonl file that 'tconv run' wrote, or its folder", 1) from None
+        raise FileError(path, f"{must}; name a .jsonl file that 'tconv run' wrote, or its folder", number) from None
 
 
-def _record(path: Path, number: int, line: bytes) -> Record:
+def _record(
+    path: Path, numbered: tuple[int, bytes], header: RunHeader, cases: Container[str] | None, seen: set[str]
+) -> Record:
+    """Return the record of a line, whose case is added to those that the file has."""
+    number, line = numbered
     try:
-        return record_of(line)
+        record = record_of(printable_line(line))
     except ValidationError as error:
         raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
+    if wrong := _inconsistency(record, header, cases):
+        raise FileError(path, wrong, number)
+    if record.case in seen:
+        raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
+    seen.add(record.case)
+    return record
 
 
 def _first(error: ValidationError) -> str:
