@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +22,7 @@ from tconv.errors import FileError, UsageError
 from tconv.gate import waiver_lint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SWEEP = "sweeps: [{name: s, axes: {strides: [1, 2]}}]\n"
@@ -300,6 +302,26 @@ def test_check_counts_and_ends_with_two_where_something_is_found(tmp_path: Path)
     assert (code, last) == (2, "2 cases, 0 sweeps, 1 finding")
     place = tmp_path / "file.yaml:4:20"
     assert told == [f"{place}: file/b: must say something new (got the same as file/a); remove one"]
+
+
+class Counted(tuple[Any, ...]):
+    """Cases, and how often all of them were gone through."""
+
+    __slots__ = ()
+    times = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go through them."""
+        Counted.times += 1
+        return super().__iter__()
+
+
+def test_a_finding_costs_the_same_in_a_long_list(tmp_path: Path) -> None:
+    """No finding goes through all cases again, to say where it is: a list may have tens of thousands."""
+    corpus = Corpus.load(written(tmp_path, f"cases: [{', '.join(f'{{name: c{number}}}' for number in range(40))}]\n"))
+    corpus = replace(corpus, files=tuple(replace(file, singles=Counted(file.singles)) for file in corpus.files))
+    assert [finding.place for finding in lint(corpus)] == [corpus.place(f"file/c{number}") for number in range(1, 40)]
+    assert 1 <= Counted.times <= 2
 
 
 def test_check_prints_five_findings_of_a_sweep(tmp_path: Path) -> None:

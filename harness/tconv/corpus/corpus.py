@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import compress, islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tconv.cases.patterns import Pattern
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Rows, Sweep
+    from tconv.documents.document import Document
     from tconv.vocabulary import Mask, Tier
 
 TIERS_TO_FULL = TIERS[:-1]
@@ -40,7 +41,7 @@ def _every(count: int) -> Mask:
     return np.ones(count, bool)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Corpus:
     """Sweeps and single cases in the order of their paths.
 
@@ -114,13 +115,20 @@ class Corpus:
             case_id: its id, with labels or without.
             inside: the keys and indices that lead on from its own place.
         """
-        path = path_of(case_id)
+        part = self._parts.get(path_of(case_id))
+        if part is None:
+            return None
+        document, key, number = part
+        return document.path, *document.mark((key, number, *inside))
+
+    @cached_property
+    def _parts(self) -> Mapping[str, tuple[Document, str, int]]:
+        """The document of each sweep and single case by its id, and where it is in it."""
+        parts: dict[str, tuple[Document, str, int]] = {}
         for file in self.files:
-            sweeps = [("sweeps", number) for number, sweep in enumerate(file.sweeps) if sweep.id == path]
-            singles = [("cases", number) for number, case in enumerate(file.singles) if case.id == path]
-            for part in (*sweeps, *singles):
-                return file.document.path, *file.document.mark((*part, *inside))
-        return None
+            parts |= {case.id: (file.document, "cases", number) for number, case in enumerate(file.singles)}
+            parts |= {sweep.id: (file.document, "sweeps", number) for number, sweep in enumerate(file.sweeps)}
+        return parts
 
     @property
     def fact_names(self) -> set[str]:
