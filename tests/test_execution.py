@@ -403,6 +403,14 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
         with pytest.raises(FileError, match="must be of the same run to be resumed"):
             run(selection, how, lambda *_: None)
         assert path.read_bytes() == before
+    # Of the same run, but with a case that it does not have. Its header would be that of the run that resumes it.
+    foreign = before.replace(b'"case":"small/few[', b'"case":"small/gone[', 1)
+    assert foreign != before
+    path.write_bytes(foreign + b'{"case":')
+    waived = replace(again, waivers=lambda _: WaiversHeader(file="a.yaml"))
+    with pytest.raises(FileError, match="a record must be of a case that the header selects"):
+        run(Selection(corpus), waived, lambda *_: None)
+    assert path.read_bytes() == foreign + b'{"case":'
 
 
 def test_a_part_of_the_corpus_has_a_record_file_of_its_own(tmp_path: Path) -> None:

@@ -283,3 +283,35 @@ def test_resume_holds_the_records_against_the_corpus(run: Command, tmp_path: Pat
     done = run("Right", "--resume")
     assert done.returncode == 2
     assert "a record must be of a case that the header selects from the corpus (got 'small/unknown')" in done.stderr
+
+
+ALIKE = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    reply = {"name": sys.argv[2], "version": "1", "dialect": "geometry/1"}
+    print(json.dumps(reply if "hello" in asked else {"id": asked["run"]["id"], sys.argv[1]: "always"}), flush=True)
+"""
+
+
+def test_two_backends_of_one_name_and_version_are_not_run_by_one_command(command: Command, tmp_path: Path) -> None:
+    """The second would replace the records of the first, and a later report would know nothing of these."""
+    written(tmp_path)
+    (tmp_path / "alike.py").write_text(ALIKE)
+
+    def run(*runners: str) -> subprocess.CompletedProcess[str]:
+        specs = [word for how in runners for word in ("--backend", f"exec:{sys.executable} alike.py {how}")]
+        return command("run", *specs, "--cases", "small.yaml", "--waivers", "none", "--output", "out", "-j", "1", "-q")
+
+    done = run("refused alike", "unsupported alike")
+    assert (done.returncode, done.stdout) == (2, "")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    got = f"exec:{sys.executable} alike.py refused alike and exec:{sys.executable} alike.py unsupported alike"
+    assert f"backends must have different names, versions or options (got {got}, both alike 1)" in done.stderr
+    assert f"with its own --output; out/{path.name} has the records of the first" in done.stderr
+    assert {record.verdict.kind for record in read(path).records} >= {"refused-valid"}
+    done = run("refused alike", "unsupported other")
+    assert (done.returncode, len([*(tmp_path / "out").glob("*.jsonl")])) == (1, 2)
+    # Each command may replace what an earlier one wrote.
+    assert run("unsupported alike").returncode == 1
+    assert {record.verdict.kind for record in read(path).records} >= {"unsupported"}

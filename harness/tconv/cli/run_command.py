@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -108,10 +108,14 @@ def command(arguments: RunArguments, report: Reporting) -> int:
     selection = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
     waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}
-    assessments, parts = [], CaseParts()
+    assessments: list[Assessment] = []
+    written: dict[Path, str] = {}
+    parts = CaseParts()
     for backend in backends:
-        settings = _settings(arguments, backend, dialect, parts)
-        assessments += _run(arguments, settings, selection, waiver_files[backend], quiet=report.quiet)
+        settings = replace(_settings(arguments, backend, dialect, parts), earlier=written)
+        of_backend = _run(arguments, settings, selection, waiver_files[backend], quiet=report.quiet)
+        written |= {assessment.run.path: backend for assessment in of_backend}
+        assessments += of_backend
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = arguments.output / f"{selection.name or 'index'}.html"

@@ -13,14 +13,14 @@ from urllib.parse import quote
 from tconv import __version__
 from tconv.backends.extras import installing
 from tconv.cases.columns import parts_of
-from tconv.errors import ClusterError, FileError, writing
+from tconv.errors import ClusterError, FileError, UsageError, writing
 from tconv.execution.isolation import required
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
 from tconv.expectation.problem import shared_problem
 from tconv.records.headers import RunHeader, differences, header_line, versions
-from tconv.records.record_file import read
+from tconv.records.record_file import header_in, read
 from tconv.records.rewriting import rewrite
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class RunSettings:
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         precompute: works out what reports will ask of a case after the run, while the workers work.
         asks_again: whether failures will be asked again when the run has ended.
+        earlier: the record files that the same command has written, each with how its backend was named.
     """
 
     backend: str
@@ -70,6 +71,7 @@ class RunSettings:
     isolate: bool | None = field(default_factory=required)
     precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
     asks_again: bool = False
+    earlier: Mapping[Path, str] = field(default_factory=dict)
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
@@ -92,7 +94,8 @@ def running(
     Raises:
         BackendMissing: the backend is not there or does not start.
         ClusterError: the cluster is not there, or its workers would not judge alike.
-        UsageError: the backend does not speak the dialect, or the cases are more than a run may have.
+        UsageError: the backend does not speak the dialect, the cases are more than a run may have, or the same command
+            has written this record file for another backend.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
     selection.refuse_too_many()
@@ -103,6 +106,7 @@ def running(
         with _pool(settings) as pool:
             header = _header(selection, settings, pool, total)
             path = settings.output / record_name(header, selection.name)
+            _refuse_earlier(path, settings, header)
             lock.enter_context(exclusive(path))
             _write(path, selection, settings, pool, header, progress)
         yield path
@@ -150,6 +154,14 @@ def _write(
 def _precompute(case: Case, dialect: Dialect) -> None:
     """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
     _ = shared_problem(case, dialect).expectation, parts_of(case.facts)
+
+
+def _refuse_earlier(path: Path, settings: RunSettings, header: RunHeader) -> None:
+    """Refuse to replace what the same command has written: a report of both would have the cases of one."""
+    if path in settings.earlier:
+        got = f"{settings.earlier[path]} and {settings.backend}, both {header.backend.title}"
+        remedy = f"run each by its own command, with its own --output; {path} has the records of the first"
+        raise UsageError(f"backends must have different names, versions or options (got {got}); {remedy}")
 
 
 def _refuse_no_file(path: Path) -> None:
@@ -235,13 +247,15 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
     if not data.rfind(b"\n") + 1:
         path.write_bytes(b"")
         return None
-    before = read(path).header
+    before = header_in(path)
     if not before.continues(header):
         said = "; ".join(map(str, differences(before.comparable, header.comparable)))
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
+    # What is refused stays as it is.
+    recorded = read(path, lambda _: frozenset(selection.ids()))
     _cut(path, data[: data.rfind(b"\n") + 1], None if before.resumed(header) == before else before.resumed(header))
-    return read(path, lambda _: frozenset(selection.ids()))
+    return recorded
 
 
 def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
