@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from made_records import (
     AGREED,
@@ -354,6 +357,27 @@ def test_what_only_a_record_tells_is_noted() -> None:
     markdown = job_summary.markdown([assessment])
     assert "noted, and no failure" in markdown
     assert "| 1 | harmed: a process that had answered other calls died here" in markdown
+
+
+@given(st.lists(st.sampled_from(["a", "b", "\n", "*"]), min_size=1, max_size=8), st.text("ab\n", max_size=8))
+def test_a_star_in_a_message_stands_for_anything(parts: list[str], message: str) -> None:
+    """Each for any text, also none, and also over several lines."""
+    expected = "".join(parts)
+    known = waiver_file(waiver(verdict={"kind": "refused-valid", "message": f"-{expected}"})).waivers[0]
+    meant = re.fullmatch(".*".join(map(re.escape, expected.split("*"))), message, re.DOTALL) is not None
+    assert known.waives(refused(f"-{message}"), {}) == meant
+
+
+def test_many_stars_in_a_message_are_no_work() -> None:
+    """To try every split of forty would take longer than anybody waits."""
+    known = waiver_file(waiver(verdict={"kind": "refused-valid", "message": "*a" * 40 + "*b"})).waivers[0]
+    assert not known.waives(refused("a" * 1000), {})
+    assert known.waives(refused("a" * 1000 + "b"), {})
+
+
+def refused(message: str) -> Record:
+    """Return the record of a case that was refused with a message."""
+    return Record(FIRST, "acme", DIALECT, ver.RefusedValid(message), 0.25)
 
 
 def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_refuses() -> None:

@@ -86,6 +86,25 @@ def test_what_a_pattern_means(case: dict[str, Any], pattern: str, matches: bool)
     assert parse(pattern).matches(case["id"], case["facts"]) is matches
 
 
+def means(glob: str, path: str) -> bool:
+    """Return whether a glob means a path, by trying every split."""
+    if not glob:
+        return path == "" or path.startswith("/")
+    if glob.startswith("**"):
+        return any(means(glob[2:], path[at:]) for at in range(len(path) + 1))
+    if glob.startswith("*"):
+        within = len(path.partition("/")[0])
+        return any(means(glob[1:], path[at:]) for at in range(within + 1))
+    return path != "" and (path[0] == glob[0] or (glob[0] == "?" and path[0] != "/")) and means(glob[1:], path[1:])
+
+
+@given(st.lists(st.sampled_from(["a", "b", "/", "?", "*", "**"]), min_size=1, max_size=9), st.text("ab/", max_size=9))
+def test_a_pattern_means_what_all_splits_of_a_path_give(parts: list[str], path: str) -> None:
+    """What follows a star is looked for once, and nothing is lost by that."""
+    glob = "".join(parts).rstrip("/")
+    assert parse(glob or "a").matches(path, {}) == means(glob or "a", path)
+
+
 @pytest.mark.parametrize("text", TABLE["invalid"])
 def test_what_is_no_pattern_is_refused(text: str) -> None:
     """The message shows what was got."""

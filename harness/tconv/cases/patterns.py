@@ -81,9 +81,23 @@ def label(value: object) -> str:
 
 
 def _expression(glob: str) -> str:
-    parts = re.split(r"(\*\*|\*|\?)", glob.rstrip("/"))
-    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(meanings.get(part, re.escape(part)) for part in parts) + "(?:/.*)?"
+    """Return a glob as a regular expression that takes no long time, however many stars there are.
+
+    What follows a star is taken where it occurs first and not tried again (`(?>`), but after the last `**` and the last
+    `*`: what follows these must reach the end, or a slash.
+    """
+    first, *later = glob.rstrip("/").split("**")
+    if not later:
+        return f"{_within(first, is_last=True)}(?:/.*)?"
+    middle = "".join(f"(?>.*?{_within(part)})" for part in later[:-1])
+    return f"{_within(first)}{middle}.*{_within(later[-1], is_last=True)}(?:/.*)?"
+
+
+def _within(glob: str, *, is_last: bool = False) -> str:
+    """Return the expression of a part of a glob without `**`."""
+    first, *later = ("[^/]".join(map(re.escape, part.split("?"))) for part in glob.split("*"))
+    last = f"[^/]*{later.pop()}" if is_last and later else ""
+    return first + "".join(f"(?>[^/]*?{part})" for part in later) + last
 
 
 def _conditions(text: str, conditions: str) -> dict[str, tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -348,9 +347,19 @@ def have_common_version(first: str, second: str) -> bool:
 
 
 def _same(expected: object, actual: object) -> bool:
-    if isinstance(expected, str) and isinstance(actual, str) and "*" in expected:
-        return re.fullmatch(".*".join(map(re.escape, expected.split("*"))), actual, re.DOTALL) is not None
-    return actual == expected
+    if not (isinstance(expected, str) and isinstance(actual, str) and "*" in expected):
+        return actual == expected
+    first, *middle, last = expected.split("*")
+    at, end = len(first), len(actual) - len(last)
+    if not (at <= end and actual.startswith(first) and actual.endswith(last)):
+        return False
+    for part in middle:
+        # Where it occurs first, most is left for the others: nothing is tried twice.
+        found = actual.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def _json(value: object) -> object:

@@ -16,11 +16,7 @@
  */
 
 const SHAPE = /^([^[\]]+)(?:\[([^[\]]*)\])?$/u;
-const GLOBS = new Map([
-  ["**", "[^\\n]*"],
-  ["*", "[^/]*"],
-  ["?", "[^/]"],
-]);
+const ANYTHING = "[^\\n]*";
 
 /**
  * Split a text at the first separator; without one, all of it comes before.
@@ -68,11 +64,44 @@ export function matches(pattern, target) {
   return [...pattern.conditions].every(([key, allowed]) => allowed.some((value) => value === target.fact(key)));
 }
 
-/** @param {string} glob */
+/**
+ * Return a glob as a regular expression that takes no long time, however many stars there are.
+ *
+ * What follows a star is taken where it occurs first and not tried again, but after the last `**` and the last `*`: what
+ * follows these must reach the end, or a slash.
+ *
+ * @param {string} glob
+ */
 function expression(glob) {
-  const parts = glob.replace(/\/+$/u, "").split(/(\*\*|\*|\?)/u);
-  const expressions = parts.map((part) => GLOBS.get(part) ?? part.replace(/[\\^$.|+(){}/]/gu, "\\$&"));
-  return new RegExp(`^${expressions.join("")}(?:/[^\\n]*)?$`, "u");
+  let groups = 0;
+  /** @param {string} text */
+  const once = (text) => {
+    // There is no (?>...) here; what a lookahead has found is not tried again either.
+    groups += 1;
+    return `(?=(?<g${groups}>${text}))\\k<g${groups}>`;
+  };
+  /**
+   * @param {string} part a part of the glob without `**`
+   * @param {boolean} isLast
+   */
+  const within = (part, isLast) => {
+    const [start, ...following] = part.split("*").map((text) => text.split("?").map(escaped).join("[^/]"));
+    const end = isLast && following.length > 0 ? `[^/]*${following.pop()}` : "";
+    return start + following.map((text) => once(`[^/]*?${text}`)).join("") + end;
+  };
+  const parts = glob.replace(/\/+$/u, "").split("**");
+  const last = parts.length - 1;
+  const expressions = parts.map((part, number) => {
+    const text = within(part, number === last);
+    if (number === 0) return text;
+    return number === last ? ANYTHING + text : once(`${ANYTHING}?${text}`);
+  });
+  return new RegExp(`^${expressions.join("")}(?:/${ANYTHING})?$`, "u");
+}
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replace(/[\\^$.|+(){}/]/gu, "\\$&");
 }
 
 /**
