@@ -9,6 +9,9 @@ import resource
 import select
 import subprocess
 import sys
+import threading
+from contextlib import nullcontext
+from errno import EAGAIN, EIO, ENAMETOOLONG
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -504,6 +507,66 @@ def test_the_memory_that_must_be_there_is_for_the_threads_that_start(
     limit -= 1
     with pytest.raises(UsageError, match="memory must be at least"):
         refuse_too_little()
+
+
+@pytest.mark.parametrize(("allowed", "is_enough"), [(5, True), (4, False), (0, False)])
+def test_threads_that_cannot_start_are_told(allowed: int, is_enough: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    """Of three processors; numpy's library would end the process as Ctrl-C does. None of those that start stays."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 4, 5}, raising=False)
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    begun, start = [], threading.Thread.start
+
+    def limited(thread: threading.Thread) -> None:
+        if len(begun) == allowed:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    said = r"processes and threads must be allowed to be 5 more than the user has \(got fewer\); .*: ulimit -u"
+    with nullcontext() if is_enough else pytest.raises(UsageError, match=said):
+        refuse_too_little()
+    assert len(begun) == allowed
+    assert not any(thread.is_alive() for thread in begun)
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (BlockingIOError(EAGAIN, "later"), "processes and threads must be allowed to be more (got: later); take fewer"),
+        (OSError(ENAMETOOLONG, "too long", "x"), "x: a path must be shorter (got: too long); check it"),
+        (OSError(EIO, "broken", "x"), "x: the system must let tconv read and write (got: broken)"),
+    ],
+)
+def test_what_the_system_refuses_is_named(
+    refused: OSError, said: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit of processes, or a path that cannot be, is nothing that may not be read or written."""
+
+    def main(**_: object) -> None:
+        raise refused
+
+    monkeypatch.setattr("tconv.cli._tconv.main", main)
+    done = command("list")
+    assert (done.returncode, done.stderr.startswith(f"tconv: {said}")) == (2, True)
+
+
+@pytest.mark.parametrize("words", ["check", "report", "list --cases"])
+def test_a_name_that_no_file_can_have_is_told(words: str, command: Command) -> None:
+    """As all of three hundred characters."""
+    done = command(*words.split(), "x" * 300)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "x: a path must be shorter (got: File name too long); check it\n" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["run --tier", "run --backend", "show", "report", "list"])
+def test_an_error_shows_no_thousands_of_characters(words: str, command: Command) -> None:
+    """Its beginning says what must be, and its end what to do."""
+    done = command(*words.split(), "x" * 30_000)
+    assert (done.returncode, done.stdout) == (3 if words == "run --backend" else 2, "")
+    assert done.stderr.startswith("tconv: ")
+    assert "xxx ... xxx" in done.stderr
+    assert max(map(len, done.stderr.splitlines())) <= 2000
 
 
 def test_a_lack_of_memory_is_told_and_is_no_fault_of_tconv(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

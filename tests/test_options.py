@@ -194,6 +194,21 @@ def test_two_values_never_have_one_record_file() -> None:
     assert len(files) == len(values)
 
 
+def test_many_options_have_a_name_that_a_system_can_have_and_a_title_that_a_person_can_read() -> None:
+    """A file's name has 255 bytes at most, and the lock beside it has a longer one. Options differ at the end too."""
+    many = [{f"option{number}": str(number) for number in range(count)} for count in (4999, 5000)]
+    names = {record_name(chosen(**options).header, "selection-6daf05ec") for options in many}
+    assert len(names) == 2
+    for name in names:
+        assert len(f".{name}.holder") <= 255
+        assert name.startswith("acme-1.2.0-option0=0-option1=1-")
+        assert name.endswith("-onnx-ConvTranspose-22-selection-6daf05ec.jsonl")
+    title = chosen(**many[0]).header.backend.title
+    assert len(title) <= 400
+    assert title.startswith("acme 1.2.0 option0=0 option1=1 ")
+    assert title.endswith(" option4998=4998")
+
+
 @pytest.mark.parametrize(
     ("of_file", "options", "status"),
     [

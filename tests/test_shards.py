@@ -305,3 +305,11 @@ def test_what_is_red_in_a_shard_is_red_in_the_whole() -> None:
     assert [reason.partition(" ")[0] for reason in first] == ["waiver"]
     assert second == ["1 case failed without a waiver"]
     assert set(assess(run, waivers, facts).red) == {*first, *second}
+
+
+def test_many_shards_have_a_name_that_a_system_can_have() -> None:
+    """Those of another many have another name."""
+    names = {Shards(tuple(range(first, 500)), 500).name for first in (1, 2)}
+    assert len(names) == 2
+    assert all(len(name) < 60 and name.endswith("-of-500") for name in names)
+    assert Shards((1, 2, 4), 4).name == "shard-1-2-4-of-4"

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from errno import EAGAIN, ENAMETOOLONG
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,7 @@ from tconv.cli.stopping import Stopped, stoppable
 from tconv.cli.streams import NoReader, printable_streams, say_in_error
 from tconv.errors import FileError, Invalid, TconvError
 from tconv.nearest_word import nearest
-from tconv.shown_texts import one_line
+from tconv.shown_texts import one_line, shortened
 
 GROUPS = {
     "Judge a runtime": {
@@ -72,6 +73,8 @@ _WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
 # The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
 _NO_READER = 141
+_LONGEST_LINE = 2000
+"""Characters of a line of an error: who gives thousands of words needs not read all of them again."""
 
 
 class _Commands(click.Group):
@@ -156,7 +159,7 @@ def _code(*, whole_process: bool) -> int:
         message, code = _message(error)
         # Where standard error has no reader, the exit code still says it.
         with suppress(OSError):
-            click.echo(message, err=True)
+            click.echo("\n".join(shortened(line, _LONGEST_LINE) for line in message.split("\n")), err=True)
         return code
 
 
@@ -209,10 +212,18 @@ def _meant(error: click.ClickException) -> str:
     return nearest(match[1], choice.choices) if isinstance(choice, click.Choice) and match else ""
 
 
+_REFUSED = {
+    ENAMETOOLONG: ("a path must be shorter", "check it"),
+    EAGAIN: ("processes and threads must be allowed to be more", "take fewer --jobs, or raise the limit: ulimit -u"),
+}
+"""What must be where the system refuses something for a reason of its own, and what to do."""
+
+
 def _refusal(error: OSError) -> str:
     """Return what the system refused, in words: a full disk, too few handles, a path that is too long."""
     file = f"{error.filename}: " if error.filename is not None else ""
-    return f"{file}the system must let tconv read and write (got: {error.strerror or error})"
+    must, remedy = _REFUSED.get(error.errno or 0, ("the system must let tconv read and write", ""))
+    return f"{file}{must} (got: {error.strerror or error}){remedy and f'; {remedy}'}"
 
 
 def _trace() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from threading import Event, Thread
 
 from tconv.errors import UsageError
 
@@ -12,15 +13,18 @@ _MEMORY = 160 * 2**20
 _MEMORY_OF_A_THREAD = 40 * 2**20
 """What numpy's library, OpenBLAS, reserves for each of its threads."""
 _MOST_THREADS = 64
+_PROCESSES = 2
+"""What a run starts at least: the process that workers are forked from, and a worker."""
 _THREADS = tuple(f"{library}_NUM_THREADS" for library in ("OPENBLAS", "GOTO", "OMP"))
 """The variables that it takes the number of threads from; the first with a positive number counts."""
 
 
 def refuse_too_little() -> None:
-    """Refuse a number of file handles, or an address space, in which numpy or Python's own workers break.
+    """Refuse a number of file handles or threads, or an address space, in which numpy or Python's own workers break.
 
     Raises:
-        UsageError: there is too little; numpy's library would end the process with 1, which is the code for red.
+        UsageError: there is too little; numpy's library would end the process with 1, which is the code for red, or as
+            Ctrl-C does.
     """
     with suppress(ImportError):
         # Not every system has it.
@@ -34,6 +38,29 @@ def refuse_too_little() -> None:
             mib = needed >> 20
             got = f"{memory >> 20} MiB"
             raise UsageError(f"memory must be at least {mib} MiB (got {got}); raise it with: ulimit -v {mib << 10}")
+    if not _can_start(more := _threads() + _PROCESSES):
+        must = f"processes and threads must be allowed to be {more} more than the user has"
+        raise UsageError(f"{must} (got fewer); raise the limit: ulimit -u")
+
+
+def _can_start(count: int) -> bool:
+    """Return whether so many threads can be started beside each other; the limit alone does not say how many are left.
+
+    It is that of all processes of the user, and of a container.
+    """
+    done, started = Event(), list[Thread]()
+    try:
+        for _ in range(count):
+            thread = Thread(target=done.wait)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        return False
+    finally:
+        done.set()
+        for thread in started:
+            thread.join()
+    return True
 
 
 def _threads() -> int:

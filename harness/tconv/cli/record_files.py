@@ -16,11 +16,13 @@ from tconv.corpus import Corpus
 from tconv.corpus.digest import digest_at
 from tconv.errors import FileError
 from tconv.records.record_file import header_in, received
+from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 STANDARD_INPUT = Path("-")
+_LONGEST_NAMES = 1000
 _DESCRIPTORS = ("/dev/fd", "/dev/stdin", "/proc")
 
 argument = click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
@@ -104,7 +106,7 @@ def _of_kind(folder: Path, files: Sequence[Path], cases: Path | None) -> Sequenc
         others = [file for file in others if header_in(file).corpus != digest]
     if not others or len(others) == len(files):
         return files
-    names = ", ".join(file.relative_to(folder).as_posix() for file in others)
+    names = shortened(", ".join(file.relative_to(folder).as_posix() for file in others), _LONGEST_NAMES)
     kind, remedy = (
         ("of cases of your own", "give --cases, or name the files")
         if cases is None

@@ -22,6 +22,7 @@ from tconv.expectation.problem import shared_problem
 from tconv.records.headers import RunHeader, differences, header_line, versions
 from tconv.records.record_file import header_in, read
 from tconv.records.rewriting import rewrite
+from tconv.records.texts import file_name_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from tconv.records.record import Line
     from tconv.records.record_file import Run
     from tconv.records.shards import Shards
+
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+=%~-]")
+_LONGEST_NAME = 255 - len("..holder")
+"""Characters of a record file's name: systems have 255 at most, and the lock beside it has a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +210,10 @@ def record_name(header: RunHeader, selection: str = "") -> str:
     """Return the name of the record file: backend, version, options, dialect, and the selection where it is a part."""
     # Quoted, so that two values never have one file.
     chosen = [f"{name}={quote(value, safe='')}" for name, value in header.backend.options.items()]
-    words = "-".join((header.backend.name, header.backend.version, *chosen, header.dialect.replace("/", "-")))
-    words += f"-{selection}" if selection else ""
-    return re.sub(r"[^A-Za-z0-9._+=%~-]", "_", words).lstrip(".") + ".jsonl"
+    words = ["-".join((header.backend.name, header.backend.version, *chosen)), header.dialect.replace("/", "-")]
+    backend, *of_backend = (_NOT_IN_NAMES.sub("_", text) for text in (*words, *filter(None, [selection])))
+    end = "".join(f"-{text}" for text in of_backend) + ".jsonl"
+    return file_name_part(backend.lstrip("."), _LONGEST_NAME - len(end)) + end
 
 
 def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, cases: int) -> RunHeader:

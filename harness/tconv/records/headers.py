@@ -14,6 +14,7 @@ from tconv.backends.options import assignments
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
 from tconv.records.machine_facts import joined_backend, without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
+from tconv.shown_texts import shortened
 from tconv.vocabulary import Tier  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 """The version of the format, which each change of what records say raises; a reader refuses others."""
+_LONGEST_TITLE = 400
 USUAL_TIMEOUT = 60.0
 """Seconds that a case may take where nothing else is asked for."""
 
@@ -60,8 +62,8 @@ class BackendHeader(BaseModel):
 
     @property
     def title(self) -> str:
-        """How reports name it: name, version and chosen options."""
-        return " ".join((self.name, self.version, *self.chosen))
+        """How reports name it: name, version and chosen options; of very many not all."""
+        return shortened(" ".join((self.name, self.version, *self.chosen)), _LONGEST_TITLE)
 
     @property
     def arguments(self) -> tuple[str, ...]:

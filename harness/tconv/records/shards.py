@@ -15,6 +15,7 @@ from tconv.records import machine_facts
 from tconv.records.artifacts import FOLDER
 from tconv.records.headers import WaiversHeader
 from tconv.records.record_file import Run
+from tconv.records.texts import file_name_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 _FORM = re.compile(r"(\d{1,6}(?:,\d{1,6})*)/(\d{1,6})")
-_IN_NAME = re.compile(r"-shard-[\d-]+(?=-of-\d+)")
+_IN_NAME = re.compile(r"-shard-[\da-f-]+(?=-of-\d+)")
+_LONGEST = 40
+"""Characters of the numbers in a file's name."""
 _SEVERAL = "(the shards differ)"
 
 
@@ -59,7 +62,7 @@ class Shards:
     @property
     def name(self) -> str:
         """A part of a record file's name."""
-        return f"shard-{'-'.join(map(str, self.numbers))}-of-{self.count}"
+        return f"shard-{file_name_part('-'.join(map(str, self.numbers)), _LONGEST)}-of-{self.count}"
 
     @property
     def missing(self) -> list[int]:

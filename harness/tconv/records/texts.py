@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from hashlib import blake2b
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -22,6 +23,14 @@ Name = Annotated[Text, Field(min_length=1, max_length=100)]
 _PRINTABLE = bytes(range(ord(" "), ord("~") + 1))
 _ESCAPED = re.compile(rb"\\[ubfr]")
 """What a text has in JSON that is not printable."""
+
+
+def file_name_part(text: str, longest: int) -> str:
+    """Return a part of a file's name; of one that is too long the beginning, and a digest of the whole."""
+    if len(text) <= longest:
+        return text
+    digest = blake2b(text.encode(errors="surrogateescape"), digest_size=8).hexdigest()
+    return f"{text[: longest - len(digest) - 1]}-{digest}"
 
 
 def printable_line(line: bytes) -> bytes:
