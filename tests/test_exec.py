@@ -14,8 +14,7 @@ import pytest
 
 from small_corpus import NAMES, TIMEOUT, written
 from tconv.backends import create
-from tconv.backends.exec_child import ExecChild
-from tconv.backends.isolated_child import ChildStarter
+from tconv.backends.exec_child import ChildStarter, ExecChild
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError

@@ -23,7 +23,7 @@ from left_behind import gone
 from small_corpus import tconv, written
 from tconv.backends import confinement, orphans
 from tconv.backends.exec import Exec
-from tconv.backends.isolated_child import ChildStarter
+from tconv.backends.exec_child import ChildStarter
 from tconv.cli import options
 from tconv.errors import BackendMissing
 from tconv.execution.isolation import confine_worker, required

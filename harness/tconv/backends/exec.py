@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tconv.backends import BackendInfo
-from tconv.backends.exec_child import ExecChild, Unusable
+from tconv.backends.exec_child import ChildStarter, ExecChild, Unusable
 from tconv.backends.exec_files import ExecFiles
-from tconv.backends.isolated_child import ChildStarter
 from tconv.backends.outcome import Broke, Died, Produced, Refused, Survived, Unsupported
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS

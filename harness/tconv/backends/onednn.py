@@ -8,8 +8,8 @@ import numpy as np
 
 from tconv.backends import BackendInfo, onednn_isa
 from tconv.backends.onednn_graph import Graph, Operation
+from tconv.backends.onednn_library import LibraryError
 from tconv.backends.onednn_tensors import Tensor
-from tconv.backends.onednn_words import LibraryError
 from tconv.backends.outcome import Produced, Refused, ShapeOnly, Unsupported
 from tconv.backends.resolved_call import geometry_of
 from tconv.cases.layouts import data_shape

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tconv.backends.onednn_library import invoke, loaded, located, without_engine
+from tconv.backends.onednn_library import UNIMPLEMENTED, LibraryError, invoke, loaded, located, without_engine
 from tconv.backends.onednn_tensors import LogicalTensor, Tensor, declared, of_array, without_shape
-from tconv.backends.onednn_words import ATTRIBUTES, FPMATH, UNIMPLEMENTED, LibraryError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,13 +22,31 @@ if TYPE_CHECKING:
 
 _CPU, _DEFAULT_STREAM, _FUSION = 1, 1, 1
 
+_ATTRIBUTES = {
+    "groups": 0x32,
+    "dilations": 0x41,
+    "dst_shape": 0x42,
+    "output_padding": 0x45,
+    "pads_begin": 0x46,
+    "pads_end": 0x47,
+    "strides": 0x4B,
+    "weights_shape": 0x4C,
+    "auto_pad": 0x81,
+    "data_format": 0x83,
+    "weights_format": 0x87,
+}
+"""dnnl_graph_op_attr_t, by the attribute's name."""
+
+_FPMATH = {0: "strict", 1: "bf16", 2: "f16", 3: "any", 4: "tf32"}
+"""dnnl_fpmath_mode_t."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """The operation of a graph; its inputs and its output have their places for ids, the output behind the inputs.
 
     Attributes:
-        attributes: by the names of `ATTRIBUTES`.
+        attributes: by the names of `_ATTRIBUTES`.
         inputs: in the operation's order.
         dtype: the output's numpy type; its oneDNN type is the first input's.
         rank: the output's number of dimensions.
@@ -75,7 +92,7 @@ class Graph:
         """The floating-point math mode: which types f32 may be computed in instead."""
         mode = ct.c_int()
         self._invoke("get_default_fpmath_mode", ct.byref(mode))
-        return FPMATH.get(mode.value, str(mode.value))
+        return _FPMATH.get(mode.value, str(mode.value))
 
     def run(self, kind: int, operation: Operation) -> tuple[Array, Ints]:
         """Return the output of an operation, and its sizes as the library describes them.
@@ -182,7 +199,7 @@ class Graph:
         self._invoke("stream_wait", self._stream)
 
     def _set_attribute(self, op: ct.c_void_p, name: str, value: str | int | Ints) -> None:
-        attribute = ATTRIBUTES[name]
+        attribute = _ATTRIBUTES[name]
         if isinstance(value, str):
             text = value.encode()
             self._invoke("graph_op_set_attr_str", op, attribute, text, ct.c_size_t(len(text)))

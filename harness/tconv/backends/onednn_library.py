@@ -1,4 +1,4 @@
-"""Where libdnnl is, how it is loaded, and what to install where that fails."""
+"""Where libdnnl is, how it is loaded and called, and what to install where that fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from tconv.backends.extras import installing
-from tconv.backends.onednn_words import LibraryError
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
 
@@ -26,6 +25,28 @@ _DEVICE_FILTERS = ("ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_ALLOWLIST", "CL_CONFIG
 # costs the light build 25 to 41 ms a case.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "DPCPP_CPU_NUM_CUS")
 _MISSING_FILE = re.compile(r"(?P<name>[^\s:/]+): cannot open shared object file")
+
+UNIMPLEMENTED = 3
+_STATUS = {
+    1: "out_of_memory",
+    2: "invalid_arguments",
+    UNIMPLEMENTED: "unimplemented",
+    4: "last_impl_reached",
+    5: "runtime_error",
+    6: "not_required",
+    7: "invalid_graph",
+    8: "invalid_graph_op",
+    9: "invalid_shape",
+    10: "invalid_data_type",
+}
+
+
+class LibraryError(Exception):
+    """A function of the library did not succeed: which one, and its status."""
+
+    def __init__(self, step: str, status: int) -> None:
+        self.status = _STATUS.get(status, str(status))
+        super().__init__(f"{step}: {self.status}")
 
 
 def located() -> Path:
