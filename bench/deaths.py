@@ -135,7 +135,7 @@ def main() -> None:
 
 def measured(name: str, cases: list[Case], jobs: int) -> tuple[float, int]:
     """Return how long the cases take after the first worker is there, and how many of them died."""
-    with Pool(Assignment(f"deaths:{name}", None, None, ""), jobs, TIMEOUT) as pool:
+    with Pool(Assignment(f"deaths:{name}", None, None), jobs, TIMEOUT) as pool:
         started = perf_counter()
         deaths = sum(line.record.verdict.kind == "died" for line in pool.run(cases))
         return perf_counter() - started, deaths

@@ -156,7 +156,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     """Run a backend, print what it did, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
     waivers = chosen_waivers(None, name)
-    with Pool(Assignment(name, None, None, ""), jobs, TIMEOUT) as pool:
+    with Pool(Assignment(name, None, None), jobs, TIMEOUT) as pool:
         remaining = islice(cases(seed, pool.dialect), examples)
         while batch := list(islice(remaining, BATCH)):
             records = pool.records(batch)

@@ -83,7 +83,7 @@ def found(path: SumPath, backend: Right) -> DType | None:
 def run_on(backend: str, folder: Path, text: str = REAL, jobs: int = 1) -> list[Record]:
     """Return the records of a file's cases on one of `wrong_backends`."""
     cases = list(Corpus.load(written(folder, text)).cases())
-    with Pool(Assignment(f"wrong_backends:{backend}", None, None, ""), jobs, TIMEOUT) as pool:
+    with Pool(Assignment(f"wrong_backends:{backend}", None, None), jobs, TIMEOUT) as pool:
         return list(pool.records(cases).values())
 
 
@@ -171,7 +171,7 @@ def test_a_probe_that_ends_the_worker_is_no_cases_fault_and_is_asked_once(
     monkeypatch.setenv(LOG, str(log := tmp_path / "log"))
     records = run_on(backend, tmp_path)
     assert Counter(record.verdict.kind for record in records) == {"agreed": len(records)}
-    assert not any(record.harmed for record in records)
+    assert not any(record.alone for record in records)
     found = {record.sums for record in records if record.sums and "dtype=f16," in record.case}
     assert {sums.filters for sums in found if sums.accumulator} == {"depthwise"}
     assert {sums.filters for sums in found if not sums.accumulator} == {"dense"}

@@ -26,6 +26,7 @@ from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.gate.waivers import load
+from tconv.records.record import FreshAnswer
 from tconv.records.record_file import read
 from tconv.reports.phrases import phrase
 from tconv.verdict import kinds as ver
@@ -140,15 +141,14 @@ def test_a_runner_that_aborts_is_a_death_by_its_signal(tmp_path: Path) -> None:
 
 
 def test_a_runner_that_dies_of_what_an_earlier_case_did_is_asked_again(tmp_path: Path) -> None:
-    """The case at which it died has the answer of a fresh runner, and its record says that something harmed the first.
-
-    It may be the case before that does so, or one before that: no case has the verdict.
-    """
+    """The record of the case at which it died says that, and what a fresh runner answered."""
     records = {record.case.rpartition("/")[2]: record for record in recorded("harmed", tmp_path).records}
-    assert {record.verdict.kind for record in records.values()} == {"agreed"}
-    harmed = {name: record.harmed for name, record in records.items() if record.harmed}
-    assert list(harmed.values()) == ["SIGABRT"]
-    assert "trouble" not in harmed
+    ended = {name: record for name, record in records.items() if record.alone}
+    assert {record.verdict.kind for name, record in records.items() if name not in ended} == {"agreed"}
+    ((name, record),) = ended.items()
+    assert name != "trouble"
+    assert isinstance(record.verdict, ver.Died)
+    assert (record.verdict.cause, record.alone) == ("SIGABRT", FreshAnswer("agreed", same=False))
 
 
 def test_a_runner_that_stalls_is_timed_out(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corp
     problem = Problem(case, DIALECTS["geometry/1"])
     spec = f"exec:{shlex.join([sys.executable, '-c', LISTENER, str(heard)])}"
     # It writes to a file that is not its own.
-    assignment = Assignment(spec, problem.dialect, None, "", isolate=False)
+    assignment = Assignment(spec, problem.dialect, None, isolate=False)
     with Pool(assignment, 1, TIMEOUT) as pool:
         assert pool.record(case).verdict == ver.RefusedValid("heard")
     asked = json.loads(heard.read_text())["run"]

@@ -426,6 +426,6 @@ def test_an_answer_that_time_cuts_off_is_none(
     monkeypatch.setattr(fresh_answers, "_beside", lambda *_: ())
     find = Corpus.load(tmp_path / "small.yaml").find
     monkeypatch.chdir(tmp_path)
-    assignment = Assignment("wrong_backends:BiasDoubled", None, None, "")
+    assignment = Assignment("wrong_backends:BiasDoubled", None, None)
     asked = fresh_answers.fresh_answers(run, failed, assignment, 9.0, find)
     assert (asked.records, asked.complete) == ([], False)

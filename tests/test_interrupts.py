@@ -109,7 +109,7 @@ def test_a_signal_after_the_reader_has_gone_changes_nothing(tmp_path: Path) -> N
     """That settles the exit code too, and what the command has started ends also then."""
     program = """import types
 from tconv.cli import streams
-sys.modules[cli._STARTING] = types.SimpleNamespace(end_orphans=lambda: os.write(2, b"ended"))
+sys.modules[cli._ZYGOTE] = types.SimpleNamespace(end_orphans=lambda: os.write(2, b"ended"))
 leave = streams._leave
 streams._leave = lambda stream: [leave(stream), *(os.kill(os.getpid(), number) for number in stopping._SAID)]
 def answer(**_): raise streams.NoReader

@@ -179,20 +179,6 @@ def test_what_says_neither_yes_nor_no_is_refused(tmp_path: Path) -> None:
     assert "environment variable TCONV_ISOLATE must be yes or no (got 'required')" in done.stderr
 
 
-@pytest.mark.parametrize("forked", [True, False])
-def test_a_confined_worker_ends_with_the_process_that_it_was_forked_from_alone(
-    *, forked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that a thread has spawned would be killed at the thread's end."""
-    asked: list[bool] = []
-    pid = os.getppid() + forked
-    monkeypatch.setattr("tconv.execution.starting.parent_process", lambda: SimpleNamespace(pid=pid))
-    monkeypatch.setattr("tconv.execution.starting.end_with_parent", lambda: asked.append(True))
-    monkeypatch.setattr("tconv.execution.isolation.confine", lambda *_: None)
-    confine_worker(Assignment("reference", None, None, str(tmp_path / "worker.log"), isolate=True))
-    assert bool(asked) is forked
-
-
 @linux
 def test_processes_that_the_system_hides_are_no_children(monkeypatch: pytest.MonkeyPatch) -> None:
     """With `hidepid` their files cannot be read; the others are found all the same, and nothing fails."""

@@ -64,7 +64,7 @@ def survived(name: str, dialect: str, cases: Iterable[Case]) -> list[Case]:
     cases = list(cases)
     if not name.startswith("onednn"):
         return cases
-    with Pool(Assignment(name, DIALECTS[dialect], None, ""), 1, TIMEOUT) as pool:
+    with Pool(Assignment(name, DIALECTS[dialect], None), 1, TIMEOUT) as pool:
         records = pool.records(cases)
     return [case for case in cases if records[case.id].verdict.kind != "died"]
 

@@ -71,4 +71,4 @@ def test_onnxruntime_web_is_judged_by_its_answers(tmp_path: Path) -> None:
 def test_onnxruntime_web_refuses_other_options(name: str, value: str) -> None:
     """A name that it does not have, and a value that is none."""
     with pytest.raises(OptionError, match="must confirm"):
-        Pool(Assignment(WEB, None, None, "", options={name: value}), 1, TIMEOUT)
+        Pool(Assignment(WEB, None, None, options={name: value}), 1, TIMEOUT)

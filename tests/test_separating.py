@@ -22,7 +22,7 @@ ONNX = DIALECTS["onnx/ConvTranspose-22"]
 
 def asked(backend: str) -> Assignment:
     """Return whom `separate` asks."""
-    return Assignment(f"wrong_backends:{backend}", ONNX, None, "")
+    return Assignment(f"wrong_backends:{backend}", ONNX, None)
 
 
 TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=none,data_format=NCX]"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import socket
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.backends import Outcome, Produced, Refused
-from wrong_backends.ends import Hangs
+from tconv.execution.journal import Journal
+from wrong_backends.ends import Hangs, write_into_pipes
 from wrong_backends.right import FOREVER, Array, Right, Troubled, troubled
 
 if TYPE_CHECKING:
@@ -21,23 +21,31 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
 
 
-class RemovesRecords(Troubled):
-    """It removes the file of its worker's records, as something that tidies up a folder might."""
+class ClosesItsJournal(Troubled):
+    """It closes what is not its own."""
 
     def end(self) -> None:
-        """Remove it."""
-        records = Path(tempfile.gettempdir()).with_suffix(".records")
-        records.unlink(missing_ok=True)
+        """Close every pipe."""
+        for path in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
+                    os.close(int(path.name))
 
 
-class ReplacesRecords(Troubled):
-    """It puts a file of its own in the place of its worker's records."""
+class LosesItsRecord(Troubled):
+    """What it does to memory lets its worker leave out a record."""
 
     def end(self) -> None:
-        """Replace it."""
-        records = Path(tempfile.gettempdir()).with_suffix(".records")
-        records.unlink(missing_ok=True)
-        records.write_bytes(b'0 {"case":"another"}\nx\n\xff 1 {}\n')
+        """Leave out the next record."""
+        write = Journal.write
+
+        def without_record(journal: Journal, word: str, text: str = "") -> None:
+            if word != "record":
+                write(journal, word, text)
+                return
+            Journal.write = write  # type: ignore[method-assign] # that is what is wrong
+
+        Journal.write = without_record  # type: ignore[method-assign] # as above
 
 
 class LeavesChild(Troubled):
@@ -124,12 +132,9 @@ class ChildReturns(Troubled):
         os.fork()
 
 
-class WritesIntoConnections(Troubled):
+class WritesIntoPipes(Troubled):
     """It writes into descriptors that are not its own, and lives on."""
 
     def end(self) -> None:
-        """Write into each socket."""
-        for path in Path("/proc/self/fd").iterdir():
-            with suppress(OSError):
-                if str(path.readlink()).startswith("socket:"):
-                    os.write(int(path.name), b"garbage\n")
+        """Write what is no line, and no whole one."""
+        write_into_pipes(b"garbage\n\xff no end")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tconv.backends.extras import installing
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
 from tconv.backends.options import Option, checked
-from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, Survived, TimedOut, Unsupported
+from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
 from tconv.shown_texts import plain, raised
@@ -37,7 +37,6 @@ __all__ = [
     "Produced",
     "Refused",
     "ShapeOnly",
-    "Survived",
     "TimedOut",
     "Unsupported",
     "create",
@@ -97,7 +96,7 @@ class Backend(Protocol):
     def info(self) -> BackendInfo:
         """Return what the backend is."""
 
-    def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome | Survived:
+    def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Run one call.
 
         Args:
@@ -105,8 +104,7 @@ class Backend(Protocol):
             arrays: the operands by role, x, w and perhaps b, in the call's layouts.
 
         Returns:
-            The outcome. An exception that leaves the backend is recorded as broke. A backend that asks processes of its
-            own says by `Survived` that one of them died here of what an earlier call had done.
+            The outcome. An exception that leaves the backend is recorded as broke.
         """
 
 

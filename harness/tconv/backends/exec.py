@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tconv.backends import BackendInfo
 from tconv.backends.exec_child import ChildStarter, ExecChild, Unusable
 from tconv.backends.exec_files import ExecFiles
-from tconv.backends.outcome import Broke, Died, Produced, Refused, Survived, Unsupported
+from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
@@ -99,19 +99,7 @@ class Exec:
         """Return what the runner's hello contains."""
         return self._info
 
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome | Survived:
-        """Send one call and return the child's reply.
-
-        Of a child that had answered others before it is not known of which call it died: a fresh one is asked again.
-        """
-        answered = self._child is not None and self._child.answered
-        outcome = self._asked(call, arrays)
-        if not (answered and isinstance(outcome, Died)):
-            return outcome
-        again = self._asked(call, arrays)
-        return again if isinstance(again, Died) else Survived(again, outcome.cause)
-
-    def _asked(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Send one call to the child, or to a fresh one where there is none, and return its reply or its end."""
         try:
             if self._child is None:
@@ -196,7 +184,6 @@ class Exec:
         reply = child.receive(None)
         if reply.get("id") != request["id"]:
             raise Unusable(f"must answer for {request['id']!r} (got {json.dumps(reply)[:_SHOWN]})")
-        child.answered = True
         match reply:
             case {"ok": True}:
                 return Produced(files.loaded(call))

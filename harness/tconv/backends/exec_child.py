@@ -57,9 +57,6 @@ class ExecChild:
     Args:
         starter: starts it.
 
-    Attributes:
-        answered: whether it has answered a call.
-
     Raises:
         BackendMissing: it cannot be started, or not confined where it must be.
     """
@@ -75,7 +72,6 @@ class ExecChild:
             raise
         self._buffer = b""
         self._printed = 0
-        self.answered = False
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message.

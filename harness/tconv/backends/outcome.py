@@ -91,16 +91,3 @@ class Broke(Recorded):
 
 
 Outcome = Produced | ShapeOnly | Refused | Unsupported | Died | TimedOut | Broke
-
-
-@dataclass(frozen=True, slots=True)
-class Survived:
-    """What a backend did with a call in a fresh process, after one that had answered other calls died at it.
-
-    Attributes:
-        outcome: what it did in the fresh process.
-        cause: the name of the signal that ended the other one, or its exit code.
-    """
-
-    outcome: Outcome
-    cause: str

@@ -67,7 +67,7 @@ GONE = {
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
 _WHOLE_PROCESS = object()
-_STARTING, _ORPHANS = "tconv.execution.starting", "tconv.backends.orphans"
+_ZYGOTE, _ORPHANS = "tconv.execution.zygote", "tconv.backends.orphans"
 """Modules that a command imports which starts workers."""
 _WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
@@ -111,7 +111,7 @@ class _Commands(click.Group):
         refuse_too_little()
         if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
             # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
-            import_module(_STARTING).prepare()
+            import_module(_ZYGOTE).prepare()
         return super().resolve_command(ctx, args)
 
 
@@ -137,7 +137,7 @@ def main(*, whole_process: bool = False) -> NoReturn:
             try:
                 code = stoppable(partial(_code, whole_process=whole_process), whole_process=whole_process)
             finally:
-                if (module := sys.modules.get(_STARTING)) is not None:
+                if (module := sys.modules.get(_ZYGOTE)) is not None:
                     module.end_orphans()
     except NoReader:
         code = _NO_READER

@@ -32,7 +32,7 @@ def command(*, as_json: bool) -> None:
 
 def _found(name: str) -> dict[str, Any]:
     try:
-        with Pool(Assignment(name, None, None, ""), 1, 60.0) as pool:
+        with Pool(Assignment(name, None, None), 1, 60.0) as pool:
             return {
                 "name": name,
                 "version": pool.backend.version,

@@ -19,8 +19,8 @@ from tconv.corpus import Corpus
 from tconv.errors import UsageError
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.starting import prepare
 from tconv.execution.worker import Assignment
+from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.learning import sheet
 from tconv.learning.axis_terms import LEGEND
@@ -80,7 +80,7 @@ def command(
         # Of a folder the runs of other cases are left out by what is asked, but a stream can be read only once.
         records = [file for path in records for file in (record_files([path], cases) if is_stream(path) else [path])]
         corpus = Corpus.load(cases)
-        assignment = Assignment(backend or "onnxruntime", chosen, None, "", options=option)
+        assignment = Assignment(backend or "onnxruntime", chosen, None, options=option)
         of_ids = [_case(corpus, case_id) for case_id in case_ids]
         return max(explain_case(case, assignment, timeout, corpus, cases, records) for case in of_ids)
     if not records and backend is None:

@@ -74,7 +74,7 @@ def command(
     case = Corpus.load(cases).case(case_id)
     if folder is None:
         assert backend is not None  # noqa: S101 - it comes with --issue
-        return _report(case, Assignment(backend, dialect, None, "", options=option), timeout, str(cases or ""))
+        return _report(case, Assignment(backend, dialect, None, options=option), timeout, str(cases or ""))
     whom = backend or DEFAULT
     dialect = dialect or dialect_named(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
     click.echo(f"case {export(case, dialect, folder, whom)}")

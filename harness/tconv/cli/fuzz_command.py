@@ -160,7 +160,7 @@ class _Target:
 def _target(arguments: FuzzArguments) -> Iterator[_Target]:
     backend = arguments.backend
     waivers, dialect = chosen_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
-    assignment = Assignment(backend, dialect, None, "", options=arguments.option, isolate=arguments.isolate)
+    assignment = Assignment(backend, dialect, None, options=arguments.option, isolate=arguments.isolate)
     with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
         if ":" in backend:
             waivers = chosen_waivers(arguments.waivers, pool.backend.name)

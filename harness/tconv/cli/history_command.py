@@ -19,7 +19,7 @@ from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, UsageError
 from tconv.execution.selection import Selection
-from tconv.execution.starting import prepare
+from tconv.execution.zygote import prepare
 from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.history.asking import Fleet
 from tconv.investigation.history.bisecting import bisected

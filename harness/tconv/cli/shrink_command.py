@@ -60,7 +60,7 @@ def command(
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
     case = Corpus.load(cases).case(case_id)
-    with Pool(Assignment(backend, options.dialect(dialect), None, "", options=option), 1, timeout) as pool:
+    with Pool(Assignment(backend, options.dialect(dialect), None, options=option), 1, timeout) as pool:
         run, spoken, named = _counted(pool.record), pool.dialect, pool.backend.arguments
         record = run(case)
         wanted = failure(record)

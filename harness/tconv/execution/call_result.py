@@ -27,29 +27,19 @@ class CallResult:
         outcome: what the backend did.
         seconds: how long it took.
         other: an outcome of the same call that is not the same, where it is asked several times; None for none.
-        harmed: how a process of the backend died here that an earlier call had harmed; None where none did.
     """
 
     outcome: out.Outcome
     seconds: float
     other: out.Outcome | None = None
-    harmed: str | None = None
 
 
-def checked(outcome: Any) -> out.Outcome | out.Survived:  # noqa: ANN401 - a backend may return anything
+def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
     """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file.
 
-    It may be one that a fresh process has survived. The outcome is made anew, of plain values: texts are cut, and an
-    output is copied, as the backend may use its memory for the next call.
+    The outcome is made anew, of plain values: texts are cut, and an output is copied, as the backend may use its memory
+    for the next call.
     """
-    match outcome:
-        case out.Survived(survived, str(cause)):
-            return out.Survived(_checked(survived), plain(cause))
-        case _:
-            return _checked(outcome)
-
-
-def _checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - as above
     match outcome:
         case out.Produced(array, notes):
             return _produced(array, notes)

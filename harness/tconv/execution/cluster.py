@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
-from multiprocessing import current_process
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -24,7 +23,6 @@ from distributed.scheduler import KilledWorker, NoWorkerError
 from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, FileError, TconvError
-from tconv.execution import threads
 from tconv.execution.pool import Pool
 from tconv.execution.work_folder import WorkFolder
 from tconv.records import artifacts, machine_facts
@@ -72,8 +70,7 @@ def joined(address: str, assignment: Assignment, timeout: float, folder: Path) -
     with _reaching(address):
         client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     with client:
-        # The environment of this process is nothing that another machine is asked for.
-        yield Cluster(client, address, replace(assignment, environment={}, timeout=timeout), folder)
+        yield Cluster(client, address, replace(assignment, timeout=timeout), folder)
 
 
 @contextmanager
@@ -158,11 +155,9 @@ class LocalPool(Pool):
     """
 
     def __init__(self, assignment: Assignment) -> None:
-        # dask's nanny starts a dask worker as a daemon of multiprocessing, which may have no children.
-        current_process().daemon = False
         self._work = WorkFolder()
         self.purpose, self.folder = assignment, Path(self._work.name)
-        own = replace(assignment, folder=self._work.name, environment=threads.environment())
+        own = replace(assignment, folder=self._work.name)
         super().__init__(own, 1, assignment.timeout)
 
     def __exit__(self, *error: object) -> None:

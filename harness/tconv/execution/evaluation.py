@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.backends import outcome as out
 from tconv.execution.accumulation import path_of, probe
 from tconv.execution.call_result import CallResult, alike, changed, checked, private
-from tconv.execution.position import Position
+from tconv.execution.journal import Journal
 from tconv.execution.process_state import FloatingPoint, patterned
 from tconv.execution.recording import Recorder
 from tconv.expectation.owed import Inexpressible
@@ -42,7 +42,7 @@ class Evaluator:
         dialect: the dialect that expresses the cases.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         repeat: how often each case is run; outcomes that differ are unstable.
-        position: where to say that the backend is called; a death or a silence then is the backend's.
+        journal: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
         only_compares: as in `Assignment`.
@@ -59,7 +59,7 @@ class Evaluator:
         dialect: Dialect,
         folder: Path | None,
         repeat: int = 1,
-        position: Position | None = None,
+        journal: Journal | None = None,
         chosen: Sequence[str] = (),
         floating_point: FloatingPoint | None = None,
         *,
@@ -72,7 +72,7 @@ class Evaluator:
         self._only_compares = only_compares
         self._backend = backend
         self._repeat = repeat
-        self._position = position or Position()
+        self._journal = journal or Journal()
         self._floating_point = floating_point or FloatingPoint()
 
     def evaluate(self, case: Case) -> Record:
@@ -96,7 +96,7 @@ class Evaluator:
         for _ in range(1, self._repeat):
             again = self._timed(problem)
             other = None if alike(result.outcome, again.outcome) else again.outcome
-            result = CallResult(result.outcome, result.seconds + again.seconds, other, result.harmed or again.harmed)
+            result = CallResult(result.outcome, result.seconds + again.seconds, other)
             if other is not None:
                 break
         return result
@@ -104,15 +104,12 @@ class Evaluator:
     def _timed(self, problem: Problem) -> CallResult:
         call, arrays = private(problem.call, problem.arrays)
         with patterned(wanted=self._only_compares or problem.case.breaks is not None):
-            outcome, seconds = self._called(call, arrays)
-        if isinstance(outcome, out.Survived):
-            return CallResult(outcome.outcome, seconds, harmed=outcome.cause)
-        return CallResult(outcome, seconds)
+            return self._called(call, arrays)
 
-    def _called(self, call: Call, arrays: Mapping[str, Array]) -> tuple[out.Outcome | out.Survived, float]:
-        """Return what the backend returns, or how it broke, and the seconds that it took."""
+    def _called(self, call: Call, arrays: Mapping[str, Array]) -> CallResult:
+        """Return what the backend returns, or how it broke."""
         process = os.getpid()
-        self._position.call()
+        self._journal.call()
         self._floating_point.enter()
         started = perf_counter()
         try:
@@ -124,8 +121,8 @@ class Evaluator:
         if os.getpid() != process:
             # A process that the backend has started, and that returned: it is no worker.
             os._exit(0)
-        self._position.answered()
-        return outcome, seconds
+        self._journal.answered()
+        return CallResult(outcome, seconds)
 
     def record(self, problem: Problem, result: CallResult | None) -> Record:
         """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
@@ -149,6 +146,6 @@ class Evaluator:
         if all(problem.truth.exact(candidate.geometry) for candidate in values.candidates):
             return None
         if path not in self._accumulators and path not in self.unprobed:
-            with self._position.probing():
+            with self._journal.probing():
                 self._accumulators[path] = probe(path, self.dialect, lambda sums: self._timed(sums).outcome)
         return Sums(path.dtype, path.filters, path.rank, self._accumulators.get(path))

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.backends.confinement import WORDS, confine
+from tconv.backends.parent_death import end_with_parent
 from tconv.errors import BackendMissing, UsageError
-from tconv.execution.starting import end_with_server
-from tconv.execution.worker_files import temporary_folder
 from tconv.records import artifacts
 
 if TYPE_CHECKING:
@@ -37,17 +36,21 @@ def required() -> bool | None:
         raise UsageError(f"environment variable {VARIABLE} must be yes or no (got {text!r})") from None
 
 
-def confine_worker(assignment: Assignment) -> dict[str, str]:
+def confine_worker(assignment: Assignment, temporary: str) -> dict[str, str]:
     """Confine this worker where that is asked for, and return what a header says of it.
 
     The worker of a child process is not confined: the child is, by whoever starts it.
+
+    Args:
+        assignment: what it is started for.
+        temporary: the folder of its temporary files.
 
     Raises:
         BackendMissing: the system does not let it.
     """
     if not assignment.isolate or assignment.backend.startswith("exec:"):
         return {}
-    folders = [temporary_folder(assignment.log)]
+    folders = [Path(temporary)]
     try:
         if assignment.folder is not None:
             # Of the output only this: a runtime must not put a link where the run writes its page.
@@ -60,5 +63,5 @@ def confine_worker(assignment: Assignment) -> dict[str, str]:
             f"--isolate must be possible (got: {reason}); allow user namespaces, or leave it out"
         ) from None
     # The kernel may have forgotten it with the change of rights.
-    end_with_server()
+    end_with_parent()
     return {"isolated": WORDS}

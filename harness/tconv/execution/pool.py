@@ -1,38 +1,49 @@
-"""The pool: a worker that dies or hangs is replaced, and its death becomes the verdict of the case that it was at."""
+"""The pool: workers of one backend, and a record for every case, whatever the runtime does to its process."""
 
 from __future__ import annotations
 
+import select
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from itertools import count
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Self
 
-from tconv.backends.process_end import ending, last_words
+from tconv.backends.outcome import Broke, Died, TimedOut
+from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing
-from tconv.execution.process import START_SECONDS, Chunk, WorkerProcess
-from tconv.execution.suspects import EarlierCases, Suspects
-from tconv.execution.waiting import Waiting
-from tconv.execution.worker_messages import EndedWhileLoading, raise_for
-from tconv.execution.workers import STARTS, Spares, Workers
+from tconv.execution.queue import CHUNK, Queue
+from tconv.execution.supervisor import EndedWhileLoading, WorkerProcess
+from tconv.execution.work_folder import WorkFolder
+from tconv.execution.zygote import LOST
 from tconv.records.record import Line, Record
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.execution.accumulation import SumPath
+    from tconv.execution.supervisor import Introduction
     from tconv.execution.worker import Assignment
+    from tconv.verdict import kinds as ver
 
-_GRACE_SECONDS = 5.0
-_SERVER_ENDED = 255
-_UNASKED = 3
-"""So many copies of a worker may end one after another before they are asked anything; then the backend is given up."""
+STARTS = 3
+"""After this number of workers that end in turn while they load, the backend does not start."""
+_REFILL = CHUNK // 2
+"""A worker with so few cases is given more, so that it never waits."""
+_READING_SECONDS = 0.01
+"""So rarely are journals read of workers that have enough to do: each reading takes time from them."""
+_LONGEST_WAIT = 1.0
+_STOPPED_SECONDS = 1.0
+"""A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
 
 
 class Pool:
     """Workers of one backend in one dialect.
 
     Args:
-        assignment: what each worker is started for; its log is replaced by a file of the worker's own.
+        assignment: what each worker is started for.
         jobs: how many workers.
         timeout: seconds that a case may take.
 
@@ -47,19 +58,24 @@ class Pool:
     """
 
     def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
-        self._workers = Workers(replace(assignment, timeout=timeout))
-        self._spec = assignment.backend
-        self._timeout = timeout
+        self._assignment = replace(assignment, timeout=timeout)
         self._jobs = jobs
-        self._suspects = Suspects()
+        self._folder = WorkFolder()
+        self._numbers = count()
+        self._workers: list[WorkerProcess] = []
         self._unprobed: frozenset[SumPath] = frozenset()
-        self._spares = Spares(self._workers.processes, self._workers.start, jobs)
-        self._failed_starts = 0
+        self._failed_starts = self._in_vain = self._spares = 0
+        self._introduction: Introduction | None = None
         try:
-            self.dialect, self.backend, self.options = self._workers.start_first()
+            self._start()
+            while not (first := self._workers[0]).introduction:
+                self._wait()
+                self._read_loading(first)
         except BaseException:
             self.close()
             raise
+        dialect_name, self.backend, self.options = self._introduction = first.introduction
+        self.dialect = assignment.dialect or dialect_named(dialect_name)
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +85,11 @@ class Pool:
 
     def close(self) -> None:
         """End all workers."""
-        self._workers.close()
+        try:
+            while self._workers:
+                self._remove(self._workers[-1])
+        finally:
+            self._folder.cleanup()
 
     def run(self, cases: Iterable[Case]) -> Iterator[Line]:
         """Yield a line for every case, in the order in which they are done.
@@ -78,16 +98,18 @@ class Pool:
             cases: read as the workers need them, one chunk ahead.
 
         Raises:
-            BackendLost: a worker died, and the backend does not start again.
+            BackendLost: a worker died, and the backend does not start again; or it says something else of itself then.
         """
-        waiting = Waiting(cases)
-        for worker in self._workers:
-            if worker.introduced and not worker.spare:
-                self._feed(worker, waiting)
-        while sum(not worker.spare for worker in self._workers) < self._jobs and (chunk := waiting.next()):
-            self._employ(chunk)
-        while any(worker.chunk for worker in self._workers):
-            yield from self._lines(waiting)
+        queue = Queue(cases)
+        try:
+            while self._employ(queue):
+                self._wait()
+                for worker in [*self._workers]:
+                    yield from self._read(worker, queue)
+        finally:
+            # Whoever takes no more lines leaves workers with cases behind that nobody asks for.
+            for worker in [worker for worker in self._workers if worker.pending]:
+                self._remove(worker)
 
     def records(self, cases: Sequence[Case]) -> dict[str, Record]:
         """Run cases, and return their records by id."""
@@ -97,198 +119,156 @@ class Pool:
         """Run a case, and return its record."""
         return self.records([case])[case.id]
 
-    def _lines(self, waiting: Waiting) -> Iterator[Line]:
-        """Wait for messages, deaths and deadlines, and yield the lines that come of them."""
-        waiting.prepare()
-        for worker in self._workers.ready():
-            yield from self._receive(worker, waiting)
-        for worker in self._workers.late():
-            if not worker.introduced:
-                seconds = START_SECONDS + self._timeout
-                raise BackendLost(f"backend {self._spec!r} must start again within {seconds:g} s")
-            # Killed first: while it runs, the case that it is at may change.
-            worker.kill()
-            late = self._workers.is_late(worker)
-            yield from self._suspects.confirmed(worker.lines())
-            if worker.overwritten and not worker.alone:
-                self._ask_one_by_one(worker, waiting)
-            elif late and (path := worker.probed):
-                self._after_probe(worker, path, waiting)
-            elif late and (case := worker.take_asked()):
-                yield from self._without_answer(worker, case, ver.TimedOut(worker.seconds(self._timeout)), waiting)
-            else:
-                self._replace(worker, waiting)
+    def _employ(self, queue: Queue) -> bool:
+        """Give cases to workers, and start those that are missing; return whether any case is left."""
+        for worker in self._workers:
+            if worker.pending and not worker.alone and len(worker.pending) <= _REFILL and queue.has_others:
+                self._give(worker, queue)
+        # Those that were asked something are given cases first: a fresh one is kept for what is asked alone.
+        idle = sorted(self._idle(), key=lambda worker: worker.is_fresh)
+        for worker in idle[: max(0, self._jobs - self._busy())]:
+            if queue.alone and worker.is_fresh:
+                worker.give([queue.alone.popleft()], self._unprobed, staged=False, alone=True)
+            elif queue.has_others:
+                self._give(worker, queue)
+        is_left = bool(queue.alone or queue.has_others)
+        if queue.alone and self._idle() and not any(worker.is_fresh for worker in self._workers):
+            self._remove(self._idle()[0])
+        wanted = (self._jobs if is_left else self._busy()) + self._spares
+        while (is_left or self._busy()) and len(self._workers) < wanted:
+            self._start()
+        return is_left or self._busy() > 0
 
-    def _employ(self, chunk: Chunk) -> None:
-        """Give cases to a spare worker, or start a worker for them."""
-        worker = self._spares.take()
-        if worker is None:
-            self._workers.start(chunk)
-        elif worker.introduced:
-            worker.feed(chunk, self._unprobed)
+    def _give(self, worker: WorkerProcess, queue: Queue) -> None:
+        cases, staged = queue.take()
+        worker.give(cases, self._unprobed, staged=staged)
+
+    def _idle(self) -> list[WorkerProcess]:
+        return [worker for worker in self._workers if worker.introduction and not worker.pending]
+
+    def _busy(self) -> int:
+        return sum(bool(worker.pending) for worker in self._workers)
+
+    def _start(self) -> None:
+        log = Path(self._folder.name) / f"worker-{next(self._numbers)}.log"
+        self._workers.append(WorkerProcess(self._assignment, log))
+
+    def _wait(self) -> None:
+        """Wait until a worker has written something, has ended, or is late."""
+        due = min((worker.deadline for worker in self._workers if worker.deadline is not None), default=monotonic())
+        seconds = max(0.0, min(due - monotonic(), _LONGEST_WAIT))
+        for worker in self._workers:
+            worker.send()
+            if worker.has_unsent:
+                seconds = min(seconds, _READING_SECONDS)
+        began = monotonic()
+        if all(len(worker.pending) > _REFILL for worker in self._workers if worker.pending):
+            sleep(min(seconds, _READING_SECONDS))
+        select.select([end for worker in self._workers for end in worker.descriptors], [], [], seconds)
+        if monotonic() - began > seconds + _STOPPED_SECONDS:
+            # This process was stopped for a while, perhaps with all others: what they had no time for is not late.
+            for worker in self._workers:
+                worker.excuse()
+
+    def _read(self, worker: WorkerProcess, queue: Queue) -> Iterator[Line]:
+        """Yield the records that a worker has written, and what comes of it where it ended or is late."""
+        if worker.introduction is None:
+            self._read_loading(worker)
+            return
+        yield from self._answers(worker, queue)
+        if worker.lost:
+            yield from self._without_records(worker, queue)
+            return
+        code = worker.end
+        late = worker.deadline is not None and monotonic() > worker.deadline
+        if code is None and not late:
+            return
+        # Killed first: while it runs, the case that it is at may change.
+        worker.kill()
+        yield from self._answers(worker, queue)
+        if code is not None:
+            yield from self._after(worker, queue, Died(worker.cause(code), worker.last_words), code)
+        elif worker.deadline is not None and monotonic() > worker.deadline:
+            yield from self._after(worker, queue, TimedOut(worker.seconds), 0)
         else:
-            worker.chunk = chunk
+            queue.put_back(worker.pending.values())
+            self._remove(worker)
 
-    def _feed(self, worker: WorkerProcess, waiting: Waiting) -> None:
-        """Send a worker the chunk that it was started for, or the next; no message where there is none."""
-        if chunk := worker.chunk or waiting.next():
-            worker.feed(chunk, self._unprobed)
+    def _answers(self, worker: WorkerProcess, queue: Queue) -> Iterator[Line]:
+        """Yield the records that a worker has written; a process of the backend's own may have ended, too."""
+        for answer in worker.read():
+            self._in_vain = 0
+            verdict = answer.line.record.verdict
+            if not isinstance(verdict, Died | TimedOut) or queue.ended(answer.case, verdict, answer.earlier):
+                yield queue.answered(answer.line)
 
-    def _receive(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
-        """Receive the messages that a worker has sent so far, and yield the lines that come of them."""
-        if not worker.introduced:
-            try:
-                worker.introduction(self._spec, self._timeout)
-            except EndedWhileLoading as error:
-                self._start_again(worker, waiting, error)
-                return
-            except BackendMissing as error:
-                raise BackendLost(str(error)) from None
-            self._failed_starts = 0
-            if not worker.spare:
-                self._feed(worker, waiting)
-            return
+    def _read_loading(self, worker: WorkerProcess) -> None:
+        """Read what a worker says of itself; start another one for one that ended, some times in turn.
+
+        Raises:
+            BackendMissing: it ended too often, is late, or says that there is no backend.
+            BackendLost: the same of one that is not the first, or it says something else than the first.
+        """
         try:
-            while worker.busy and worker.connection.poll():
-                yield from self._handle(worker, worker.message(), waiting)
-            ended = worker.busy and worker.ended and not worker.connection.poll()
-        except (EOFError, OSError):
-            ended = True
-        if ended:
-            yield from self._after_death(worker, waiting)
+            for _ in worker.read():
+                pass
+            late = worker.deadline is not None and monotonic() > worker.deadline
+            if worker.introduction is None and (worker.end is not None or late):
+                self._failed_starts += 1
+                error = worker.silence()
+                if not isinstance(error, EndedWhileLoading) or self._failed_starts == STARTS:
+                    raise error
+                self._remove(worker)
+                self._start()
+        except BackendMissing as error:
+            if self._introduction is None:
+                raise
+            times = f"; so it did {STARTS} times in turn" if isinstance(error, EndedWhileLoading) else ""
+            raise BackendLost(f"{error}{times}") from None
+        if worker.introduction is not None and self._introduction is not None:
+            self._failed_starts = 0
+            self._compare(worker.introduction)
 
-    def _start_again(self, worker: WorkerProcess, waiting: Waiting, error: EndedWhileLoading) -> None:
-        """Start another worker for one that ended while it loaded; after several in turn the backend is lost."""
-        self._failed_starts += 1
-        if self._failed_starts == STARTS:
-            raise BackendLost(f"{error}; so it did {STARTS} times in turn") from None
-        self._workers.remove(worker)
-        if worker.chunk is not None:
-            waiting.put_back(worker.chunk)
-        if not worker.spare and (chunk := waiting.next()):
-            self._employ(chunk)
-        self._spares.start()
+    def _compare(self, introduction: Introduction) -> None:
+        """Refuse a backend that is another one in a later process."""
+        for name, value in introduction.backend.model_dump().items():
+            before = getattr(self.backend, name)
+            if value != before:
+                raise BackendLost(
+                    f"backend {self._assignment.backend!r} must say the same of itself in every process"
+                    f" (got {name} {value!r} after a worker had ended, and {before!r} before)"
+                )
 
-    def _handle(self, worker: WorkerProcess, message: list[Any], waiting: Waiting) -> Iterator[Line]:
-        match message:
-            case ["records"]:
-                yield from self._suspects.confirmed(worker.lines())
-            case ["done"]:
-                lines = worker.lines(whole=True)
-                if worker.pending:
-                    yield from self._suspects.confirmed(lines)
-                    yield from self._without_records(worker, waiting)
-                    return
-                worker.chunk, worker.unasked = None, 0
-                self._feed(worker, waiting)
-                yield from self._suspects.confirmed(lines)
-            case ["ended", code, message] if message != worker.messages - 1:
-                # It had received the last message; any other number is one that a runtime has written over it.
-                worker.is_copy, worker.unasked = True, 0
-                yield from self._after_end(worker, ending(code), waiting)
-            case ["ended", code, _]:
-                # It had not received the last message; its successor will.
-                worker.unasked += 1
-                if worker.unasked == _UNASKED:
-                    raise BackendLost(
-                        f"a fork of the loaded backend {self._spec!r} must wait for calls (got"
-                        f" {_UNASKED} in turn that ended before any: {ending(code)}); look at what it does at a fork"
-                    )
-            case _:
-                raise_for(message, worker.pending[worker.asked].id if worker.asked is not None else "no case")
+    def _after(self, worker: WorkerProcess, queue: Queue, outcome: Died | TimedOut, code: int) -> Iterator[Line]:
+        """Yield the verdict of the case at which a worker ended, if that is certain, and let the others wait again."""
+        number, earlier, path = worker.number, worker.earlier, worker.probed
+        self._spares = 1
+        case = None if number is None or path is not None else worker.pending.pop(number)
+        if path is not None:
+            self._unprobed |= {path}
+        if case is not None and self._in_vain < STARTS and (code == LOST or not worker.has_begun):
+            # Perhaps the backend did it, perhaps somebody else.
+            self._in_vain += 1
+            queue.alone.append(case)
+        elif case is not None and queue.ended(case, outcome, earlier):
+            yield self._line(case, outcome)
+        queue.put_back(worker.pending.values())
+        self._remove(worker)
 
-    def _without_records(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
-        """Ask cases again, each alone, whose records have gone: a runtime has written into or over its worker's file.
+    def _without_records(self, worker: WorkerProcess, queue: Queue) -> Iterator[Line]:
+        """Ask cases again, each alone, whose records have gone; one that was alone has spoilt the journal itself."""
+        cases = [*worker.pending.values()]
+        if worker.alone:
+            outcome = Broke("must leave the journal of its worker alone (got one without the record of this case)")
+            yield self._line(cases.pop(), outcome)
+        queue.alone.extend(cases)
+        self._remove(worker)
 
-        A case that was alone in its message has done that itself.
-        """
-        if not worker.alone:
-            self._ask_one_by_one(worker, waiting)
-            return
-        (case,) = worker.pending.values()
-        worker.pending = {}
-        self._replace(worker, waiting)
-        outcome = ver.Broke("must leave the files of its worker alone (got a file without its record)")
-        yield from self._verdict(case, outcome)
+    def _line(self, case: Case, verdict: ver.Verdict) -> Line:
+        """Return the line of a case that no worker has answered."""
+        return Line.of(Record(case.id, self.backend.name, self.dialect.name, verdict))
 
-    def _ask_one_by_one(self, worker: WorkerProcess, waiting: Waiting) -> None:
-        """Ask cases again, each in a message of its own, where it is not known which of them harmed the worker."""
-        for case in reversed(worker.pending.values()):
-            waiting.put_back(Chunk([case]))
-        worker.pending = {}
-        self._replace(worker, waiting)
-
-    def _after_death(self, worker: WorkerProcess, waiting: Waiting) -> Iterator[Line]:
-        """Find out how a worker died. Its case is asked again first, in a worker that was asked nothing before."""
-        worker.process.join(timeout=_GRACE_SECONDS)
-        code = worker.process.exitcode
-        cause = ending(code) if worker.ended else "closed its connection, or wrote into it, and went on"
-        # The end of the process that workers are forked from reads as this code for all of them.
-        yield from self._after_end(worker, cause, waiting, may_be_backend=code != _SERVER_ENDED)
-
-    def _after_end(
-        self, worker: WorkerProcess, cause: str, waiting: Waiting, *, may_be_backend: bool = True
-    ) -> Iterator[Line]:
-        """Give the verdict where it is certain what a worker died of, or ask again what it was at.
-
-        Args:
-            worker: a worker that ended.
-            cause: how.
-            waiting: the cases that wait.
-            may_be_backend: whether the cause may be the backend's.
-        """
-        yield from self._suspects.confirmed(worker.lines())
-        if worker.overwritten and not worker.alone:
-            self._ask_one_by_one(worker, waiting)
-            return
-        if path := worker.probed:
-            self._after_probe(worker, path, waiting)
-            return
-        earlier = worker.earlier_ids
-        if (case := worker.take_asked()) is None:
-            self._replace(worker, waiting)
-            return
-        certain = worker.begun and worker.position.fresh and may_be_backend
-        if certain or case in self._suspects:
-            yield from self._without_answer(worker, case, ver.Died(cause, last_words(worker.log)), waiting)
-            return
-        self._suspects.add(case, cause, earlier)
-        self._replace(worker, waiting, case)
-
-    def _after_probe(self, worker: WorkerProcess, path: SumPath, waiting: Waiting) -> None:
-        """Let the cases of a worker that ended or hung in a probe be asked again, and that path not be probed again."""
-        self._unprobed |= {path}
-        self._replace(worker, waiting)
-
-    def _without_answer(
-        self, worker: WorkerProcess, case: Case, outcome: ver.Died | ver.TimedOut, waiting: Waiting
-    ) -> Iterator[Line]:
-        """Give the verdict to the case at which a worker died or hung."""
-        self._suspects.discard(case)
-        self._replace(worker, waiting)
-        yield from self._verdict(case, outcome)
-
-    def _verdict(self, case: Case, verdict: ver.Verdict) -> Iterator[Line]:
-        """Yield the line of a case that no worker has answered."""
-        record = Record(case.id, self.backend.name, self.dialect.name, verdict)
-        yield from self._suspects.confirmed([Line.of(record)])
-
-    def _replace(self, worker: WorkerProcess, waiting: Waiting, first: Case | None = None) -> None:
-        """Start another worker for the cases that a worker has not run; if one is given, for that one before them."""
-        waiting.spread(Chunk(list(worker.pending.values()), staged=False))
-        if first is not None:
-            waiting.put_back(Chunk([first], staged=False))
-        if worker.is_copy:
-            worker.chunk, worker.pending, worker.is_copy = None, {}, False
-            worker.earlier = EarlierCases()
-            self._feed(worker, waiting)
-            return
-        self._workers.remove(worker)
-        worker.chunk = None
-        self._workers.leave_copies()
-        self._spares.miss()
-        if chunk := waiting.next():
-            self._employ(chunk)
-        for idle in [w for w in self._workers if not w.busy and not w.spare]:
-            self._feed(idle, waiting)
-        self._spares.start()
+    def _remove(self, worker: WorkerProcess) -> None:
+        with suppress(ValueError):
+            self._workers.remove(worker)
+        worker.close()

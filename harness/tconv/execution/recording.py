@@ -69,9 +69,7 @@ class Recorder:
             sums: what a probe found of its sums; None if it needs no bound.
         """
         record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
-        if sums is not None or result.harmed is not None:
-            record = replace(record, sums=sums, harmed=result.harmed)
-        return record
+        return record if sums is None else replace(record, sums=sums)
 
     def inexpressible(self, case: Case, reason: str) -> Record:
         """Return the record of a case that the dialect cannot express."""

@@ -124,7 +124,6 @@ def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignmen
         settings.backend,
         settings.dialect,
         folder,
-        "",
         settings.repeat,
         options=settings.options,
         isolate=settings.isolate,

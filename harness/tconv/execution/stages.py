@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.execution.call_result import CallResult
     from tconv.execution.evaluation import Evaluator
-    from tconv.execution.position import Position
+    from tconv.execution.journal import Journal
     from tconv.records.record import Record
 
 _SECONDS = 0.02
@@ -27,30 +27,31 @@ runtime come while it works."""
 
 
 def evaluated_in_stages(
-    cases: Iterable[Case], evaluator: Evaluator, position: Position, most: int = PREPARED
-) -> Iterator[tuple[int, Record]]:
-    """Yield the record of each case with its number, in their order.
+    cases: Iterable[Case], evaluator: Evaluator, journal: Journal, first: int = 0, most: int = PREPARED
+) -> Iterator[Record]:
+    """Yield the record of each case, in their order.
 
     Args:
-        cases: the cases of a message.
+        cases: the cases.
         evaluator: prepares, asks and judges them.
-        position: where to say which case is worked at.
+        journal: where to say which case is worked at.
+        first: the number of the first case.
         most: how many are prepared at once.
     """
     problems = (Problem(case, evaluator.dialect) for case in cases)
-    for part in _parts(enumerate(problems), most):
-        for index, problem in part:
-            position.begin(index)
+    for part in _parts(enumerate(problems, start=first), most):
+        for number, problem in part:
+            journal.begin(number)
             evaluator.prepare(problem)
         results: list[tuple[int, Problem, CallResult | None]] = []
         since = monotonic()
-        for index, problem in part:
-            position.begin(index)
-            results.append((index, problem, evaluator.ask(problem)))
+        for number, problem in part:
+            journal.begin(number)
+            results.append((number, problem, evaluator.ask(problem)))
             if problem is part[-1][1] or monotonic() - since > _SECONDS:
-                for asked_index, asked_problem, result in results:
-                    position.begin(asked_index)
-                    yield asked_index, evaluator.record(asked_problem, result)
+                for asked_number, asked_problem, result in results:
+                    journal.begin(asked_number)
+                    yield evaluator.record(asked_problem, result)
                 results, since = [], monotonic()
 
 
@@ -58,12 +59,12 @@ def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[
     """Yield parts of neighbours. A problem holds its operands, so that no more of them are made than are needed."""
     part: list[tuple[int, Problem]] = []
     elements = 0
-    for index, problem in problems:
+    for number, problem in problems:
         size = prod(problem.case.x.shape) + prod(problem.case.w.shape)
         if part and (len(part) == most or elements + size > SMALL):
             yield part
             part, elements = [], 0
-        part.append((index, problem))
+        part.append((number, problem))
         elements += size
     if part:
         yield part

@@ -21,7 +21,7 @@ from tconv.gate.notes import notes_of
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import incomplete, other_reasons
 from tconv.gate.status import Status, status_of, with_better_causes
-from tconv.gate.waiver_uses import WaiverUse, declaration_uses, harmed, is_whole, waiver_uses
+from tconv.gate.waiver_uses import WaiverUse, declaration_uses, excused_ends, is_whole, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
 from tconv.learning import FactColumns
 from tconv.verdict import kinds as ver
@@ -54,7 +54,6 @@ class Assessment:
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
         uses: what the waivers of this dialect and version did.
         declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
-        harmed: cases in which a process died that an earlier case had harmed, where no waiver excuses it.
         incomplete: why the records are not all that there should be.
         mixed: questions to which the backend gives no single answer, where they were looked for.
         elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
@@ -78,7 +77,6 @@ class Assessment:
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     uses: tuple[WaiverUse, ...] = ()
     declarations: tuple[DeclarationUse, ...] = ()
-    harmed: tuple[Record, ...] = ()
     incomplete: tuple[str, ...] = ()
     mixed: tuple[QuestionAnswers, ...] = ()
     elsewhere: tuple[Waiver, ...] = ()
@@ -278,7 +276,6 @@ def assess(
         facts,
         tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
         tuple(declaration_uses(statuses, active.unsupported, facts)),
-        tuple(harmed(run, active.waivers, facts)),
         tuple(incomplete(run, digest)),
         mixed,
         tuple(waivers_elsewhere(waivers, dialect, backend)),
@@ -310,7 +307,7 @@ def _statuses(
         settles: whether verdicts are settled by the other cases of the run.
         vary: whether answers of the run vary.
     """
-    statuses = tuple(map(status_of_record, run.records))
+    statuses = excused_ends([*map(status_of_record, run.records)])
     if settles:
         statuses = with_better_causes(statuses, status_of_record)
     return without_explanations(statuses) if vary else statuses

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
 
     from tconv.records.record import Record
 
-HARMED = "harmed"
 NO_VALUES = "no-values"
 NOTE_MEANINGS = MappingProxyType(
     ver.NOTES
     | {
-        HARMED: "a process that had answered other calls died here, and alone the case does not die",
         NO_VALUES: "only shape and type were compared, as the backend gives no values",
     }
 )
@@ -59,8 +57,6 @@ def notes_of(records: Iterable[Record], misread: Container[str] = frozenset()) -
 
 def noted(record: Record) -> Iterator[str]:
     """Yield the names of a record's notes."""
-    if record.harmed:
-        yield HARMED
     match record.verdict:
         case ver.Agreed(rule="shape") | ver.Disputed(rule="shape"):
             yield NO_VALUES

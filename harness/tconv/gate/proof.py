@@ -156,5 +156,5 @@ class Prover:
 
     def _pool(self, dialect: str | None) -> Pool:
         spoken = dialect_named(dialect) if dialect else None
-        assignment = Assignment(self._spec, spoken, None, "", options=self._options, isolate=self._isolate)
+        assignment = Assignment(self._spec, spoken, None, options=self._options, isolate=self._isolate)
         return Pool(assignment, 1, self._timeout)

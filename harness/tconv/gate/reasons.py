@@ -25,26 +25,10 @@ def other_reasons(assessment: Assessment) -> Iterator[str]:
     yield from assessment.incomplete
     yield from _of_waivers(assessment)
     yield from _of_pins(assessment)
-    if assessment.harmed:
-        first, count = assessment.harmed[0], len(assessment.harmed)
-        where = "a case that does not die alone," if count == 1 else f"{count} cases that do not die alone, such as"
-        yield (
-            f"a process died in {where} {first.case} "
-            f"({first.harmed}): some earlier case has harmed it, and no waiver says which; {_suspected(assessment)}"
-        )
     # What only other cases can show is for those who have all shards.
     if not assessment.run.header.shard:
         yield from _untrusted(assessment.statuses, assessment.facts)
         yield from _of_nothing_shown(assessment)
-
-
-def _suspected(assessment: Assessment) -> str:
-    """Return which cases may have harmed the first process: no waiver could know of one that passed."""
-    passed = {member.record.case for member in assessment.statuses if member.status is Status.PASSED}
-    others = [case for case in assessment.harmed[0].earlier if case not in passed]
-    if not others:
-        return "of the cases that it was asked before none is known to deviate"
-    return f"of those that it was asked before {len(others)} did not pass, the last of them {others[-1]}"
 
 
 def _of_waivers(assessment: Assessment) -> Iterator[str]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tconv.gate.scope import Scope
     from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Declaration, Waiver
-    from tconv.records.record import Record
     from tconv.records.record_file import Run
 
     FactsOf = Callable[[str], Mapping[str, str] | None]
@@ -164,22 +163,24 @@ def _covering(
     return covered
 
 
-def harmed(run: Run, active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Record]:
-    """Yield the records of harmed processes that no waiver excuses.
+def excused_ends(members: Sequence[RecordStatus]) -> tuple[RecordStatus, ...]:
+    """Return records with those waived that an earlier case of their process explains.
 
-    A waiver with `after-others` excuses one if the process had been asked a case before that deviates as the waiver
-    says, or if it is for such a death of the case.
+    These are the ends of processes that the case alone does not end. A waiver with `after-others` for a case that the
+    process was asked before says that the case harms its process.
     """
-    records = [record for record in run.records if record.harmed]
-    excusing = [waiver for waiver in active if waiver.after_others] if records else []
-    harmful = {of.case for of in run.records if any(waiver.waives(of, facts[of.case]) for waiver in excusing)}
-    for record in records:
-        death = replace(record, verdict=ver.Died(record.harmed or "", ""))
-        by_chance = any(
-            waiver.verdict["kind"] == "died" and waiver.waives(death, facts[record.case]) for waiver in excusing
-        )
-        if not by_chance and harmful.isdisjoint(record.earlier):
-            yield record
+    harmful = {member.record.case: member.waiver for member in members if member.waiver and member.waiver.after_others}
+
+    def excused(member: RecordStatus) -> RecordStatus:
+        record = member.record
+        if member.status is not Status.FAILED or not (
+            record.varies and isinstance(record.verdict, ver.Died | ver.TimedOut)
+        ):
+            return member
+        waiver = next((harmful[case] for case in reversed(record.earlier) if case in harmful), None)
+        return replace(member, status=Status.WAIVED, waiver=waiver, reason=waiver.because) if waiver else member
+
+    return tuple(map(excused, members)) if harmful else tuple(members)
 
 
 def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:

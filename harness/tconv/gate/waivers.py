@@ -24,7 +24,7 @@ from tconv.errors import joined
 from tconv.gate.scope import NarrowScope, Scalar, Scope, texts_of
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
-from tconv.verdict.kinds import KINDS, Disputed, RefusedValid, TimedOut
+from tconv.verdict.kinds import KINDS, Died, Disputed, RefusedValid, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,11 +133,10 @@ class Waiver(Versioned, NarrowScope):
         because: what the backend does, in a sentence.
         example: the id of a case that it covers, as small as can be.
         after-others: whether the deviation depends on earlier calls of the process or on chance, or shows in later
-            calls: on what memory holds that is never written, or by what writes into the memory of others. Then a
-            death is excused in a process that was asked a case before which deviates as the waiver says, and so is
-            such a death of a case that the waiver covers and that does not die alone; of a case that dies alone, a
-            silence is waived too. If its example does not fail, the waiver is not stale, so its versions must have a
-            last one.
+            calls: on what memory holds that is never written, or by what writes into the memory of others. Only such a
+            waiver waives what another answer was seen for alone, in a fresh process. It also waives the end of a
+            process that was asked a case before which the waiver waives. If its example does not fail, the waiver is
+            not stale, so its versions must have a last one.
         link: the thread about it, if there is one.
         date: on which it was written, as 2026-11-20.
     """
@@ -181,12 +180,12 @@ class Waiver(Versioned, NarrowScope):
         """Return whether the record is this deviation: the case is covered and the verdict is equal in every key.
 
         In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
-        the text would refuse: the message shows that the runtime refuses for another reason. A waiver for a death with
-        `after-others` also waives a silence, if the case died when it was asked again alone.
+        the text would refuse: the message shows that the runtime refuses for another reason. The end of a process that
+        the case alone does not end needs `after-others`.
         """
         verdict = record.verdict
-        if isinstance(verdict, TimedOut) and self.after_others and self.verdict["kind"] == "died":
-            return record.alone is not None and record.alone.kind == "died" and self.covers(record.case, facts)
+        if isinstance(verdict, Died | TimedOut) and record.varies and not self.after_others:
+            return False
         if isinstance(verdict, Disputed):
             if verdict.message is None or "message" not in self.verdict:
                 return False

@@ -172,7 +172,7 @@ class Gatekeeper:
             selected.judge(members[selected.case.id], self._assessment.run.header)
 
     def _assessed(self, cases: list[Case]) -> Assessment:
-        with Pool(Assignment(self._backend, self._dialect, None, ""), cores(), self._timeout) as pool:
+        with Pool(Assignment(self._backend, self._dialect, None), cores(), self._timeout) as pool:
             records = pool.records(cases)
             ships = self._root == data_folder("cases").resolve()
             header = RunHeader(

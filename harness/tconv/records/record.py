@@ -18,7 +18,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.shown_texts import printable, shortened
-from tconv.verdict.kinds import Agreed, TimedOut, Verdict
+from tconv.verdict.kinds import Agreed, Died, TimedOut, Verdict
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class CallSummary(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class FreshAnswer(Recorded):
-    """What came of a failure that was asked again, alone in a fresh process.
+    """What came of a case that was asked again, alone in a fresh process.
 
     Attributes:
         kind: the kind of the verdict there.
-        same: whether it is the failure of the run, with the same figures where sums have no rounding.
+        same: whether that is what came of it in the run, with the same figures where sums have no rounding.
     """
 
     kind: str
@@ -90,10 +90,9 @@ class Record(Recorded):
         described: where and how the output is wrong, where no misreading gives it; or which other failures show it.
         relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
-        harmed: how the process died at this case, where the case alone does not end it: an earlier case had harmed it.
-        earlier: the cases that the harmed process had been asked before, or may have been, the last one last; without
-            those of which it is known that they agreed.
-        alone: what came of a failure that was asked again; None where it was not asked.
+        alone: what came of the case when it was asked again, alone in a fresh process; None if it was not.
+        earlier: of a process that ended at this case, and does not at the case alone: the cases that it was asked
+            before, the last one last, without those of which it is known that they agreed.
         digest: of a wrong output, what is compared with a later run, see `verdict.comparison.digest`; None if there is
             no output, only its shape and type, or another output when the call was asked once more.
         sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
@@ -111,9 +110,8 @@ class Record(Recorded):
     described: str | None = None
     relation: str | None = None
     placement: Placement | None = None
-    harmed: str | None = None
-    earlier: tuple[str, ...] = ()
     alone: FreshAnswer | None = None
+    earlier: tuple[str, ...] = ()
     digest: str | None = None
     sums: Sums | None = None
 
@@ -129,8 +127,8 @@ class Record(Recorded):
 
     @property
     def answer_varies(self) -> bool:
-        """Whether it varies so that the answers of other cases may vary too: of these a silence says nothing."""
-        return self.varies and not isinstance(self.verdict, TimedOut)
+        """Whether it varies so that the answers of other cases may vary too: the end of a process says nothing of them."""
+        return self.varies and not isinstance(self.verdict, Died | TimedOut)
 
 
 _MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]

@@ -39,7 +39,7 @@ class Chance:
 
     Attributes:
         kind: the kind of verdict.
-        members: the records with their statuses; of `died` also those whose process died, and not alone.
+        members: the records with their statuses.
         scope: the calls for which they may come, as the scope of a waiver.
     """
 
@@ -60,11 +60,6 @@ def by_chance(assessment: Assessment) -> list[Chance]:
         scope = _scope(alike, outputs, assessment)
         kinds = sorted({member.record.verdict.kind for member in alike})
         found += [Chance(kind, [m for m in alike if m.record.verdict.kind == kind], scope) for kind in kinds]
-    if assessment.harmed:
-        harmed = {record.case for record in assessment.harmed}
-        died = [member for member in failed if isinstance(member.record.verdict, ver.Died)]
-        died += [member for member in assessment.statuses if member.record.case in harmed]
-        found.append(Chance("died", died, _scope(died, right, assessment)))
     return found
 
 

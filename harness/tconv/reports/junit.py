@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
-from tconv.gate.notes import HARMED, NOTE_MEANINGS
 from tconv.gate.status import Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
@@ -88,9 +87,6 @@ def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, 
             case.result = [failure]
         case _:
             case.result = [Skipped(_clean(f"{member.status}: {member.reason}"))]
-    if record.harmed:
-        harmed = _clean(f"{HARMED} ({record.harmed}): {NOTE_MEANINGS[HARMED]}")
-        case.system_out = "\n".join(filter(None, (case.system_out, harmed)))
     return case
 
 

@@ -84,7 +84,7 @@ class Fleet:
         Raises:
             BackendMissing: the release cannot be installed or does not start.
         """
-        assignment = Assignment(self._spec(version), self.dialect, None, "")
+        assignment = Assignment(self._spec(version), self.dialect, None)
         with _of(version), Pool(assignment, 1, self.timeout) as pool:
             _check(version, pool.backend)
             return pool.record(case)

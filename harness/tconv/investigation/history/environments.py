@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 from filelock import FileLock
 
 from tconv.errors import BackendMissing, writing
-from tconv.execution.signals import undisturbed
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -113,11 +112,9 @@ def _run(command: Sequence[str]) -> None:
     """Run a command to its end; where we are interrupted, it ends with all that it has started."""
     process = None
     try:
-        # An interrupt before the process is known would leave it running.
-        with undisturbed():
-            process = subprocess.Popen(  # noqa: S603 - no shell
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace", start_new_session=True
-            )
+        process = subprocess.Popen(  # noqa: S603 - no shell
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace", start_new_session=True
+        )
         _, printed = process.communicate()
     except BaseException:
         if process is not None:

@@ -117,7 +117,7 @@ function placementOf({ detail, geometry, owed }) {
 /** @param {OpenedCase} opened */
 function figuresOf({ record: { seconds }, detail }) {
   const entries = [...(detail.figures ?? [])];
-  if (detail.harmed) entries.push(["died of", detail.harmed]);
+  if (detail.earlier) entries.push(["asked before", detail.earlier]);
   if (detail.tolerance) entries.push(["allowed", detail.tolerance]);
   if (seconds !== null) entries.push(["seconds", String(seconds)]);
   return entries;

@@ -20,7 +20,7 @@ import { openBlock, rowOf } from "./blocks.js";
  * @property {string} [reason]
  * @property {string} [tolerance]
  * @property {string} [why]
- * @property {string} [harmed]
+ * @property {string} [earlier]
  * @property {string} [artifact]
  * @property {number} [waiver]
  * @property {Placement} [placement] where the values of a wrong output lie

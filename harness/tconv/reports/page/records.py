@@ -190,7 +190,7 @@ def _said(verdict: Verdict) -> str:
 def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, Any]]:
     """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass."""
     record = member.record
-    if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None and not record.harmed:
+    if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None:
         return
     data_format = record.call.data_format if record.call else ""
     of_verdict = _of_verdict if isinstance(record.verdict, _SHARED) else _of_verdict.__wrapped__
@@ -200,7 +200,7 @@ def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, A
         for key, value in (
             ("tolerance", tolerance(record)),
             ("why", explanation(record)),
-            ("harmed", record.harmed and f"{record.harmed}, after other cases and not alone"),
+            ("earlier", record.earlier[-1:] and f"{len(record.earlier)} did not pass, the last {record.earlier[-1]}"),
             ("artifact", record.artifact),
             ("placement", record.placement and _placement(record.placement)),
             (

@@ -1,0 +1,143 @@
+"""The journal: what a worker says to its supervisor, a line each, in a pipe that is still readable after its death.
+
+Each line has a checksum with a key that only the two processes know. A runtime may write into every open descriptor;
+what it writes there has no valid checksum and is not believed. A line begins with a newline too, so that foreign bytes
+before it do not spoil it.
+
+A line is `WORD N TIME TEXT`, N the number of a case, the time by the monotonic clock, which all processes read alike:
+`begin` (tconv works at the case), `call` and `answered` (the backend is called for it, and has returned), `probe` (the
+backend is called for a probe of its sums), `record` with the record, `done` (all cases up to it have records), `info`
+and `error`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from contextlib import contextmanager, suppress
+from errno import EAGAIN
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_AT_ONCE = 2**20
+"""Bytes that are read before other workers have their turn: a runtime may write without an end."""
+_LONGEST_LINE = 2**24
+
+
+class Journal:
+    """A worker's end.
+
+    Args:
+        descriptor: the pipe; None for a journal that nobody reads, as of an evaluator in the reader's own process.
+        key: of the checksums.
+    """
+
+    def __init__(self, descriptor: int | None = None, key: int = 0) -> None:
+        self._descriptor = descriptor
+        self._key = key
+        self._at = 0
+        self._probes = False
+
+    def begin(self, number: int) -> None:
+        """Write which case is worked at."""
+        self._at = number
+        self.write("begin")
+
+    def call(self) -> None:
+        """Write that the backend is called for this case."""
+        self.write("probe" if self._probes else "call")
+
+    def answered(self) -> None:
+        """Write that the call has returned."""
+        self.write("probe" if self._probes else "answered")
+
+    @contextmanager
+    def probing(self) -> Iterator[None]:
+        """Write that a probe is asked in this context; what happens then is not the case's."""
+        self._probes = True
+        try:
+            self.write("probe")
+            yield
+        finally:
+            self._probes = False
+        self.write("answered")
+
+    def write(self, word: str, text: str = "") -> None:
+        """Write a line.
+
+        Raises:
+            OSError: the pipe is closed.
+        """
+        if self._descriptor is None:
+            return
+        body = f"{word} {self._at} {monotonic()!r} {text}".encode()
+        rest = memoryview(b"\n%08x %b\n" % (crc32(body, self._key), body))
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError as error:
+                # A runtime may have changed how the pipe is written to.
+                if error.errno != EAGAIN:
+                    raise
+                select.select([], [self._descriptor], [], 1.0)
+
+
+class Entry(NamedTuple):
+    """A line of a journal.
+
+    Attributes:
+        word: what it is.
+        number: the case.
+        time: when it was written.
+        text: what follows.
+    """
+
+    word: str
+    number: int
+    time: float
+    text: str
+
+
+class JournalReader:
+    """The supervisor's end.
+
+    Args:
+        descriptor: the pipe, which reads without waiting.
+        key: of the checksums.
+
+    Attributes:
+        ended: whether no process has the other end any more.
+    """
+
+    def __init__(self, descriptor: int, key: int) -> None:
+        self._descriptor = descriptor
+        self._key = key
+        self._buffer = b""
+        self.ended = False
+
+    def read(self) -> Iterator[Entry]:
+        """Yield the lines that have been written since; those with another checksum are left out."""
+        read = 0
+        while not self.ended and read < _MOST_AT_ONCE:
+            try:
+                data = os.read(self._descriptor, 2**16)
+            except BlockingIOError:
+                return
+            self.ended = not data
+            read += len(data)
+            *lines, self._buffer = (self._buffer + data).split(b"\n")
+            if len(self._buffer) > _LONGEST_LINE:
+                self._buffer = b""
+            yield from filter(None, map(self._entry, lines))
+
+    def _entry(self, line: bytes) -> Entry | None:
+        checksum, _, body = line.partition(b" ")
+        with suppress(ValueError):
+            if checksum == b"%08x" % crc32(body, self._key):
+                word, number, time, text = body.decode().split(" ", 3)
+                return Entry(word, int(number), min(float(time), monotonic()), text)
+        return None

@@ -1,0 +1,340 @@
+"""A worker as the command sees it: what its journal says that it does, its deadline, and the cases without a record."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import sys
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from shutil import rmtree
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from tconv.backends.process_end import ending, last_words
+from tconv.errors import BackendMissing, DialectError, FileError, OptionError
+from tconv.execution import zygote
+from tconv.execution.accumulation import path_of
+from tconv.execution.journal import JournalReader
+from tconv.execution.worker import Chunk, Start
+from tconv.records.headers import BackendHeader
+from tconv.records.record import Line
+from tconv.shown_texts import one_line
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.cases.case import Case
+    from tconv.execution.accumulation import SumPath
+    from tconv.execution.journal import Entry
+    from tconv.execution.worker import Assignment
+
+HARNESS_SECONDS = 600.0
+"""How long tconv itself may take for a case: operands, reference, verdict, diagnosis. The backend has its own limit."""
+START_SECONDS = 120.0
+"""How long a backend may take to load."""
+_ENDING_SECONDS = 5.0
+"""How long a worker may take to end that has closed its journal."""
+_MOST_EARLIER = 1000
+_NO_DEVIATION = ver.Agreed | ver.Inexpressible | ver.Mistrusted | ver.Unsupported
+_INFO: TypeAdapter[tuple[str, dict[str, object], list[tuple[str, str, str, str]]]] = TypeAdapter(
+    tuple[str, dict[str, object], list[tuple[str, str, str, str]]]
+)
+_ERROR: TypeAdapter[list[str]] = TypeAdapter(list[str])
+
+
+class EndedWhileLoading(BackendMissing):
+    """A worker ended before it said which backend it runs: perhaps something outside has ended it."""
+
+
+class Introduction(NamedTuple):
+    """What a worker says of itself.
+
+    Attributes:
+        dialect: the dialect's name.
+        backend: what records say of the backend.
+        options: its options, each as name, meaning, default and what it may be.
+    """
+
+    dialect: str
+    backend: BackendHeader
+    options: list[tuple[str, str, str, str]]
+
+
+class Answer(NamedTuple):
+    """A record that a worker has written.
+
+    Attributes:
+        case: the case.
+        line: the record.
+        earlier: the cases that its backend was called for before, without those that agreed; None if there was none.
+    """
+
+    case: Case
+    line: Line
+    earlier: tuple[str, ...] | None
+
+
+class WorkerProcess:
+    """A worker that was started.
+
+    Args:
+        assignment: what for.
+        log: the file of what it prints, which is made; beside it the folder of its temporary files.
+
+    Attributes:
+        introduction: what it said of itself; None while it loads.
+        pending: the cases that it was given and that have no record, by their numbers.
+        alone: whether it was given a single case that must be the first that it is asked, and no other yet.
+        lost: whether it went on from a case without a record: a runtime has spoilt its journal.
+
+    Raises:
+        FileError: its files cannot be made.
+        BackendMissing: the system starts no process.
+    """
+
+    def __init__(self, assignment: Assignment, log: Path) -> None:
+        self.introduction: Introduction | None = None
+        self.pending: dict[int, Case] = {}
+        self.alone = self.lost = self._closed = False
+        self._spec, self._timeout = assignment.backend, assignment.timeout
+        self._log, self._temporary = log, log.with_suffix("")
+        self._given = 0
+        self._at, self._doing, self._since = 0, "load", monotonic()
+        self._called: tuple[int, ...] = ()
+        self._unconfirmed: Line | None = None
+        self._deviating: deque[str] = deque(maxlen=_MOST_EARLIER)
+        try:
+            self._temporary.mkdir(0o700)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+            printed = os.open(log, flags, 0o600)
+        except OSError as error:
+            raise _unwritable(str(error.filename), error.strerror or str(error)) from None
+        key = secrets.randbits(32)
+        commands, self._commands = os.pipe()
+        self._journal, journal = os.pipe()
+        for descriptor in (self._commands, self._journal):
+            os.set_blocking(descriptor, False)
+        self._reader = JournalReader(self._journal, key)
+        start = Start(key, assignment, str(self._temporary), dict(os.environ), sys.path, _current_folder())
+        self._outgoing = pickle.dumps(start)
+        try:
+            self._process = zygote.start(commands, journal, printed)
+        finally:
+            for descriptor in (commands, journal, printed):
+                os.close(descriptor)
+        self.send()
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What can be read when it has written or has ended."""
+        own = [] if self._reader.ended else [self._journal]
+        return own if self._process.descriptor is None else [*own, self._process.descriptor]
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its backend has not been called."""
+        return not self._called and not self.pending
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has begun with a case that it was given."""
+        return self._doing not in {"load", "wait", "read"}
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether it has not read all that it was given."""
+        return bool(self._outgoing)
+
+    def give(self, cases: list[Case], unprobed: frozenset[SumPath], *, staged: bool, alone: bool = False) -> None:
+        """Give it cases.
+
+        Args:
+            cases: the cases.
+            unprobed: the paths of sums that it must not probe.
+            staged: whether they may be judged a few together.
+            alone: whether no others are to be given before this one, the only one, has a record.
+        """
+        self.alone = alone
+        if not self.pending:
+            self._at, self._doing, self._since = self._given, "read", monotonic()
+        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, staged))
+        self.pending.update(enumerate(cases, start=self._given))
+        self._given += len(cases)
+        self.send()
+
+    def send(self) -> None:
+        """Send what it was given, as far as it fits; a worker that has just ended is noticed later."""
+        with suppress(BlockingIOError, BrokenPipeError):
+            while self._outgoing:
+                self._outgoing = self._outgoing[os.write(self._commands, self._outgoing) :]
+
+    def read(self) -> Iterator[Answer]:
+        """Yield the records that it has written, up to the case that it is at.
+
+        A record is taken when it goes on to another case: a runtime may die of a case while it cleans up.
+
+        Raises:
+            BackendMissing: there is no backend.
+            DialectError: the backend does not speak the dialect.
+            OptionError: the backend does not have an option that it was given, or not with that value.
+            FileError: it cannot write its files.
+        """
+        for entry in self._reader.read():
+            yield from self._understood(entry)
+
+    def _understood(self, entry: Entry) -> Iterator[Answer]:
+        match entry.word:
+            case "info":
+                self.introduction = self._introduced(entry.text)
+                self._doing = "wait"
+                return
+            case "error":
+                _raise(_ERROR.validate_json(entry.text))
+            case "record":
+                self._unconfirmed = self._record(entry)
+                return
+            case "begin" | "call" | "probe" | "answered" | "done":
+                pass
+        if self._unconfirmed is not None and (entry.word == "done" or entry.number != self._at):
+            line, earlier, self._unconfirmed = self._unconfirmed, self.earlier, None
+            case = self.pending.pop(self._at)
+            if not isinstance(line.record.verdict, _NO_DEVIATION):
+                self._deviating.append(case.id)
+            self.alone = False
+            yield Answer(case, line, earlier)
+        self._at, self._doing, self._since = entry.number, entry.word, entry.time
+        if entry.word == "call" and entry.number not in self._called:
+            # No more than two are needed to know that one is not the only one.
+            self._called = (*self._called[:1], entry.number)
+        self.lost = entry.word == "done" and any(number <= entry.number for number in self.pending)
+
+    def _record(self, entry: Entry) -> Line | None:
+        case = self.pending.get(entry.number)
+        if case is None or entry.number != self._at:
+            return None
+        line = Line(case.id, entry.text)
+        with suppress(ValidationError):
+            return line if line.record.case == case.id else None
+        return None
+
+    def _introduced(self, text: str) -> Introduction:
+        dialect, header, options = _INFO.validate_json(text)
+        try:
+            return Introduction(dialect, BackendHeader.model_validate(header | {"spec": self._spec}), options)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise BackendMissing(
+                f"a backend must have a name and a version of 1 to 100 characters (got {what})"
+            ) from None
+
+    @property
+    def probed(self) -> SumPath | None:
+        """The path of sums that it probes; None if it asks no probe."""
+        return path_of(self.pending[self._at]) if self._doing == "probe" and self._at in self.pending else None
+
+    @property
+    def number(self) -> int | None:
+        """The number of the case that it is at; None if no case is pending."""
+        return self._at if self._at in self.pending else next(iter(self.pending), None)
+
+    @property
+    def earlier(self) -> tuple[str, ...] | None:
+        """The cases that its backend was called for before the one that it is at, without those that agreed.
+
+        None if it was called for no other.
+        """
+        at = self.number
+        if set(self._called) <= {at}:
+            return None
+        return (*self._deviating, *(case.id for number, case in self.pending.items() if at is not None and number < at))
+
+    @property
+    def seconds(self) -> float:
+        """How long it may take for what it is doing."""
+        if self._doing == "load":
+            return START_SECONDS + self._timeout
+        return self._timeout if self._doing in {"call", "probe"} else HARNESS_SECONDS
+
+    @property
+    def deadline(self) -> float | None:
+        """When it must have gone on, by the monotonic clock; None if it waits for cases."""
+        return None if self.introduction is not None and not self.pending else self._since + self.seconds
+
+    def excuse(self) -> None:
+        """Let its time begin now: all processes were stopped for a while."""
+        self._since = monotonic()
+
+    @property
+    def end(self) -> int | None:
+        """How it ended, as `subprocess` has it; None where it goes on."""
+        code = self._process.code(_ENDING_SECONDS if self._reader.ended else 0.0)
+        if code is None and self._reader.ended:
+            self._closed = True
+            self._process.kill()
+            code = self._process.code()
+            return zygote.LOST if code is None else code
+        return code
+
+    def cause(self, code: int) -> str:
+        """Return how it ended, in words."""
+        if self._closed:
+            return "closed the journal of its worker, and went on"
+        return "something ended the process that workers are forked from" if code == zygote.LOST else ending(code)
+
+    @property
+    def last_words(self) -> str:
+        """The end of what it printed."""
+        return last_words(self._log)
+
+    def silence(self) -> BackendMissing:
+        """Return the error for a worker that ended or is late before it has introduced itself."""
+        output = self.last_words
+        printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
+        if self.end is None:
+            return BackendMissing(
+                f"backend {self._spec!r} must start (it said nothing within {self.seconds:g} s){printed}"
+            )
+        reason = self._process.reason or "it ended before it answered"
+        return EndedWhileLoading(f"backend {self._spec!r} must start ({reason}){printed}")
+
+    def kill(self) -> None:
+        """End it and whatever it has in its process group. What it wrote can still be read."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it, and remove its files."""
+        self.kill()
+        for descriptor in (self._commands, self._journal):
+            os.close(descriptor)
+        self._log.unlink(missing_ok=True)
+        rmtree(self._temporary, ignore_errors=True)
+
+
+def _current_folder() -> str:
+    with suppress(OSError):
+        return str(Path.cwd())
+    return os.sep
+
+
+def _unwritable(path: str, reason: str) -> FileError:
+    return FileError(Path(path), f"must be writable while cases run ({reason}); make room, and --resume")
+
+
+def _raise(said: list[str]) -> None:
+    """Raise what a worker says that it cannot go on for."""
+    match said:
+        case ["unwritable", folder, reason]:
+            raise _unwritable(folder, reason)
+        case ["missing", text]:
+            raise BackendMissing(text)
+        case ["option", text]:
+            raise OptionError(text)
+        case _:
+            raise DialectError(said[-1])

@@ -1,0 +1,347 @@
+"""The zygote: one process that has loaded tconv, and no runtime, and from which workers are forked.
+
+A fork of it is as good as a new process, and is there in a tenth of the time. The zygote says how its workers ended,
+and adopts what they leave behind. It ends with the process that started it: then it kills them all.
+
+Where there is no fork that is safe (macOS), a worker is a new interpreter. `TCONV_FORK=no` asks for that elsewhere.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+from tconv.backends import orphans, parent_death
+from tconv.errors import BackendMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+VARIABLE = "TCONV_FORK"
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
+"""Numpy's libraries read it when they are loaded. There is a worker for each processor, and its products are small. A
+worker then has the environment of the command again: its runtime has as many threads as the user wants."""
+_SECONDS = 10.0
+"""After so long without an answer the zygote is given up: something has stopped it."""
+_TRIES = 3
+_DESCRIPTORS = 4
+_MAIN = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from {module} import main
+main(*map(int, sys.argv[2:]))
+"""
+
+
+class Process(Protocol):
+    """A worker's process, however it was started.
+
+    Attributes:
+        descriptor: what can be read when it may have ended; None where nothing tells.
+        reason: why it could not be started; empty where it was.
+    """
+
+    descriptor: int | None
+    reason: str
+
+    def code(self, seconds: float = 0.0) -> int | None:
+        """Return how it ended, as `subprocess` has it; None where it has not, after so many seconds."""
+
+    def kill(self) -> None:
+        """End it and its process group."""
+
+
+class Forked:
+    """A fork of the zygote.
+
+    Args:
+        descriptor: where the zygote writes its number, and then how it ended.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor: int | None = descriptor
+        self.reason = ""
+        self._said = b""
+        self._lost = False
+
+    def code(self, seconds: float = 0.0) -> int | None:
+        """Return how it ended; `LOST` where there is no zygote any more that could say it."""
+        words = self._words(2, seconds)
+        if len(words) > 1:
+            return int(words[1])
+        if words and (number := -int(words[0])) > 0:
+            self.reason = f"the system starts no process for it: {os.strerror(number)}"
+        return LOST if self._lost else None
+
+    def kill(self) -> None:
+        """End it and its process group; where its zygote does not answer, the zygote too."""
+        words = self._words(1, _SECONDS)
+        if words and int(words[0]) > 0:
+            _kill_group(int(words[0]))
+        if not (words and self.code(_SECONDS) is not None) and not self._lost:
+            forget()
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    def _words(self, count: int, seconds: float) -> list[bytes]:
+        """Return the words that the zygote has said, after so many of them, or so many seconds."""
+        ends = monotonic() + seconds
+        while self.descriptor is not None and self._said.count(b"\n") < count and not self._lost:
+            if not select.select([self.descriptor], [], [], max(0.0, ends - monotonic()))[0]:
+                break
+            data = os.read(self.descriptor, 64)
+            self._said += data
+            self._lost = not data
+        return self._said.split(b"\n")[:-1]
+
+
+LOST = 1 << 16
+"""The code of a process whose end nobody could see. No process ends with it."""
+
+
+class Interpreter:
+    """A new interpreter."""
+
+    descriptor: int | None = None
+    reason = ""
+
+    def __init__(self, descriptors: Sequence[int]) -> None:
+        self._process = _started("tconv.execution.worker", descriptors)
+
+    def code(self, seconds: float = 0.0) -> int | None:
+        """Return how it ended."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(seconds)
+        return None
+
+    def kill(self) -> None:
+        """End it and its process group."""
+        _kill_group(self._process.pid)
+        self.code(_SECONDS)
+
+
+def _kill_group(pid: int) -> None:
+    # It may not lead its group yet. The group outlives it as long as a process that it started runs.
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def _started(module: str, descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start an interpreter that runs the `main` of a module, with one thread of numpy, in a session of its own."""
+    code = _MAIN.format(module=module)
+    return subprocess.Popen(  # noqa: S603 - our own code, and no shell
+        [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | _ONE_THREAD,
+        pass_fds=descriptors,
+        start_new_session=True,
+    )
+
+
+class _Zygote:
+    """The zygote, as its starter sees it."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(_SECONDS)
+        with theirs:
+            self.process = _started(__name__, [theirs.fileno()])
+
+    def fork(self, commands: int, journal: int, log: int) -> Forked:
+        """Fork a worker.
+
+        Raises:
+            OSError: there is no zygote any more, or it does not answer.
+        """
+        ours, theirs = os.pipe()
+        try:
+            socket.send_fds(self._socket, [b"fork"], [commands, journal, log, theirs])
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        return Forked(ours)
+
+    def close(self, *, seconds: float = 0.0) -> None:
+        """End it: it ends its workers when its connection ends, and is killed where it has not after some seconds."""
+        self._socket.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        self.process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_SECONDS)
+
+
+_zygote: _Zygote | None = None
+_lock = Lock()
+"""A dask worker starts processes from several threads."""
+
+
+def _can_fork() -> bool:
+    # On macOS numpy's own library must not be used before a fork.
+    return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get(VARIABLE, "") != "no"
+
+
+def prepare() -> None:
+    """Start the zygote; it loads tconv while the caller does something else."""
+    global _zygote  # noqa: PLW0603 - one for the process
+    if not _can_fork():
+        return
+    with _lock:
+        if _zygote is None or _zygote.owner != os.getpid():
+            _zygote = _Zygote()
+
+
+def start(commands: int, journal: int, log: int) -> Process:
+    """Start a worker with these descriptors, which stay the caller's too.
+
+    Raises:
+        BackendMissing: the system starts no process.
+    """
+    try:
+        for _ in range(_TRIES):
+            if not _can_fork():
+                return Interpreter([commands, journal, log])
+            prepare()
+            zygote = _zygote
+            with suppress(ConnectionError, TimeoutError, AttributeError), _lock:
+                return zygote.fork(commands, journal, log)  # type: ignore[union-attr] # another thread may end it
+            forget()
+    except OSError as error:
+        raise BackendMissing(f"the system must start a process for the backend (got: {error.strerror})") from None
+    raise BackendMissing("the process that workers are forked from must stay (got one that ended, or was stopped)")
+
+
+def forget() -> None:
+    """Kill the zygote; the next worker has another one."""
+    _end(0.0)
+
+
+def _end(seconds: float) -> None:
+    global _zygote
+    with _lock:
+        zygote, _zygote = _zygote, None
+        if zygote is not None and zygote.owner == os.getpid():
+            zygote.close(seconds=seconds)
+
+
+atexit.register(_end, _SECONDS)
+
+
+def end_orphans() -> None:
+    """End the zygote, and the processes that this one has adopted."""
+    _end(_SECONDS)
+    orphans.end_children()
+
+
+def main(descriptor: int) -> None:
+    """Fork workers, as the process at the other end of a connection asks for it, until that ends."""
+    # While it loads, it does not notice the end of its parent. Later it does, and must outlive the starting thread.
+    parent_death.end_with_parent()
+    from tconv.execution import worker  # noqa: PLC0415 - loaded once, and not by each worker
+
+    parent_death.outlive_parent()
+    orphans.adopt()
+    connection = socket.socket(fileno=descriptor)
+    woken, wakes = socket.socketpair()
+    for end in (woken, wakes):
+        end.setblocking(False)  # noqa: FBT003 - the socket's own word
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+    statuses: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([connection, woken], [], [])
+        if woken in ready:
+            with suppress(BlockingIOError):
+                woken.recv(2**16)
+            _report_ends(statuses)
+        if connection in ready:
+            asked, descriptors, _, _ = socket.recv_fds(connection, 64, _DESCRIPTORS)
+            if not asked:
+                break
+            _fork(descriptors, statuses, worker.main)
+    for pid in statuses:
+        _kill_group(pid)
+    orphans.end_children()
+    os._exit(0)
+
+
+def _report_ends(statuses: dict[int, int]) -> None:
+    """Write how workers ended, each to its own descriptor."""
+    with suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if (descriptor := statuses.pop(pid, None)) is not None:
+                _say(descriptor, os.waitstatus_to_exitcode(status))
+                os.close(descriptor)
+
+
+def _say(descriptor: int, number: int) -> None:
+    with suppress(OSError):
+        os.write(descriptor, b"%d\n" % number)
+
+
+def _fork(descriptors: Sequence[int], statuses: dict[int, int], run: Callable[[int, int, int], None]) -> None:
+    *channels, status = descriptors
+    try:
+        pid = os.fork()
+    except OSError as error:
+        pid = -(error.errno or 1)
+    if pid == 0:
+        _be_worker(channels, run)
+    for descriptor in channels:
+        os.close(descriptor)
+    _say(status, pid)
+    if pid > 0:
+        statuses[pid] = status
+    else:
+        os.close(status)
+
+
+def _be_worker(channels: Sequence[int], run: Callable[[int, int, int], None]) -> None:
+    """Run a worker in this fork, and end; it has nothing open but its own channels."""
+    code = 1
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        parent_death.end_with_parent()
+        for descriptor in _open_descriptors():
+            if descriptor > 2 and descriptor not in channels:  # noqa: PLR2004 - behind the standard streams
+                with suppress(OSError):
+                    os.close(descriptor)
+        run(*channels)
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:  # noqa: BLE001 - as an interpreter does; a fork of the zygote must not go on as one
+        traceback.print_exc()
+    finally:
+        os._exit(code & 0xFF)
+
+
+def _open_descriptors() -> list[int]:
+    with suppress(OSError):
+        return [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+    return list(range(256))
