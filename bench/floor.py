@@ -4,7 +4,7 @@ Floor and harness have a process each and take turns, a chunk of cases at a time
 the processor's time of each. Each process comes to each case once, in the order of the tier, as a worker does: what is
 remembered from other cases is what a worker remembers, and not what the case itself left there a moment ago. The
 harness does what a worker does: the cases from the bytes of its message, expectation, operands, model, session, run,
-judging, the records as JSON. The floor builds the same graphs with onnx.helper from finished operands. All is repeated
+judging, the records in a journal. The floor builds the same graphs with onnx.helper from finished operands. All is repeated
 with new processes.
 
 What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import pickle
 import sys
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 from onnx import helper, numpy_helper
+from tconv.execution.journal import Journal
+from tconv.execution.zygote import ONE_THREAD
 
 from command import run
 from figures import Figure, Findings
@@ -39,9 +42,7 @@ from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.position import Position
 from tconv.execution.stages import evaluated_in_stages
-from tconv.execution.threads import limited
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
 
@@ -149,15 +150,15 @@ def seconds(chunks: Sequence[Sequence[Case]]) -> tuple[float, float]:
 
     The first chunk is not counted: it loads what is loaded once.
     """
+    # As in a worker: numpy's products would take both processors, and wait for each other.
+    os.environ.update(ONE_THREAD)
     spawn = get_context("spawn")
     connections, processes = [], []
     for work in (Bench.floor, Bench.harness):
         ours, theirs = spawn.Pipe()
         connections.append(ours)
         processes.append(spawn.Process(target=take_turns, args=(theirs, chunks, work)))
-        # As in a worker: numpy's products would take both processors, and wait for each other.
-        with limited():
-            processes[-1].start()
+        processes[-1].start()
         theirs.close()
     for connection in connections:
         connection.recv()
@@ -198,8 +199,9 @@ class Bench:
         self.options = ort.SessionOptions()
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
-        self.position = Position()
-        self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, None, 1, self.position)
+        with open(os.devnull, "wb", buffering=0) as nowhere:
+            self.journal = Journal(os.dup(nowhere.fileno()), key=1)
+        self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, None, 1, self.journal)
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
         """Return about so many cases of a tier that owe a value and get one, in chunks."""
@@ -231,8 +233,8 @@ class Bench:
 
         def work() -> None:
             cases = pickle.loads(message)  # noqa: S301 - it was made above
-            for _, record in evaluated_in_stages(cases, self.evaluator, self.position):
-                record_line(record)
+            for record in evaluated_in_stages(cases, self.evaluator, self.journal):
+                self.journal.write("record", record_line(record))
 
         return work
 

@@ -56,7 +56,7 @@ COMMANDS = (
 PROGRESS = re.compile(r": \d+ of \d+ cases$")
 """Lines of which there are more on a slower machine."""
 UNKNOWN = re.compile("a command must be one of|No such option|Got unexpected extra")
-NOT_COMPARED = frozenset({"seconds", "artifact", "alone", "harmed", "earlier", "records", "format"})
+NOT_COMPARED = frozenset({"seconds", "artifact", "alone", "earlier", "records", "format"})
 """Keys of records and results that vary from run to run, or are paths."""
 BILLIONTH = 1e-9
 

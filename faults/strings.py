@@ -32,7 +32,7 @@ PLACES: dict[str, Callable[[list[Any], str], object]] = {
     "refusal": lambda lines, text: lines[1].update(verdict={"kind": "refused-valid", "message": f"no {text}"}),
     "death": lambda lines, text: lines[1].update(verdict={"kind": "died", "cause": text, "stderr": f"{text}\n{text}"}),
     "described": lambda lines, text: lines[1].update(described=text),
-    "harmed": lambda lines, text: lines[1].update(harmed=text),
+    "earlier": lambda lines, text: lines[1].update(earlier=[text]),
     "artifact": lambda lines, text: lines[1].update(artifact=text),
 }
 

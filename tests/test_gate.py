@@ -30,7 +30,7 @@ from tconv.gate.status import RecordStatus, Status, status_of, with_better_cause
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import FreshAnswer, Record, record_line
-from tconv.reports import job_summary, junit, plain, terminal
+from tconv.reports import job_summary, plain, terminal
 from tconv.reports.page import overview
 from tconv.reports.page.answer import answer
 from tconv.reports.phrases import notes_on

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import click
@@ -26,8 +25,7 @@ from tconv.backends.exec import Exec
 from tconv.backends.exec_child import ChildStarter
 from tconv.cli import options
 from tconv.errors import BackendMissing
-from tconv.execution.isolation import confine_worker, required
-from tconv.execution.worker import Assignment
+from tconv.execution.isolation import required
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 

@@ -33,19 +33,17 @@ class ClosesItsJournal(Troubled):
 
 
 class LosesItsRecord(Troubled):
-    """What it does to memory lets its worker leave out a record."""
+    """What it does to memory lets its worker leave out records from then on."""
 
     def end(self) -> None:
-        """Leave out the next record."""
+        """Leave them out."""
         write = Journal.write
 
-        def without_record(journal: Journal, word: str, text: str = "") -> None:
+        def without_records(journal: Journal, word: str, text: str = "") -> None:
             if word != "record":
                 write(journal, word, text)
-                return
-            Journal.write = write  # type: ignore[method-assign] # that is what is wrong
 
-        Journal.write = without_record  # type: ignore[method-assign] # as above
+        Journal.write = without_records  # type: ignore[method-assign] # that is what is wrong
 
 
 class LeavesChild(Troubled):

@@ -66,6 +66,7 @@ class Pool:
         self._unprobed: frozenset[SumPath] = frozenset()
         self._failed_starts = self._in_vain = self._spares = 0
         self._introduction: Introduction | None = None
+        self._last_end = ""
         try:
             self._start()
             while not (first := self._workers[0]).introduction:
@@ -236,14 +237,15 @@ class Pool:
             if value != before:
                 raise BackendLost(
                     f"backend {self._assignment.backend!r} must say the same of itself in every process"
-                    f" (got {name} {value!r} after a worker had ended, and {before!r} before)"
+                    f" (got {name} {value!r}{self._last_end}, and {before!r} before)"
                 )
 
     def _after(self, worker: WorkerProcess, queue: Queue, outcome: Died | TimedOut, code: int) -> Iterator[Line]:
         """Yield the verdict of the case at which a worker ended, if that is certain, and let the others wait again."""
         number, earlier, path = worker.number, worker.earlier, worker.probed
-        self._spares = 1
         case = None if number is None or path is not None else worker.pending.pop(number)
+        self._spares = 1
+        self._last_end = f" after a worker had ended at {case.id}" if case else self._last_end
         if path is not None:
             self._unprobed |= {path}
         if case is not None and self._in_vain < STARTS and (code == LOST or not worker.has_begun):

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 VARIABLE = "TCONV_FORK"
-_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
 """Numpy's libraries read it when they are loaded. There is a worker for each processor, and its products are small. A
 worker then has the environment of the command again: its runtime has as many threads as the user wants."""
-_SECONDS = 10.0
+_SECONDS = 5.0
 """After so long without an answer the zygote is given up: something has stopped it."""
 _TRIES = 3
 _DESCRIPTORS = 4
@@ -148,7 +148,7 @@ def _started(module: str, descriptors: Sequence[int]) -> subprocess.Popen[bytes]
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=os.environ | _ONE_THREAD,
+        env=os.environ | ONE_THREAD,
         pass_fds=descriptors,
         start_new_session=True,
     )

@@ -20,7 +20,7 @@ from tconv.vocabulary import Tier  # noqa: TC001 - as above
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-FORMAT = 4
+FORMAT = 5
 """The version of the format, which each change of what records say raises; a reader refuses others."""
 _LONGEST_TITLE = 400
 USUAL_TIMEOUT = 60.0

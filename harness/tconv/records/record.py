@@ -127,7 +127,7 @@ class Record(Recorded):
 
     @property
     def answer_varies(self) -> bool:
-        """Whether it varies so that the answers of other cases may vary too: the end of a process says nothing of them."""
+        """Whether it varies so that other answers may vary too: the end of a process says nothing of them."""
         return self.varies and not isinstance(self.verdict, Died | TimedOut)
 
 
