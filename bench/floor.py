@@ -4,8 +4,8 @@ Floor and harness have a process each and take turns, a chunk of cases at a time
 the processor's time of each. Each process comes to each case once, in the order of the tier, as a worker does: what is
 remembered from other cases is what a worker remembers, and not what the case itself left there a moment ago. The
 harness does what a worker does: the cases from the bytes of its message, expectation, operands, model, session, run,
-judging, the records in a journal. The floor builds the same graphs with onnx.helper from finished operands. All is repeated
-with new processes.
+judging, the records in a journal. The floor builds the same graphs with onnx.helper from finished operands. All is
+repeated with new processes.
 
 What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
 
@@ -29,8 +29,6 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 from onnx import helper, numpy_helper
-from tconv.execution.journal import Journal
-from tconv.execution.zygote import ONE_THREAD
 
 from command import run
 from figures import Figure, Findings
@@ -42,7 +40,9 @@ from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
+from tconv.execution.journal import Journal
 from tconv.execution.stages import evaluated_in_stages
+from tconv.execution.zygote import ONE_THREAD
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
 
@@ -199,8 +199,7 @@ class Bench:
         self.options = ort.SessionOptions()
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
-        with open(os.devnull, "wb", buffering=0) as nowhere:
-            self.journal = Journal(os.dup(nowhere.fileno()), key=1)
+        self.journal = Journal(os.open(os.devnull, os.O_WRONLY), key=1)
         self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, None, 1, self.journal)
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:

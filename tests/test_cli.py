@@ -203,7 +203,7 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
         (("report", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
         (("report", "empty"), "empty: must be a folder with record files, *.jsonl (got none)"),
-        (("report", "small.yaml"), "small.yaml:1: must start with a header of format 4 (got: "),
+        (("report", "small.yaml"), "small.yaml:1: must start with a header of format 5 (got: "),
         (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
         (
             ("run", "--output", "small.yaml/deep"),

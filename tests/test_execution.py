@@ -453,14 +453,14 @@ def test_records_of_another_format_are_neither_resumed_nor_a_baseline(command: C
     assert command("run", *where).returncode == 0
     path = record_file(tmp_path)
     whole = path.read_bytes()
-    path.write_bytes(old := whole.replace(b'"format":4', b'"format":1', 1))
+    path.write_bytes(old := whole.replace(b'"format":5', b'"format":1', 1))
     refused = f"{path.relative_to(tmp_path)}:1: written by format 1; run tconv again"
     for reader in (("run", *where, "--resume"), ("run", *where, "--baseline", "out"), ("report", "out")):
         done = command(*reader)
         assert (done.returncode, done.stderr.splitlines()[-1]) == (2, refused)
     assert path.read_bytes() == old
     assert command("run", *where).returncode == 0
-    assert path.read_bytes().startswith(b'{"format":4')
+    assert path.read_bytes().startswith(b'{"format":5')
 
 
 SAME = "cases:\n  - {name: same, with: {spatial: [3], kernel: [3], strides: 2, auto_pad: same_upper}}\n"

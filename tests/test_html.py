@@ -22,7 +22,6 @@ from made_records import named
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
-from tconv.dialects import DIALECTS
 from tconv.errors import FileError
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
@@ -39,7 +38,6 @@ from tconv.reports.page.arrays import MOST
 from tconv.reports.page.blocks import table_block
 from tconv.reports.page.cause_lines import CauseLine
 from tconv.reports.page.overview import overviews
-from tconv.reports.page.problems import CaseParts
 from tconv.reports.page.tables import Table
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.run_names import run_names
@@ -554,19 +552,6 @@ def test_every_record_has_call_geometry_and_what_is_owed(tmp_path: Path) -> None
         cropped = [f - b - e for f, b, e in zip(reached, problem["pads_begin"], problem["pads_end"], strict=True)]
         assert cropped == problem["output"] == problem["shape"][2:]
     assert any("refusal" in row.problem for row in _Page((tmp_path / "index.html").read_text("utf-8")).rows())
-
-
-def test_what_is_worked_out_while_cases_run_changes_no_page(tmp_path: Path) -> None:
-    """Parts of rows that are there already, in any order, give the page that the records alone give."""
-    corpus, dialect = Corpus.load(), DIALECTS[DIALECT]
-    cases = [corpus.find(case) for case in list(corpus.ids("smoke", ["padding", "invalid"]))[::7]]
-    records = [Record(case.id, "acme", DIALECT, ver.Agreed("exact")) for case in cases if case]
-    assessment, parts = _beside(tmp_path, _assessment(records)), CaseParts()
-    foreseen = {case.id: parts.of(case, dialect) for case in reversed(cases[::2]) if case}
-    assert foreseen
-    html.write([assessment], tmp_path / "records.html", corpus.find)
-    html.write([assessment], tmp_path / "foreseen.html", corpus.find, parts=parts)
-    assert (tmp_path / "foreseen.html").read_bytes() == (tmp_path / "records.html").read_bytes()
 
 
 def test_details_and_phrases_are_there_once(page: Callable[..., _Page]) -> None:

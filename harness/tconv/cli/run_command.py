@@ -26,7 +26,6 @@ from tconv.gate.waivers import chosen_waivers, header_of
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
 from tconv.reports.page.answer import is_red
-from tconv.reports.page.problems import CaseParts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,9 +109,8 @@ def command(arguments: RunArguments, report: Reporting) -> int:
     waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}
     assessments: list[Assessment] = []
     written: dict[Path, str] = {}
-    parts = CaseParts()
     for backend in backends:
-        settings = replace(_settings(arguments, backend, dialect, parts), earlier=written)
+        settings = replace(_settings(arguments, backend, dialect), earlier=written)
         of_backend = _run(arguments, settings, selection, waiver_files[backend], quiet=report.quiet)
         written |= {assessment.run.path: backend for assessment in of_backend}
         assessments += of_backend
@@ -120,7 +118,7 @@ def command(arguments: RunArguments, report: Reporting) -> int:
         raise BackendMissing("a backend must be there (got none)")
     page = arguments.output / f"{selection.name or 'index'}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
-    html.write(assessments, page, selection.find, comparisons, parts)
+    html.write(assessments, page, selection.find, comparisons)
     report.report(assessments, arguments.cases, arguments.waivers, page, comparisons, recorded=True)
     return int(is_red(assessments, comparisons))
 
@@ -158,7 +156,7 @@ def _own(arguments: RunArguments) -> bool:
     return arguments.cases is None or arguments.waivers is not None
 
 
-def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None, parts: CaseParts) -> RunSettings:
+def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) -> RunSettings:
     """Return how the cases are run on a backend."""
     return RunSettings(
         backend,
@@ -174,8 +172,6 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None, pa
             chosen_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
         ),
         isolate=arguments.isolate,
-        asks_again=True,
-        precompute=parts.of,
     )
 
 
@@ -184,10 +180,10 @@ def _run(
 ) -> list[Assessment]:
     """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
     try:
-        with ExitStack() as lock:
+        with ExitStack() as stack:
             with showing(settings.backend, quiet=quiet) as progress:
-                path = lock.enter_context(running(selection, settings, progress))
-            return [finished_run(arguments, settings, path, file, selection, own=_own(arguments), quiet=quiet)]
+                unfinished = stack.enter_context(running(selection, settings, progress))
+            return [finished_run(arguments, settings, unfinished, file, selection, own=_own(arguments), quiet=quiet)]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
         if _ALL not in arguments.backends or isinstance(error, BackendLost):

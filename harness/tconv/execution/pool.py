@@ -101,7 +101,16 @@ class Pool:
         Raises:
             BackendLost: a worker died, and the backend does not start again; or it says something else of itself then.
         """
-        queue = Queue(cases)
+        return self._run(Queue(cases))
+
+    def record_alone(self, case: Case) -> Record:
+        """Run a case as the first one of a worker, and return its record."""
+        queue = Queue([])
+        queue.alone.append(case)
+        (line,) = self._run(queue)
+        return line.record
+
+    def _run(self, queue: Queue) -> Iterator[Line]:
         try:
             while self._employ(queue):
                 self._wait()

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from tconv import __version__
 from tconv.backends.extras import installing
-from tconv.cases.columns import parts_of
 from tconv.errors import ClusterError, FileError, UsageError, writing
 from tconv.execution.isolation import required
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
 from tconv.execution.worker import Assignment
-from tconv.expectation.problem import shared_problem
 from tconv.records.headers import RunHeader, differences, header_line, versions
-from tconv.records.record_file import header_in, read
+from tconv.records.record import record_line
+from tconv.records.record_file import Run, header_in, read
 from tconv.records.rewriting import rewrite
 from tconv.records.texts import file_name_part
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
     from tconv.records.headers import WaiversHeader
-    from tconv.records.record import Line
-    from tconv.records.record_file import Run
+    from tconv.records.record import Line, Record
     from tconv.records.shards import Shards
 
 
@@ -59,8 +57,6 @@ class RunSettings:
         options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
-        precompute: works out what reports will ask of a case after the run, while the workers work.
-        asks_again: whether failures will be asked again when the run has ended.
         earlier: the record files that the same command has written, each with how its backend was named.
     """
 
@@ -75,22 +71,87 @@ class RunSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     isolate: bool | None = field(default_factory=required)
-    precompute: Callable[[Case, Dialect], object] = lambda _case, _dialect: None
-    asks_again: bool = False
     earlier: Mapping[Path, str] = field(default_factory=dict)
+
+
+class UnfinishedRun:
+    """A run whose cases have all been answered, and whose failures have no line yet: more may be found out of them.
+
+    Each record is written once: what is no failure when it arrives, a failure when the run is finished, or is broken
+    off.
+
+    Args:
+        run: the header, and the records that the file has already.
+        file: the open file.
+
+    Attributes:
+        run: the same with all records, in the order of their ids.
+    """
+
+    def __init__(self, run: Run, file: TextIO) -> None:
+        self.run = run
+        self._file = file
+        self._failures: dict[str, Record] = {}
+
+    @property
+    def failures(self) -> tuple[Record, ...]:
+        """The failures that have no line yet."""
+        return tuple(self._failures.values())
+
+    def take(self, line: Line) -> None:
+        """Take a record that has arrived.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        self.run.records.append(line.record)
+        if isinstance(line.record.verdict, _WRITTEN_AT_ONCE):
+            self._write(line.text)
+        else:
+            self._failures[line.case] = line.record
+
+    def update(self, records: Iterable[Record]) -> None:
+        """Put what was found out into the failures that have no line yet; other records stay as they are."""
+        self._failures |= {record.case: record for record in records if record.case in self._failures}
+        self.run = self.run.with_records(self._failures.values())
+
+    def finish(self) -> None:
+        """Write the failures.
+
+        Raises:
+            FileError: they cannot be written.
+        """
+        for record in self._failures.values():
+            self._write(record_line(record))
+        self._failures = {}
+
+    def _write(self, text: str) -> None:
+        try:
+            self._file.write(f"{text}\n")
+        except OSError as error:
+            # What did not fit must not be tried again when the file is closed.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._file.fileno())
+            raise _unwritable(self.run.path, error) from None
+
+
+_WRITTEN_AT_ONCE = (
+    ver.Agreed | ver.Disputed | ver.Mistrusted | ver.Inexpressible | ver.Unsupported | ver.AcceptedInvalid | ver.Died
+)
+"""Verdicts of which nothing more is found out."""
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
     """Run a selection and return the record file; see `running`."""
-    with running(selection, settings, progress) as path:
-        return path
+    with running(selection, settings, progress) as unfinished:
+        pass
+    return unfinished.run.path
 
 
 @contextmanager
 def running(
     selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]
-) -> Iterator[Path]:
-    """Run a selection and give the record file, which is complete; no other run may write it then.
+) -> Iterator[UnfinishedRun]:
+    """Run a selection and give the run, which is finished behind this context; no other run may write its file then.
 
     Args:
         selection: the cases.
@@ -108,14 +169,21 @@ def running(
     total = selection.count
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as lock:
+    with ExitStack() as stack:
         with _pool(settings) as pool:
             header = _header(selection, settings, pool, total)
             path = settings.output / record_name(header, selection.name)
             _refuse_earlier(path, settings, header)
-            lock.enter_context(exclusive(path))
-            _write(path, selection, settings, pool, header, progress)
-        yield path
+            stack.enter_context(exclusive(path))
+            unfinished = _opened(path, selection, settings, header, stack)
+            done = {record.case for record in unfinished.run.records}
+            progress(len(done), total, None)
+            cases = (case for case in selection.stream() if case.id not in done)
+            for number, line in enumerate(pool.run(cases), start=len(done) + 1):
+                unfinished.take(line)
+                progress(number, total, line)
+        unfinished.run.records.sort(key=lambda record: record.case)
+        yield unfinished
 
 
 def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignment:
@@ -130,35 +198,26 @@ def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignmen
     )
 
 
-def _write(
-    path: Path,
-    selection: Selection,
-    settings: RunSettings,
-    pool: Pool | Cluster,
-    header: RunHeader,
-    progress: Callable[[int, int, Line | None], None],
-) -> None:
-    """Write the record file, or what it does not have yet."""
+def _opened(
+    path: Path, selection: Selection, settings: RunSettings, header: RunHeader, stack: ExitStack
+) -> UnfinishedRun:
+    """Return the run with its open file, which the stack closes after the failures were written."""
     recorded = _recorded(path, header, selection) if settings.resume else None
-    done, total = len(recorded.records) if recorded else 0, header.cases
-    progress(done, total, None)
     with writing(path):
         _refuse_no_file(path)
-        file = path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1)
-    with closing(file):
+        file = stack.enter_context(path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1))
+    try:
         if file.tell() == 0:
-            _append(path, file, header_line(header) + "\n")
-        for number, line in enumerate(pool.run(_remaining(selection, recorded)), start=done + 1):
-            _append(path, file, f"{line.text}\n")
-            if (case := selection.find(line.case)) is not None:
-                _precompute(case, pool.dialect)
-                settings.precompute(case, pool.dialect)
-            progress(number, total, line)
+            file.write(header_line(header) + "\n")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    unfinished = UnfinishedRun(recorded or Run(path, header), file)
+    stack.callback(unfinished.finish)
+    return unfinished
 
 
-def _precompute(case: Case, dialect: Dialect) -> None:
-    """Work out what judging the run will ask for of a case, while the workers work; it is remembered."""
-    _ = shared_problem(case, dialect).expectation, parts_of(case.facts)
+def _unwritable(path: Path, error: OSError) -> FileError:
+    return FileError(path, f"must be a file that can be written ({error.strerror}); make room, and --resume")
 
 
 def _refuse_earlier(path: Path, settings: RunSettings, header: RunHeader) -> None:
@@ -172,25 +231,6 @@ def _refuse_earlier(path: Path, settings: RunSettings, header: RunHeader) -> Non
 def _refuse_no_file(path: Path) -> None:
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
-
-
-def _append(path: Path, file: TextIO, text: str) -> None:
-    try:
-        file.write(text)
-    except OSError as error:
-        # What did not fit must not be tried again when the file is closed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
-        raise FileError(
-            path, f"must be a file that can be written ({error.strerror}); make room, and --resume"
-        ) from None
-
-
-def _remaining(selection: Selection, recorded: Run | None) -> Iterator[Case]:
-    """Return the cases that have no record."""
-    if recorded is None:
-        return selection.stream()
-    done = {record.case for record in recorded.records}
-    return (case for case in selection.stream() if case.id not in done)
 
 
 def _pool(settings: RunSettings) -> AbstractContextManager[Pool | Cluster]:
@@ -230,7 +270,6 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         repeat=settings.repeat,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
-        asked_again=False if settings.asks_again else None,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -259,9 +298,9 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
     # What is refused stays as it is.
-    recorded = read(path, lambda _: frozenset(selection.ids()))
-    _cut(path, data[: data.rfind(b"\n") + 1], None if before.resumed(header) == before else before.resumed(header))
-    return recorded
+    recorded, resumed = read(path, lambda _: frozenset(selection.ids())), before.resumed(header)
+    _cut(path, data[: data.rfind(b"\n") + 1], None if resumed == before else resumed)
+    return replace(recorded, header=resumed)
 
 
 def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from tconv.gate.waiver_uses import DeclarationUse, FactsOf
     from tconv.gate.waivers import Pin, Waiver, WaiverFile
     from tconv.learning import Lesson, Misread, Symptom, UnansweredCalls
-    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -108,17 +107,10 @@ class Assessment:
 
     @property
     def unasked(self) -> int:
-        """How many failures may depend on earlier calls, as they were not asked again, or not all of them.
-
-        0 where the answers of the run vary: those failures have a cause of their own.
-        """
-        if self.run.header.asked_again is not False or self.answers_vary:
-            return 0
-        return sum(member.status is Status.FAILED and may_vary(member.record) for member in self.statuses)
-
-    def with_header(self, header: RunHeader) -> Assessment:
-        """Return the same for a run whose header says more of how it ended."""
-        return replace(self, run=replace(self.run, header=header))
+        """How many failures may depend on earlier calls, as none was asked again."""
+        failed = [member.record for member in self.statuses if member.status is Status.FAILED]
+        may = sum(map(may_vary, failed))
+        return 0 if any(record.alone and not isinstance(record.verdict, ver.Died) for record in failed) else may
 
     @property
     def stale(self) -> list[Waiver]:

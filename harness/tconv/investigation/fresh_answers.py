@@ -7,8 +7,8 @@ does not. Their values look like many other mistakes.
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -37,79 +37,34 @@ _LONGEST_SECONDS = 10.0
 """After this time no other failure is asked again: a process for each takes long where a runtime starts slowly."""
 
 
-@dataclass(frozen=True, slots=True)
-class FreshAnswers:
-    """What came of failures that were asked again.
-
-    Attributes:
-        records: theirs, each with the answer of a fresh process beside its own.
-        complete: whether all were asked that had to be: there was time, and the backend started each time.
-    """
-
-    records: list[Record]
-    complete: bool
-
-
 def fresh_answers(
     run: Run, failed: Container[str], assignment: Assignment, timeout: float, find: Callable[[str], Case | None]
-) -> FreshAnswers:
-    """Return what comes of failures that are asked again, each alone in a fresh process.
+) -> list[Record]:
+    """Return the records of failures that were asked again, each with what came of it alone in a fresh process.
 
-    The smallest failure of each of the largest groups is asked again, and where one of them has another answer in a
-    fresh process, as many others as there is time for. A backend that does not start again, or an answer that does not
-    come, says nothing: such failures stay as they are.
+    The smallest failure of each of the largest groups is asked again, and if one of them has another answer in a fresh
+    process, as many others as there is time for. If the backend does not start again, no other is asked.
 
     Args:
-        run: the records as they are in the file. The verdicts that other cases settle are no answers of the backend.
+        run: the records as they arrived. The verdicts that other cases settle are no answers of the backend.
         failed: the ids of the cases that failed, as the gate says.
         assignment: what its workers were started for.
         timeout: seconds that a case may take.
         find: returns a case of the run by its id.
     """
-    fresh = replace(assignment, dialect=run.dialect, repeat=TIMES)
-    asking = _Asking(fresh, timeout, find, run.answers_vary)
-    with suppress(TconvError):
-        complete = asking.ask(_in_order(record for record in run.records if may_vary(record) and record.case in failed))
-        # What has no answer comes last, as it may take all the time that there is.
-        asking.ask(_in_order(record for record in run.records if _is_silent(record) and record.case in failed))
-        return FreshAnswers(asking.records, complete)
-    return FreshAnswers(asking.records, complete=False)
-
-
-@dataclass(slots=True)
-class _Asking:
-    """Fresh processes for failures, as many as there is time for.
-
-    Attributes:
-        assignment: what each is started for.
-        timeout: seconds that a case may take.
-        find: returns a case of the run by its id.
-        vary: whether it is known already that answers of the run vary.
-        records: the records that were asked again, each with the answer of a fresh process beside its own.
-        ends: when there is no time any more, by the monotonic clock.
-    """
-
-    assignment: Assignment
-    timeout: float
-    find: Callable[[str], Case | None]
-    vary: bool
-    records: list[Record] = field(default_factory=list)
-    ends: float = field(default_factory=lambda: monotonic() + _LONGEST_SECONDS)
-
-    def ask(self, in_order: Iterable[Record]) -> bool:
-        """Ask the first of some failures again, or all where answers vary; return whether there was time for them."""
-        for count, record in enumerate(in_order, start=1):
-            if count > _FIRST and not (self.vary or any(answered.answer_varies for answered in self.records)):
+    failures = [*_in_order(record for record in run.records if may_vary(record) and record.case in failed)]
+    records: list[Record] = []
+    ends = monotonic() + _LONGEST_SECONDS
+    again = replace(assignment, dialect=run.dialect, repeat=TIMES)
+    with suppress(TconvError), ExitStack() as stack:
+        pool = stack.enter_context(Pool(again, 1, min(timeout, _LONGEST_SECONDS))) if failures else None
+        for count, record in enumerate(failures, start=1):
+            is_over = count > _FIRST and not (run.answers_vary or any(answered.answer_varies for answered in records))
+            if pool is None or is_over or monotonic() > ends:
                 break
-            if (seconds := self.ends - monotonic()) <= 0:
-                return False
-            if (case := self.find(record.case)) is not None:
-                with Pool(self.assignment, 1, min(self.timeout, seconds)) as pool:
-                    records = [*_beside(record, pool.record(case))]
-                if not records and monotonic() >= self.ends:
-                    return False
-                self.records += records
-        return True
+            if (case := find(record.case)) is not None:
+                records += _beside(record, pool.record_alone(case))
+    return records
 
 
 def _in_order(failures: Iterable[Record]) -> Iterator[Record]:
@@ -124,11 +79,6 @@ def _in_order(failures: Iterable[Record]) -> Iterator[Record]:
     in_order = sorted(groups.values(), key=len, reverse=True)
     yield from (group[0] for group in in_order)
     yield from sorted((record for group in in_order for record in group[1:]), key=size)
-
-
-def _is_silent(record: Record) -> bool:
-    """Return whether a case had no answer, and was not asked again: an earlier call may be the cause of this too."""
-    return isinstance(record.verdict, ver.TimedOut) and record.alone is None
 
 
 def _beside(after_others: Record, alone: Record) -> Iterator[Record]:

@@ -117,8 +117,6 @@ class RunHeader(BaseModel):
         repeat: how often each case was asked.
         platform: versions of what computed: Python, numpy, onnx.
         waivers: by which it was judged; None if the records do not say it.
-        asked_again: whether failures were asked again, alone in a fresh process; False until that has come to its end,
-            and None where nobody does so.
         started: when it started, as ISO 8601 writes it.
     """
 
@@ -137,7 +135,6 @@ class RunHeader(BaseModel):
     repeat: int = 1
     platform: dict[str, str] = {}
     waivers: WaiversHeader | None = None
-    asked_again: bool | None = None
     started: str
 
     @property
@@ -167,7 +164,7 @@ class RunHeader(BaseModel):
         """The header without the fields that may differ between a run and the run that resumes it."""
         environment = without_confinement(self.backend.environment)
         backend = self.backend.model_copy(update={"environment": environment})
-        own = {"started": "", "path": "", "waivers": None, "asked_again": None, "backend": backend}
+        own = {"started": "", "path": "", "waivers": None, "backend": backend}
         return self.model_copy(update=own)
 
 
@@ -181,7 +178,7 @@ class HeaderLine(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal[4]
+    format: Literal[5]
     run: RunHeader
 
 

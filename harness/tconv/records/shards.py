@@ -107,7 +107,7 @@ def _identity(header: RunHeader) -> str:
     environment = machine_facts.without_confinement(header.backend.environment)
     backend = header.backend.model_copy(update={"machine": {}, "environment": environment})
     shard = f"/{Shards.parse(header.shard).count}"
-    own = {"cases": 0, "started": "", "path": "", "waivers": None, "asked_again": None}
+    own = {"cases": 0, "started": "", "path": "", "waivers": None}
     return header.model_copy(update=own | {"backend": backend, "shard": shard}).model_dump_json()
 
 
@@ -137,7 +137,6 @@ def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
             "cases": sum(header.cases for header in headers),
             "started": min(header.started for header in headers),
             "waivers": _joined_waivers({header.waivers for header in headers}),
-            "asked_again": _all_asked_again([header.asked_again for header in headers]),
             "shard": str(shards) if shards.missing else "",
         }
     )
@@ -146,11 +145,6 @@ def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
 def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
     """Return the waivers of all shards; where they differ, what stands for several, which no file's digest is."""
     return waivers.pop() if len(waivers) == 1 else WaiversHeader(file="several", digest=_SEVERAL)
-
-
-def _all_asked_again(shards: Sequence[bool | None]) -> bool | None:
-    """Return whether the failures of all shards were asked again: not where one says no, or says nothing."""
-    return None if set(shards) == {None} else all(shards)
 
 
 def _in_folder(run: Run, folder: Path) -> Iterator[Record]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tconv.reports.between_runs import Comparison
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
-    from tconv.reports.page.problems import CaseParts
     from tconv.reports.page.records import RecordBlocks
 
 _MOST_SINCE = 12
@@ -41,7 +40,6 @@ def write(
     destination: Path,
     find: Callable[[str], Case | None] = lambda _: None,
     comparisons: Sequence[Comparison] = (),
-    parts: CaseParts | None = None,
 ) -> None:
     """Write the page; it replaces an older one as a whole.
 
@@ -50,16 +48,14 @@ def write(
         destination: the file.
         find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
         comparisons: what became of the runs' cases since a baseline.
-        parts: what dialects say of cases, as far as it was worked out while they were run.
     """
-    atomic_write.write(destination, _page(assessments, find, comparisons, parts))
+    atomic_write.write(destination, _page(assessments, find, comparisons))
 
 
 def _page(
     assessments: Sequence[Assessment],
     find: Callable[[str], Case | None] = lambda _: None,
     comparisons: Sequence[Comparison] = (),
-    parts: CaseParts | None = None,
 ) -> str:
     # The same records make the same page, in whatever order their runs were.
     assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
@@ -73,7 +69,7 @@ def _page(
         for group in comparison.groups
         for case in group.cases
     }
-    blocks = record_blocks(runs, lines, find, of_cases, parts)
+    blocks = record_blocks(runs, lines, find, of_cases)
     empty = _render(runs, lines, blocks, [], comparisons)
     arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
     return _render(runs, lines, blocks, arrays, comparisons)

@@ -241,14 +241,13 @@ def _shadowed(use: WaiverUse) -> str:
 
 
 def unasked(assessment: Assessment) -> str:
-    """Return that failures were not asked again, or not all that have to be, and what to do about it; empty if not."""
+    """Return that no failure was asked again; empty if one was, or if there is none that may depend on other calls."""
     if not (count := assessment.unasked):
         return ""
     failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
     return (
-        f"it is not known of {failures} whether the answer depends on the calls before it: failures are asked again, "
-        "alone in a fresh process, and that has not come to its end; the command of the run with --resume, and without "
-        "--dask, goes on with it"
+        f"it is not known of {failures} whether the answer depends on the calls before it: none was asked again, alone "
+        "in a fresh process, as tconv run does when it comes to its end (without --dask)"
     )
 
 

@@ -15,8 +15,6 @@ from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, status_of
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation.fresh_answers import fresh_answers
-from tconv.records.record_file import read
-from tconv.records.rewriting import replace_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,17 +64,13 @@ class Fleet:
         Raises:
             BackendMissing: the release cannot be installed or does not start.
         """
-        settings = RunSettings(
-            self._spec(version), self.dialect, self.jobs, self.timeout, output, resume, asks_again=True
-        )
-        with _of(version), running(selection, settings, progress) as path:
-            recorded = read(path)
-            _check(version, recorded.header.backend)
-            failed = {record.case for record in recorded.records if _fails(record)}
-            fresh = fresh_answers(recorded, failed, assignment_of(settings), self.timeout, selection.find)
-            header = recorded.header.model_copy(update={"asked_again": fresh.complete})
-            replace_records(path, fresh.records, header)
-        return path
+        settings = RunSettings(self._spec(version), self.dialect, self.jobs, self.timeout, output, resume)
+        with _of(version), running(selection, settings, progress) as unfinished:
+            run = unfinished.run
+            _check(version, run.header.backend)
+            failed = {record.case for record in unfinished.failures if _fails(record)}
+            unfinished.update(fresh_answers(run, failed, assignment_of(settings), self.timeout, selection.find))
+        return run.path
 
     def record(self, version: Version, case: Case) -> Record:
         """Run a case on a release, and return its record.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
 _MACHINE = "backend.machine."
 _NOT_COMPARED = {
-    *("started", "path", "cases", "asked_again", "backend.spec"),
+    *("started", "path", "cases", "backend.spec"),
     *(f"{_MACHINE}{name}" for name in ("cores", "memory")),
 }
 """Fields of the header that need not be equal in two runs of the same, and facts of a machine that decide no answer."""

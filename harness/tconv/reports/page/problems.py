@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.owed import Expectation
-    from tconv.expectation.problem import Problem
     from tconv.records.record import CallSummary, Record
     from tconv.vocabulary import DataFormat, DType, Ints
 
@@ -32,44 +31,18 @@ _GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_en
 """What the drawing of a case is made of, all of it integers; the rules that lead to them are in Python alone."""
 
 
-class CaseParts:
-    """What dialects say of cases, in parts that rows of the page share; each case is worked out once, also before."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[Part, ...]] = {}
-        # By what is owed, which cases share, and the layout; what is owed is there as long as it is here.
-        self._owed: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
-
-    def of(self, case: Case, dialect: Dialect) -> tuple[Part, ...]:
-        """Return the parts of a case's row."""
-        key = case.id, dialect.name
-        if key not in self._known:
-            self._known[key] = self._parts(shared_problem(case, dialect))
-        return self._known[key]
-
-    def _parts(self, problem: Problem) -> tuple[Part, ...]:
-        case, dialect, owed = problem.case, problem.dialect, problem.expectation
-        if isinstance(owed, Inexpressible):
-            return (_part("inexpressible", owed.reason),)
-        # The call is not kept with the problem: of thousands of cases that would be much memory.
-        call = express(case, dialect, problem.signature)
-        key = id(owed), call.data_format
-        _, value, others = self._owed.get(key) or self._owed.setdefault(key, (owed, *_owed(owed, call)))
-        return *_call(call), value, _part("dtype", call.dtype), others, *_about(case, dialect)
-
-
 class Problems:
     """The problems of a page's records, each once for all runs in its dialect.
 
     Args:
         find: returns the case of an id; None where the corpus has none.
-        parts: of their rows; those of the cases of a run may be there already.
     """
 
-    def __init__(self, find: Callable[[str], Case | None], parts: CaseParts) -> None:
+    def __init__(self, find: Callable[[str], Case | None]) -> None:
         self.table = Table()
         self._find = find
-        self._parts_of = parts
+        # By what is expected, which cases share, and the layout; what is expected is there as long as it is here.
+        self._owed: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
         self._cases: dict[str, Case | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
@@ -87,7 +60,14 @@ class Problems:
         case = self._cases[record.case]
         if case is None:
             return (_recorded(record.call),) if record.call else ()
-        return self._parts_of.of(case, dialect)
+        owed = shared_problem(case, dialect).expectation
+        if isinstance(owed, Inexpressible):
+            return (_part("inexpressible", owed.reason),)
+        # The call is not kept with the problem: of thousands of cases that would be much memory.
+        call = express(case, dialect, shared_problem(case, dialect).signature)
+        key = id(owed), call.data_format
+        _, value, others = self._owed.get(key) or self._owed.setdefault(key, (owed, *_owed(owed, call)))
+        return *_call(call), value, _part("dtype", call.dtype), others, *_about(case, dialect)
 
 
 @lru_cache(maxsize=2**14)

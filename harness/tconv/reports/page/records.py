@@ -19,7 +19,7 @@ from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
-from tconv.reports.page.problems import CaseParts, Problems
+from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, tolerance
 from tconv.reports.statuses import STATUSES
@@ -66,7 +66,6 @@ def record_blocks(
     lines: Sequence[CauseLine],
     find: Callable[[str], Case | None],
     since: Mapping[tuple[int, str], Transition] = MappingProxyType({}),
-    parts: CaseParts | None = None,
 ) -> RecordBlocks:
     """Return the records of runs as blocks.
 
@@ -75,9 +74,8 @@ def record_blocks(
         lines: the causes of their records.
         find: returns the case of an id; None where there is none.
         since: what became of cases since a baseline, by the number of the run and the id; empty where there is none.
-        parts: what dialects say of cases, as far as it has been worked out.
     """
-    records = _Records(runs, lines, Problems(find, parts or CaseParts()))
+    records = _Records(runs, lines, Problems(find))
     values = {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
         "kinds": list(_KINDS),
