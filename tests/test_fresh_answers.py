@@ -26,15 +26,13 @@ from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation import fresh_answers
 from tconv.records.record import FreshAnswer, Record
 from tconv.records.record_file import Run, read
-from tconv.records.rewriting import replace_records
-from tconv.records.shards import merged
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.phrases import fresh_process_phrase
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from small_corpus import Command
 
@@ -161,31 +159,17 @@ def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tu
     assert "pads-exchanged" in printed
 
 
-def test_records_that_cannot_be_written_again_lose_no_answer(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run is complete: its answer is given, with what is known now."""
-
-    def full(path: Path, *_: object) -> None:
-        raise FileError(path, "must be a file that can be written (got: No space left on device)")
-
-    monkeypatch.setattr("tconv.cli.finished_run.replace_records", full)
-    records, printed = recorded("RemembersPads")
-    assert {record.alone for record in records.values()} == {None}
-    assert MESSAGE in printed
-
-
 def test_no_other_run_writes_the_records_meanwhile(
     recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What came of the second questions would stand in the file of the other run."""
     refused: list[str] = []
 
-    def asked(run: Run, *_: object) -> fresh_answers.FreshAnswers:
+    def asked(run: Run, *_: object) -> list[Record]:
         with pytest.raises(FileError) as other, exclusive(run.path):
             pass
         refused.append(str(other.value))
-        return fresh_answers.FreshAnswers([], complete=True)
+        return []
 
     monkeypatch.setattr("tconv.cli.finished_run.fresh_answers", asked)
     recorded("RemembersPads")
@@ -210,7 +194,7 @@ def test_a_backend_that_does_not_start_again_loses_no_answer(
 def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
     recorded: Callable[..., tuple[dict[str, Record], str]], command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until the run is resumed every reader tells that nobody knows whether failures depend on earlier calls."""
+    """Its failures are written as they are, and every reader says that nobody knows whether they depend on others."""
 
     def stopped(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -222,7 +206,7 @@ def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
     assert (ended.returncode, "terminated; a run goes on from here" in ended.stderr) == (143, True)
     (path,) = Path("out").glob("*.jsonl")
     assert not path.with_name("index.html").exists()
-    assert read(path).header.asked_again is False
+    assert [record.alone for record in read(path).records] == [None] * 4
     note = f"note: {NOT_KNOWN} 4 failures"
     assert note in command("report", "out").stdout
     (of_report,) = json.loads(command("report", "out", "--json").stdout)["runs"]
@@ -230,66 +214,22 @@ def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
     command("report", "out", "--page", "report.html", "--junit", "report.xml", "--summary", "report.md")
     for file in ("report.html", "report.xml", "report.md"):
         assert NOT_KNOWN in Path(file).read_text(encoding="utf-8")
+    kept = path.read_bytes()
     _, printed = recorded("PadsSwapped", "--resume")
-    assert read(path).header.asked_again
-    assert NOT_KNOWN not in printed + command("report", "out").stdout
+    assert note in printed
+    assert path.read_bytes().splitlines()[1:] == kept.splitlines()[1:]
 
 
-def test_a_run_that_goes_on_says_that_its_new_failures_were_not_asked_again(
-    recorded: Callable[..., tuple[dict[str, Record], str]], command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That the first part of it came to its end says nothing of the second, which is killed."""
-    recorded("PadsSwapped")
-    (path,) = Path("out").glob("*.jsonl")
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    first_failure = next(number for number, line in enumerate(lines) if '"kind":"differed"' in line)
-    path.write_text("".join(lines[: first_failure + 1]), encoding="utf-8")
-    assert read(path).header.asked_again
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    words = ("--backend", "wrong_backends:PadsSwapped", "--cases", "small.yaml", "--output", "out", "-j", "1")
-    monkeypatch.setattr(fresh_answers, "Pool", killed)
-    assert command("run", *words, "--resume").stdout == ""
-    assert [record.alone is None for record in read(path).records].count(False) == 1
-    assert f"{NOT_KNOWN} 3 failures" in command("report", "out").stdout
-
-
-def test_failures_that_nobody_asks_again_are_told_where_the_run_would_have_done_so() -> None:
-    """Deaths were confirmed before. Of a run that asks nothing again, as in pytest, the reader is not told to go on."""
+def test_failures_that_nobody_asks_again_are_counted() -> None:
+    """Unless one of them was asked: deaths are confirmed while cases run, and count for neither."""
     verdicts = {CASES[0]: DIFFERED, CASES[1]: ver.Died("SIGSEGV", ""), CASES[2]: AGREED}
-    for asked_again, count in ((False, 1), (True, 0), (None, 0)):
-        run = run_of(verdicts)
-        run.header = run.header.model_copy(update={"asked_again": asked_again})
-        assert assess(run, None, facts).unasked == count
-
-
-def test_shards_were_asked_again_where_each_of_them_was() -> None:
-    """One whose failures were not asked again leaves that open for the run; two with both answers are one run."""
-    run = run_of(dict.fromkeys(CASES, DIFFERED))
-    for both, joined in (((True, True), True), ((True, False), False), ((None, True), False), ((None, None), None)):
-        shards = [
-            Run(Path(f"{number}"), run.header.model_copy(update={"asked_again": shard, "shard": f"{number}/2"}))
-            for number, shard in enumerate(both, 1)
-        ]
-        (whole,) = merged(shards)
-        assert whole.header.asked_again is joined
-
-
-def test_a_resumed_run_asks_what_was_not_asked_before(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was found before counts: others are asked, although the first of them vary no more."""
-    monkeypatch.setattr(fresh_answers, "_FIRST", 1)
-    clock = iter([0.0, 0.0, 100.0])
-    with monkeypatch.context() as patch:
-        patch.setattr(fresh_answers, "monotonic", lambda: next(clock))
-        before, _ = recorded("RemembersPads")
-    assert sorted(record.alone is None for record in before.values()) == [False, True, True, True]
-    after, printed = recorded("RemembersPads", "--resume")
-    assert [record.case for record in after.values() if record.varies] == ["small/second", "small/third"]
-    assert NOT_ASKED not in printed
+    run = run_of(verdicts)
+    assert assess(run, None, facts).unasked == 1
+    dead, differed = (replace(record, alone=AGREES) for record in run.records if record.verdict.kind != "agreed")
+    assert {type(record.verdict) for record in (dead, differed)} == {ver.Died, ver.Differed}
+    died = next(record for record in (dead, differed) if isinstance(record.verdict, ver.Died))
+    assert assess(run.with_records([died]), None, facts).unasked == 1
+    assert assess(run.with_records([dead, differed]), None, facts).unasked == 0
 
 
 def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Command, tmp_path: Path) -> None:
@@ -315,26 +255,6 @@ def test_a_silence_of_an_earlier_call_is_told(
     assert records["second"].alone == AGREES
     assert "  timed-out after other calls, and agreed alone in a fresh process: no answer within 1 s" in printed
     assert not records["second"].answer_varies
-
-
-def test_what_has_no_answer_takes_no_time_of_others(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those that have one are asked before; that there was no time for the others is no open question about these."""
-    asked: list[str] = []
-    beside = fresh_answers._beside
-
-    def noting(record: Record, alone: Record) -> Iterator[Record]:
-        asked.append(record.case.rpartition("/")[2])
-        clock.extend([0.0] if len(asked) < 2 else [100.0])
-        return beside(record, alone)
-
-    clock = [0.0, 0.0]
-    monkeypatch.setattr(fresh_answers, "monotonic", lambda: clock.pop(0))
-    monkeypatch.setattr(fresh_answers, "_beside", noting)
-    _, printed = recorded("ErrsAndHangs", "--timeout", "1")
-    assert asked == ["with-bias", "first"]
-    assert NOT_KNOWN not in printed
 
 
 def test_an_answer_that_is_never_the_same_varies(
@@ -388,28 +308,23 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
         assert {member.status for member in members} == {Status.FAILED}
 
 
-def test_records_are_replaced_through_a_link(tmp_path: Path) -> None:
-    """The file keeps its mode and its other lines, the last one without its newline too."""
-    path, link = tmp_path / "records", tmp_path / "link"
-    path.write_text('{"header":1}\n{"case":"a/b","backend":"old"}\n{"case":"a/bc","old":1}\n{"case":"a/b')
-    path.chmod(0o640)
-    link.symlink_to(path)
-    replace_records(link, [Record("a/b", "backend", "onnx/ConvTranspose-22", AGREED)])
-    lines = path.read_text().split("\n")
-    assert link.is_symlink()
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert [lines[0], *lines[2:]] == ['{"header":1}', '{"case":"a/bc","old":1}', '{"case":"a/b']
-    assert lines[1].startswith('{"case":"a/b","backend":"backend"')
-    assert sorted(tmp_path.iterdir()) == [link, path]
+def test_a_failure_is_written_when_the_run_is_finished(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is no failure is there before, and no line is written again."""
+    seen: list[str] = []
 
+    def asked(run: Run, *_: object) -> list[Record]:
+        seen.append(run.path.read_text(encoding="utf-8"))
+        return [replace(record, alone=AGREES) for record in run.records]
 
-def test_a_run_without_failures_has_none_left_to_ask_again(command: Command, tmp_path: Path) -> None:
-    """Its records say so: whoever reads them without the waivers need not start it again."""
-    written(tmp_path, TEXT)
-    ended = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "out", "-j", "1")
-    assert ended.returncode == 0, ended.stderr
-    (path,) = (tmp_path / "out").glob("*.jsonl")
-    assert read(path).header.asked_again is True
+    monkeypatch.setattr("tconv.cli.finished_run.fresh_answers", asked)
+    records, _ = recorded("RemembersPads")
+    (path,) = Path("out").glob("*.jsonl")
+    assert path.read_text(encoding="utf-8").startswith(seen[0])
+    assert seen[0].count('"case":') == 2
+    assert {record.alone for record in records.values() if record.verdict.kind == "agreed"} == {None}
+    assert {record.alone for record in records.values() if record.verdict.kind == "differed"} == {AGREES}
 
 
 def test_an_answer_that_time_cuts_off_is_none(
@@ -423,9 +338,7 @@ def test_an_answer_that_time_cuts_off_is_none(
     failed = {record.case for record in run.records if record.verdict.kind == "differed"}
     assert failed
     monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", 0.01)
-    monkeypatch.setattr(fresh_answers, "_beside", lambda *_: ())
     find = Corpus.load(tmp_path / "small.yaml").find
     monkeypatch.chdir(tmp_path)
     assignment = Assignment("wrong_backends:BiasDoubled", None, None)
-    asked = fresh_answers.fresh_answers(run, failed, assignment, 9.0, find)
-    assert (asked.records, asked.complete) == ([], False)
+    assert fresh_answers.fresh_answers(run, failed, assignment, 9.0, find) == []

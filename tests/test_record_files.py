@@ -143,7 +143,7 @@ def test_what_a_shell_names_for_a_command_is_read(command: Command) -> None:
         assert (done.returncode, done.stderr.split(":")[0]) == (2, "gone.yaml")
     with _piped("nothing\n") as path:
         done = command("report", str(path))
-        assert (done.returncode, done.stderr.split(" (")[0]) == (2, f"{path}:1: must start with a header of format 4")
+        assert (done.returncode, done.stderr.split(" (")[0]) == (2, f"{path}:1: must start with a header of format 5")
 
 
 @contextmanager
