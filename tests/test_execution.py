@@ -38,7 +38,7 @@ from tconv.backends import outcome as out
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
-from tconv.errors import BackendMissing, FileError
+from tconv.errors import BackendLost, BackendMissing, FileError
 from tconv.execution.call_result import changed
 from tconv.execution.pool import Pool
 from tconv.execution.queue import CHUNK
@@ -520,6 +520,53 @@ def test_a_worker_that_is_gone_when_it_is_started_again_ends_the_run(
         module.unlink()
         with pytest.raises(BackendMissing, match="No module named 'only_once'"):
             list(pool.run(asked))
+
+
+def test_a_backend_that_is_another_one_after_a_death_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is reported where it happens: records of two backends in one file say nothing of either."""
+    monkeypatch.setenv(LOG, str(tmp_path / "log"))
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    died = next(case for case in asked if case.attributes.strides == (TROUBLE,))
+    with pool_of("IsAnother") as pool, pytest.raises(BackendLost) as lost:
+        list(pool.run(asked))
+    assert f" after a worker had ended at {died.id}, and '1' before)" in str(lost.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
+def test_a_runtime_that_stops_the_process_above_costs_no_other_case(tmp_path: Path, mark: str) -> None:
+    """No wait is without a limit: what does not answer is killed, and others are asked in workers of another one."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    where = ("--cases", "small.yaml", "--backend", "wrong_backends:StopsItsParent", "--output", "out")
+    assert tconv(tmp_path, "run", *where, TCONV_TEST_MARK=mark).returncode == 1
+    assert gone(mark)
+    found = {record.case: record for record in read(record_file(tmp_path, "StopsItsParent")).records}
+    deadly = {case.id for case in asked if case.attributes.strides == (TROUBLE,) and case.x.shape[-1] == 3}
+    assert {case for case, record in found.items() if record.verdict.kind == "died"} == deadly
+    assert {record.verdict.kind for case, record in found.items() if case not in deadly} == {"agreed"}
+    assert not any(record.alone for record in found.values())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
+def test_a_signal_ends_a_run_whose_other_processes_are_stopped(tmp_path: Path, mark: str) -> None:
+    """A stopped process hears no signal but the last one."""
+    process, _ = started(tmp_path, mark)
+    for each in set(having(mark)) - {process.pid}:
+        os.kill(each, signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert gone(mark)
+
+
+def test_a_runtime_that_spoils_its_interpreter_ends_no_run(tmp_path: Path) -> None:
+    """What fails of its process then is that case's, or that of a case after it: no traceback, and a record for each."""
+    written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    where = ("--cases", "small.yaml", "--backend", "wrong_backends:EmptiesItsModules", "--output", "out")
+    ended = tconv(tmp_path, "run", *where)
+    assert (ended.returncode in {0, 1}, "Traceback" in ended.stderr) == (True, False)
+    assert len(read(record_file(tmp_path, "EmptiesItsModules")).records) == 6
 
 
 def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

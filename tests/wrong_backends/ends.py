@@ -7,13 +7,14 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
-from tconv.backends import Outcome, Produced
+from tconv.backends import BackendInfo, Outcome, Produced
 from tconv.execution import worker
 from tconv.execution.journal import Journal
 from wrong_backends.misread import BiasDoubled
@@ -295,6 +296,44 @@ class DiesForGood(Troubled):
         """Leave a mark, and die."""
         self._mark.touch()
         os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class IsAnother(Troubled):
+    """The first process dies of a case, and another version says that it is the backend."""
+
+    def info(self) -> BackendInfo:
+        """Return a version by how often a process was asked."""
+        with Path(os.environ[LOG]).open("a+b") as file:
+            file.write(b"x")
+            return replace(super().info(), version=str(file.tell()))
+
+    def end(self) -> None:
+        """Die."""
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class StopsItsParent(Troubled):
+    """It stops the process above, and goes on or dies."""
+
+    def end(self) -> None:
+        """Stop it; one size of the data is deadly too."""
+        os.kill(os.getppid(), signal.SIGSTOP)
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Stop the parent, and compute or die."""
+        outcome = super().run(call, arrays)
+        if troubled(call) and arrays["x"].shape[-1] == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return outcome
+
+
+class EmptiesItsModules(Troubled):
+    """What is not imported already cannot be imported any more."""
+
+    def end(self) -> None:
+        """Forget all modules."""
+        sys.modules.clear()
+        sys.path.clear()
 
 
 class EndsItsParent(Right):
