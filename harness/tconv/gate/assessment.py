@@ -252,7 +252,7 @@ def assess(
     pinned = PinUses(run.records) if find is None else hold_pins(run, active.pins, facts, find, is_waived)
     run, settles = replace(run, records=pinned.records), find is not None and not run.header.shard
     run, mixed = settled(run, find, vary=vary, pinned=pinned.by_case) if find is not None and settles else (run, ())
-    statuses = _statuses(run, of, settles=settles, vary=vary)
+    statuses = excused_ends(_statuses(run, of, settles=settles, vary=vary), active.waivers, facts)
     failed = [member.record for member in statuses if member.status is Status.FAILED]
     # A pin explains what it finds.
     unexplained = [record for record in failed if not isinstance(record.verdict, ver.ReadingChanged)]
@@ -299,7 +299,7 @@ def _statuses(
         settles: whether verdicts are settled by the other cases of the run.
         vary: whether answers of the run vary.
     """
-    statuses = excused_ends([*map(status_of_record, run.records)])
+    statuses = tuple(map(status_of_record, run.records))
     if settles:
         statuses = with_better_causes(statuses, status_of_record)
     return without_explanations(statuses) if vary else statuses

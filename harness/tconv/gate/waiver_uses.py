@@ -163,24 +163,27 @@ def _covering(
     return covered
 
 
-def excused_ends(members: Sequence[RecordStatus]) -> tuple[RecordStatus, ...]:
+def excused_ends(
+    members: Sequence[RecordStatus], active: Sequence[Waiver], facts: Mapping[str, Mapping[str, str]]
+) -> tuple[RecordStatus, ...]:
     """Return records with those waived that an earlier case of their process explains.
 
-    These are the ends of processes that the case alone does not end. A waiver with `after-others` for a case that the
-    process was asked before says that the case harms its process.
+    These are the ends of processes that the case alone does not end. A waiver with `after-others` that covers a case
+    which the process was asked before, and which did not agree, says that the case harms its process.
     """
-    harmful = {member.record.case: member.waiver for member in members if member.waiver and member.waiver.after_others}
+    harmful = [waiver for waiver in active if waiver.after_others]
 
     def excused(member: RecordStatus) -> RecordStatus:
         record = member.record
-        if member.status is not Status.FAILED or not (
-            record.varies and isinstance(record.verdict, ver.Died | ver.TimedOut)
-        ):
+        if member.status is not Status.FAILED or not record.earlier:
             return member
-        waiver = next((harmful[case] for case in reversed(record.earlier) if case in harmful), None)
-        return replace(member, status=Status.WAIVED, waiver=waiver, reason=waiver.because) if waiver else member
+        for case in reversed(record.earlier):
+            waiver = next((waiver for waiver in harmful if waiver.covers(case, facts.get(case, {}))), None)
+            if waiver is not None:
+                return replace(member, status=Status.WAIVED, waiver=waiver, reason=waiver.because)
+        return member
 
-    return tuple(map(excused, members)) if harmful else tuple(members)
+    return tuple(map(excused, members))
 
 
 def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:

@@ -134,9 +134,9 @@ class Waiver(Versioned, NarrowScope):
         example: the id of a case that it covers, as small as can be.
         after-others: whether the deviation depends on earlier calls of the process or on chance, or shows in later
             calls: on what memory holds that is never written, or by what writes into the memory of others. Only such a
-            waiver waives what another answer was seen for alone, in a fresh process. It also waives the end of a
-            process that was asked a case before which the waiver waives. If its example does not fail, the waiver is
-            not stale, so its versions must have a last one.
+            waiver waives the end of a process that a case alone does not repeat: of a case that it covers, and of a
+            process that was asked one before which did not agree. If its example does not fail, the waiver is not
+            stale, so its versions must have a last one.
         link: the thread about it, if there is one.
         date: on which it was written, as 2026-11-20.
     """
@@ -181,11 +181,11 @@ class Waiver(Versioned, NarrowScope):
 
         In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
         the text would refuse: the message shows that the runtime refuses for another reason. The end of a process that
-        the case alone does not end needs `after-others`.
+        the case alone does not end is waived by whatever covers the case with `after-others`.
         """
         verdict = record.verdict
-        if isinstance(verdict, Died | TimedOut) and record.varies and not self.after_others:
-            return False
+        if isinstance(verdict, Died | TimedOut) and record.varies:
+            return self.after_others and self.covers(record.case, facts)
         if isinstance(verdict, Disputed):
             if verdict.message is None or "message" not in self.verdict:
                 return False
