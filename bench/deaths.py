@@ -22,8 +22,8 @@ import numpy as np
 
 from tconv.backends import BackendInfo, Produced
 from tconv.corpus import Corpus
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,7 +135,7 @@ def main() -> None:
 
 def measured(name: str, cases: list[Case], jobs: int) -> tuple[float, int]:
     """Return how long the cases take after the first worker is there, and how many of them died."""
-    with Pool(Assignment(f"deaths:{name}", None, None), jobs, TIMEOUT) as pool:
+    with Pool(Asking(f"deaths:{name}", timeout=TIMEOUT), jobs) as pool:
         started = perf_counter()
         deaths = sum(line.record.verdict.kind == "died" for line in pool.run(cases))
         return perf_counter() - started, deaths

@@ -28,8 +28,8 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.corpus.writing import flow, settings
 from tconv.dialects.geometry import Geometry
 from tconv.errors import TconvError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.expectation.truth import Truth
 from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import chosen_waivers
@@ -156,7 +156,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     """Run a backend, print what it did, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
     waivers = chosen_waivers(None, name)
-    with Pool(Assignment(name, None, None), jobs, TIMEOUT) as pool:
+    with Pool(Asking(name, timeout=TIMEOUT), jobs) as pool:
         remaining = islice(cases(seed, pool.dialect), examples)
         while batch := list(islice(remaining, BATCH)):
             records = pool.records(batch)

@@ -12,6 +12,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from tconv.corpus import Corpus
+from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection, name_of_cases
 from tconv.gate.assessment import assess
@@ -55,7 +56,7 @@ def written(folder: Path, text: str = CASES, name: str = "small.yaml") -> Path:
 
 def settings(backend: str, folder: Path, *, jobs: int = 1, resume: bool = False) -> RunSettings:
     """Return the settings of a run of one of `wrong_backends`."""
-    return RunSettings(f"wrong_backends:{backend}", None, jobs, TIMEOUT, folder / "out", resume)
+    return RunSettings(Asking(f"wrong_backends:{backend}", timeout=TIMEOUT), folder / "out", jobs, resume=resume)
 
 
 def records(backend: str, folder: Path, text: str = CASES, *, jobs: int = 1, resume: bool = False) -> Path:

@@ -14,8 +14,8 @@ from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.execution import accumulation
 from tconv.execution.accumulation import SumPath, path_of, probe
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.records.record import Sums
 from tconv.reports.phrases import sums_found
 from tconv.vocabulary import DType
@@ -83,7 +83,7 @@ def found(path: SumPath, backend: Right) -> DType | None:
 def run_on(backend: str, folder: Path, text: str = REAL, jobs: int = 1) -> list[Record]:
     """Return the records of a file's cases on one of `wrong_backends`."""
     cases = list(Corpus.load(written(folder, text)).cases())
-    with Pool(Assignment(f"wrong_backends:{backend}", None, None), jobs, TIMEOUT) as pool:
+    with Pool(Asking(f"wrong_backends:{backend}", timeout=TIMEOUT), jobs) as pool:
         return list(pool.records(cases).values())
 
 

@@ -14,13 +14,12 @@ import pytest
 from distributed import LocalCluster
 
 from made_cluster import Processes, are_there, none_is_left, processes
-from small_corpus import HEAD, TIMEOUT, bodies, environment, record_file, records, settings, tconv, written
+from small_corpus import HEAD, bodies, environment, record_file, records, settings, tconv, written
 from tconv.backends.extras import installing
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing, ClusterError
 from tconv.execution import cluster
 from tconv.execution.cluster import joined
-from tconv.execution.run import assignment_of
 from tconv.records import artifacts
 from tconv.records.record_file import read
 from wrong_backends import LOG
@@ -67,7 +66,7 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def verdicts(address: str, folder: Path, backend: str, asked: list[Case]) -> dict[str, str]:
     """Return the kinds of the verdicts that a cluster gives."""
-    with joined(address, assignment_of(settings(backend, folder)), TIMEOUT, folder) as pool:
+    with joined(address, settings(backend, folder).asking, folder) as pool:
         return {line.case: line.record.verdict.kind for line in pool.run(asked)}
 
 

@@ -18,10 +18,10 @@ from tconv.backends.exec_child import ChildStarter, ExecChild
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.worker import Assignment
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
@@ -91,7 +91,11 @@ def recorded(how: str, folder: Path, **options: str) -> Run:
     """Run the small corpus on a runner and return its records."""
     selection = Selection(Corpus.load(written(folder)))
     return read(
-        run(selection, RunSettings(command(how), None, 1, TIMEOUT, folder / "out", options=options), lambda *_: None)
+        run(
+            selection,
+            RunSettings(Asking(command(how), options=options, timeout=TIMEOUT), folder / "out"),
+            lambda *_: None,
+        )
     )
 
 
@@ -263,8 +267,7 @@ def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corp
     problem = Problem(case, DIALECTS["geometry/1"])
     spec = f"exec:{shlex.join([sys.executable, '-c', LISTENER, str(heard)])}"
     # It writes to a file that is not its own.
-    assignment = Assignment(spec, problem.dialect, None, isolate=False)
-    with Pool(assignment, 1, TIMEOUT) as pool:
+    with Pool(Asking(spec, problem.dialect, timeout=TIMEOUT, isolate=False)) as pool:
         assert pool.record(case).verdict == ver.RefusedValid("heard")
     asked = json.loads(heard.read_text())["run"]
     assert {name: asked[name] for name in ("dialect", "data_format", "filter_format", "groups", "dtype", "shapes")} == {
@@ -285,7 +288,7 @@ def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, cor
     """
     selection = Selection(corpus, patterns=("layouts/**", "padding/**", "groups/**", "invalid/**"), tier="smoke")
     spec = f"exec:{shlex.join(['node', str(DOCS / 'runner_geometry.mjs')])}"
-    recorded_run = read(run(selection, RunSettings(spec, None, 1, 60.0, tmp_path), lambda *_: None))
+    recorded_run = read(run(selection, RunSettings(Asking(spec), tmp_path), lambda *_: None))
     assessment = assess(recorded_run, load(DOCS / "runner_geometry.yaml"), corpus.facts, strict=True)
     assert assessment.red == []
     agreed = [record.case for record in recorded_run.records if record.verdict.kind == "agreed"]

@@ -39,13 +39,13 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendLost, BackendMissing, FileError
+from tconv.execution.asking import Asking
 from tconv.execution.call_result import changed
 from tconv.execution.pool import Pool
 from tconv.execution.queue import CHUNK
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.supervisor import WorkerProcess
-from tconv.execution.worker import Assignment
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import FreshAnswer
 from tconv.records.record_file import read
@@ -91,7 +91,7 @@ def calls(path: Path) -> Counter[str]:
 
 def pool_of(backend: str, jobs: int = 1, timeout: float = TIMEOUT) -> Pool:
     """Return a pool of one of `wrong_backends`."""
-    return Pool(Assignment(f"wrong_backends:{backend}", None, None), jobs, timeout)
+    return Pool(Asking(f"wrong_backends:{backend}", timeout=timeout), jobs)
 
 
 def cases(folder: Path, text: str) -> list[Case]:
@@ -286,7 +286,7 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
     """Each case is asked so often as is wanted; once, a wavering backend is merely wrong."""
     path = written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     for repeat, kind in ((1, "differed"), (3, "unstable")):
-        settings = RunSettings("wrong_backends:Wavers", None, 1, TIMEOUT, tmp_path / str(repeat), repeat=repeat)
+        settings = RunSettings(Asking("wrong_backends:Wavers", timeout=TIMEOUT, repeat=repeat), tmp_path / str(repeat))
         finished = read(run(Selection(Corpus.load(path)), settings, lambda *_: None))
         kinds = {record.case: record.verdict.kind for record in finished.records}
         assert set(kinds.values()) == {"agreed", kind}
@@ -312,7 +312,7 @@ def test_an_unstable_answer_is_told_by_where_it_changes() -> None:
 def test_a_death_at_a_later_call_of_a_case_is_its_verdict(tmp_path: Path) -> None:
     """Asked twice, the case ends every worker: after the second it has died, and the run ends."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
-    with Pool(Assignment("wrong_backends:DiesOfTheSecondCall", None, None, 2), 1, TIMEOUT) as pool:
+    with Pool(Asking("wrong_backends:DiesOfTheSecondCall", timeout=TIMEOUT, repeat=2)) as pool:
         kinds = {line.case: line.record.verdict.kind for line in pool.run(asked)}
     assert kinds == {case.id: "died" if case.attributes.strides == (TROUBLE,) else "agreed" for case in asked}
 
@@ -405,7 +405,7 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
     before = path.read_bytes()
     corpus = Corpus.load(tmp_path / "small.yaml")
     again = settings("Right", tmp_path, resume=True)
-    slower = RunSettings(again.backend, again.dialect, again.jobs, again.timeout + 1, again.output, resume=True)
+    slower = replace(again, asking=replace(again.asking, timeout=TIMEOUT + 1))
     other = Corpus.load(written(tmp_path, FEW + "# changed\n"))
     for selection, how in [
         (Selection(corpus, "full"), again),
@@ -473,7 +473,7 @@ def test_a_pool_speaks_the_dialect_that_it_is_given(tmp_path: Path) -> None:
     (case,) = Corpus.load(written(tmp_path, BARE_HEAD + SAME)).cases()
     kinds = []
     for dialect in (known, own):
-        with Pool(Assignment("onnxruntime", dialect, None), 1, TIMEOUT) as pool:
+        with Pool(Asking("onnxruntime", dialect, timeout=TIMEOUT)) as pool:
             kinds.append(pool.record(case).verdict.kind)
     assert kinds == ["agreed", "wrong-shape"]
 
@@ -516,7 +516,7 @@ def test_a_worker_that_is_gone_when_it_is_started_again_ends_the_run(
     module = tmp_path / "only_once.py"
     module.write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
-    with Pool(Assignment("only_once:Once", None, None), 1, TIMEOUT) as pool:
+    with Pool(Asking("only_once:Once", timeout=TIMEOUT)) as pool:
         module.unlink()
         with pytest.raises(BackendMissing, match="No module named 'only_once'"):
             list(pool.run(asked))
@@ -561,7 +561,7 @@ def test_a_signal_ends_a_run_whose_other_processes_are_stopped(tmp_path: Path, m
 
 
 def test_a_runtime_that_spoils_its_interpreter_ends_no_run(tmp_path: Path) -> None:
-    """What fails of its process then is that case's, or that of a case after it: no traceback, and a record for each."""
+    """What fails of its process then is that case's, or that of a later one: no traceback, and a record for each."""
     written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     where = ("--cases", "small.yaml", "--backend", "wrong_backends:EmptiesItsModules", "--output", "out")
     ended = tconv(tmp_path, "run", *where)
@@ -769,5 +769,5 @@ def test_a_link_in_the_place_of_a_workers_log_is_not_followed(tmp_path: Path) ->
     (tmp_path / "precious").write_text("precious text", encoding="utf-8")
     (tmp_path / "worker-1.log").symlink_to(tmp_path / "precious")
     with pytest.raises(FileError, match=r"worker-1\.log: must be writable while cases run"):
-        WorkerProcess(Assignment("wrong_backends:Right", None, None), tmp_path / "worker-1.log")
+        WorkerProcess(Asking("wrong_backends:Right"), tmp_path / "worker-1.log")
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "precious text"

@@ -17,8 +17,8 @@ from small_corpus import HEAD, written
 from tconv.corpus import Corpus
 from tconv.dialects.readings import Together
 from tconv.errors import DialectError, FileError
+from tconv.execution.asking import Asking
 from tconv.execution.lock import exclusive
-from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
@@ -340,5 +340,5 @@ def test_an_answer_that_time_cuts_off_is_none(
     monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", 0.01)
     find = Corpus.load(tmp_path / "small.yaml").find
     monkeypatch.chdir(tmp_path)
-    assignment = Assignment("wrong_backends:BiasDoubled", None, None)
-    assert fresh_answers.fresh_answers(run, failed, assignment, 9.0, find) == []
+    asking = Asking("wrong_backends:BiasDoubled", timeout=9.0)
+    assert fresh_answers.fresh_answers(run, failed, asking, find) == []

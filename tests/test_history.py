@@ -28,9 +28,9 @@ from tconv.cli import history_command
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.selection import Selection
-from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.investigation.history import environments
@@ -288,7 +288,7 @@ def test_the_runner_of_onnxruntime_does_as_its_backend(dialect: str, tmp_path: P
     runner = f"exec:{sys.executable} {RUNNERS / 'runner_onnxruntime.py'} {dialect}"
     verdicts = []
     for backend in ("onnxruntime", runner):
-        with Pool(Assignment(backend, dialect_named(dialect), None), 1, 10.0) as pool:
+        with Pool(Asking(backend, dialect_named(dialect), timeout=10.0)) as pool:
             assert pool.backend.name == "onnxruntime"
             records = pool.records(cases)
         verdicts.append(
@@ -322,7 +322,7 @@ def test_what_a_release_has_not_got_yet_is_no_refusal(message: str, kind: str, t
         f"runpy.run_path({str(RUNNERS / 'runner_onnxruntime.py')!r}, run_name='__main__')\n"
     )
     case = next(iter(Corpus.load(written(tmp_path)).cases("gate")))
-    with Pool(Assignment(f"exec:{sys.executable} {starter} {DIALECT}", None, None), 1, 10.0) as pool:
+    with Pool(Asking(f"exec:{sys.executable} {starter} {DIALECT}", timeout=10.0)) as pool:
         verdict = pool.record(case).verdict
     assert verdict.kind == {"refused": "refused-valid"}.get(kind, kind)
 

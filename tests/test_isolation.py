@@ -25,7 +25,7 @@ from tconv.backends.exec import Exec
 from tconv.backends.exec_child import ChildStarter
 from tconv.cli import options
 from tconv.errors import BackendMissing
-from tconv.execution.isolation import required
+from tconv.execution.asking import required
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 

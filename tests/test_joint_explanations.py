@@ -12,6 +12,7 @@ import yaml
 from small_corpus import TIMEOUT
 from tconv.corpus import Corpus
 from tconv.dialects.readings import Together
+from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess
@@ -48,7 +49,11 @@ def recorded(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("two")
     backend = "wrong_backends:PadsSwappedAndBiasDoubled"
     return read(
-        run(Selection(corpus, "gate", PATTERNS), RunSettings(backend, None, 2, TIMEOUT, folder), lambda *_: None)
+        run(
+            Selection(corpus, "gate", PATTERNS),
+            RunSettings(Asking(backend, timeout=TIMEOUT), folder, 2),
+            lambda *_: None,
+        )
     )
 
 
@@ -112,7 +117,7 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
 ) -> None:
     """One cause, also where an output has too few wrong elements for the name, or another name fits it by chance."""
     patterns = (*LOST, "real-data/**[rank=1]")
-    settings = RunSettings("wrong_backends:HalfResults", None, 2, TIMEOUT, tmp_path)
+    settings = RunSettings(Asking("wrong_backends:HalfResults", timeout=TIMEOUT), tmp_path, 2)
     recorded = read(run(Selection(corpus, "gate", patterns), settings, lambda *_: None))
     name = Together(("sums-kept-in-f16",))
     failed = failed_of(recorded)

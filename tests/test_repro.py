@@ -17,8 +17,8 @@ from tconv.backends.onnx_model import ONNX_DIALECT_NAMES
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, UsageError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.expectation.problem import expressed
 from tconv.export.asking import asking
 from tconv.export.folder import export
@@ -64,7 +64,7 @@ def survived(name: str, dialect: str, cases: Iterable[Case]) -> list[Case]:
     cases = list(cases)
     if not name.startswith("onednn"):
         return cases
-    with Pool(Assignment(name, DIALECTS[dialect], None), 1, TIMEOUT) as pool:
+    with Pool(Asking(name, DIALECTS[dialect], timeout=TIMEOUT)) as pool:
         records = pool.records(cases)
     return [case for case in cases if records[case.id].verdict.kind != "died"]
 

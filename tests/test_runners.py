@@ -14,10 +14,10 @@ import pytest
 from small_corpus import NAMES, TIMEOUT, written
 from tconv.corpus import Corpus
 from tconv.errors import OptionError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.worker import Assignment
 from tconv.records.record_file import read
 
 FOLDER = Path(__file__).parent.parent / "conformance" / "runners"
@@ -60,7 +60,7 @@ def test_onnxruntime_web_is_judged_by_its_answers(tmp_path: Path) -> None:
     """The small corpus agrees, with options too, which stand in the header."""
     selection = Selection(Corpus.load(written(tmp_path)))
     options = {"graphOptimizationLevel": "disabled"}
-    path = run(selection, RunSettings(WEB, None, 1, 10 * TIMEOUT, tmp_path, options=options), lambda *_: None)
+    path = run(selection, RunSettings(Asking(WEB, options=options, timeout=10 * TIMEOUT), tmp_path), lambda *_: None)
     done = read(path)
     assert {record.case.rpartition("/")[2] for record in done.records if record.verdict.kind == "agreed"} == set(NAMES)
     assert (done.header.backend.name, done.header.backend.options) == ("onnxruntime-web", options)
@@ -71,4 +71,4 @@ def test_onnxruntime_web_is_judged_by_its_answers(tmp_path: Path) -> None:
 def test_onnxruntime_web_refuses_other_options(name: str, value: str) -> None:
     """A name that it does not have, and a value that is none."""
     with pytest.raises(OptionError, match="must confirm"):
-        Pool(Assignment(WEB, None, None, options={name: value}), 1, TIMEOUT)
+        Pool(Asking(WEB, options={name: value}, timeout=TIMEOUT))

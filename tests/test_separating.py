@@ -8,7 +8,7 @@ import pytest
 
 from small_corpus import written
 from tconv.dialects import DIALECTS
-from tconv.execution.worker import Assignment
+from tconv.execution.asking import Asking
 from tconv.investigation.further_cases import separate
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
 
 
-def asked(backend: str) -> Assignment:
+def asked(backend: str) -> Asking:
     """Return whom `separate` asks."""
-    return Assignment(f"wrong_backends:{backend}", ONNX, None)
+    return Asking(f"wrong_backends:{backend}", ONNX, timeout=10.0)
 
 
 TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=none,data_format=NCX]"
@@ -31,7 +31,7 @@ TWO_WAYS = "padding/pads/sides[pads_begin=1,pads_end=2,strides=1,output_padding=
 def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corpus) -> None:
     """Pads of 1 and 2 exchanged are the output one too late; a case of other pads is neither, and tells."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("smoke", ["padding/**", "examples/**"]))
-    reasoning = separate(case, others, asked("PadsSwapped"), 10.0)
+    reasoning = separate(case, others, asked("PadsSwapped"))
     assert set(map(str, reasoning.record.diagnosis)) == {"pads-exchanged", "one-too-late"}
     assert reasoning.left == ("pads-exchanged",)
     assert len(reasoning.further) == 1
@@ -41,7 +41,7 @@ def test_two_candidates_are_told_apart_by_a_case_on_which_they_part(corpus: Corp
 def test_what_fails_for_another_reason_is_no_evidence(corpus: Corpus) -> None:
     """A further case that dies, is refused or is wrong in another way leaves all candidates, and others are asked."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["padding/**", "examples/**"]))
-    reasoning = separate(case, others, asked("PadsSwappedAndMore"), 10.0)
+    reasoning = separate(case, others, asked("PadsSwappedAndMore"))
     assert reasoning.left == ("pads-exchanged",)
     silent = {further.record.verdict.kind for further in reasoning.further if not further.tells}
     assert silent >= {"died", "refused-valid"}
@@ -52,21 +52,21 @@ def test_what_fails_for_another_reason_is_no_evidence(corpus: Corpus) -> None:
 def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
     """An empty output is the same under every candidate: with such cases alone they stay undecided."""
     case, others = corpus.case(TWO_WAYS), list(corpus.cases("gate", ["empty/batch"]))
-    reasoning = separate(case, others, asked("PadsSwapped"), 10.0)
+    reasoning = separate(case, others, asked("PadsSwapped"))
     assert reasoning.further == ()
     assert reasoning.left == tuple(map(str, reasoning.record.diagnosis))
 
 
 def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
     """What is plain at once is said at once."""
-    reasoning = separate(corpus.case("bias/alone"), [], asked("BiasDoubled"), 10.0)
+    reasoning = separate(corpus.case("bias/alone"), [], asked("BiasDoubled"))
     assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
 
 def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe might spoil it, and none is needed for single precision."""
     monkeypatch.setenv("WRONG_BACKENDS_LOG", str(tmp_path / "log"))
-    separate(corpus.case("bias/alone"), [], asked("Right"), 10.0)
+    separate(corpus.case("bias/alone"), [], asked("Right"))
     assert len((tmp_path / "log").read_text().splitlines()) == 3
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 
 import twelve_ways
 from tconv.corpus import Corpus
+from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess
@@ -39,7 +40,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
-    settings = RunSettings(backend, None, 1, 2.0, folder / backend.partition(":")[2], repeat=2)
+    settings = RunSettings(Asking(backend, timeout=2.0, repeat=2), folder / backend.partition(":")[2])
     return run(Selection(corpus), settings, lambda *_: None)
 
 

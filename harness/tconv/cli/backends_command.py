@@ -10,8 +10,8 @@ from tconv.backends import names
 from tconv.cli import options
 from tconv.cli.output import json_text, print_text, write_output
 from tconv.errors import BackendMissing
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 
 _OPTION = ("name", "meaning", "default", "allowed")
 
@@ -32,7 +32,7 @@ def command(*, as_json: bool) -> None:
 
 def _found(name: str) -> dict[str, Any]:
     try:
-        with Pool(Assignment(name, None, None), 1, 60.0) as pool:
+        with Pool(Asking(name)) as pool:
             return {
                 "name": name,
                 "version": pool.backend.version,

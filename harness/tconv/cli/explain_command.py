@@ -17,9 +17,9 @@ from tconv.cli.progress import showing
 from tconv.cli.record_files import STANDARD_INPUT, cases_of, is_stream, record_files
 from tconv.corpus import Corpus
 from tconv.errors import UsageError
+from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.execution.worker import Assignment
 from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.learning import sheet
@@ -80,9 +80,9 @@ def command(
         # Of a folder the runs of other cases are left out by what is asked, but a stream can be read only once.
         records = [file for path in records for file in (record_files([path], cases) if is_stream(path) else [path])]
         corpus = Corpus.load(cases)
-        assignment = Assignment(backend or "onnxruntime", chosen, None, options=option)
+        asking = Asking(backend or "onnxruntime", chosen, option, timeout)
         of_ids = [_case(corpus, case_id) for case_id in case_ids]
-        return max(explain_case(case, assignment, timeout, corpus, cases, records) for case in of_ids)
+        return max(explain_case(case, asking, corpus, cases, records) for case in of_ids)
     if not records and backend is None:
         raise UsageError("there must be CASE, RECORDS, --backend, or the arrays of a call: --x, --w and --y")
     if records and (backend or option or dialect):
@@ -92,7 +92,7 @@ def command(
         with TemporaryDirectory(prefix="tconv-explain-") as folder, showing(backend) as progress:
             prepare()
             jobs = options.jobs_of(None)
-            settings = RunSettings(backend, chosen, jobs, timeout, output=Path(folder), options=option)
+            settings = RunSettings(Asking(backend, chosen, option, timeout), Path(folder), jobs)
             _print_sheets([read_selected(run(Selection(corpus, "gate"), settings, progress), corpus)], corpus)
         return 0
     files = record_files(records, cases)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.execution.worker import Assignment
+    from tconv.execution.asking import Asking
     from tconv.investigation.further_cases import Reasoning
     from tconv.learning import Lesson
     from tconv.records.headers import RunHeader
@@ -33,14 +33,12 @@ _REPORTS = Path("reports")
 """Where `tconv run` puts its records if nothing else is said."""
 
 
-def explain_case(
-    case: Case, assignment: Assignment, timeout: float, corpus: Corpus, cases: Path | None, records: Sequence[Path]
-) -> int:
+def explain_case(case: Case, asking: Asking, corpus: Corpus, cases: Path | None, records: Sequence[Path]) -> int:
     """Run a case, and print what explains a backend's answer; return the exit code.
 
     Args:
         case: the case.
-        assignment: the backend, its dialect and its options.
+        asking: how the backend is asked.
         timeout: seconds that one case may take.
         corpus: the cases of which it is one.
         cases: where these are; None for tconv's own.
@@ -53,9 +51,9 @@ def explain_case(
         BackendMissing: the backend is not there or does not start.
     """
     own = tuple(Corpus.load().cases("gate"))
-    reasoning = separate(case, own, assignment, timeout)
+    reasoning = separate(case, own, asking)
     record = reasoning.record
-    lesson = own_rule(case, record, own, assignment, timeout)
+    lesson = own_rule(case, record, own, asking)
     says = meanings(reasoning.dialect)
     _print(reasoning, says)
     if lesson is not None:

@@ -13,8 +13,8 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.errors import UsageError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.expectation.problem import expressed
 from tconv.export.asking import DEFAULT, FIRST_DIALECT
 from tconv.export.folder import export
@@ -74,42 +74,42 @@ def command(
     case = Corpus.load(cases).case(case_id)
     if folder is None:
         assert backend is not None  # noqa: S101 - it comes with --issue
-        return _report(case, Assignment(backend, dialect, None, options=option), timeout, str(cases or ""))
+        return _report(case, Asking(backend, dialect, option, timeout), str(cases or ""))
     whom = backend or DEFAULT
     dialect = dialect or dialect_named(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
     click.echo(f"case {export(case, dialect, folder, whom)}")
     return 0
 
 
-def _report(case: Case, assignment: Assignment, timeout: float, cases: str) -> int:
+def _report(case: Case, asking: Asking, cases: str) -> int:
     """Run a case on a backend and print the report, or that there is none."""
-    record, header, dialect, actual = _run(case, assignment, timeout)
+    record, header, dialect, actual = _run(case, asking)
     # A case that the dialect cannot express raises an error here.
     problem = expressed(case, dialect)
     if isinstance(record.verdict, ver.Allowed):
         verdict = headline(record.verdict)
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
-    narrowed = _narrowed(record, case, assignment, timeout)
-    click.echo(report(problem, narrowed, header, actual, cases, timeout))
+    narrowed = _narrowed(record, case, asking)
+    click.echo(report(problem, narrowed, header, actual, cases, asking.timeout))
     return 0
 
 
-def _narrowed(record: Record, case: Case, assignment: Assignment, timeout: float) -> Record:
+def _narrowed(record: Record, case: Case, asking: Asking) -> Record:
     """Return a record with those of its explanations that further cases leave, as `tconv explain` finds them."""
     if len(record.diagnosis) == 1 or not record.diagnosis:
         return record
     own = tuple(Corpus.load().cases("gate"))
-    reasoning = separate(case, own, assignment, timeout)
+    reasoning = separate(case, own, asking)
     remaining = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
     return replace(record, diagnosis=remaining or record.diagnosis)
 
 
-def _run(case: Case, assignment: Assignment, timeout: float) -> tuple[Record, BackendHeader, Dialect, Array | None]:
+def _run(case: Case, asking: Asking) -> tuple[Record, BackendHeader, Dialect, Array | None]:
     """Run a case on a backend; return record, header and dialect, and the output in NCX where it is wrong."""
     with (
         tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
-        Pool(replace(assignment, folder=folder), 1, timeout) as pool,
+        Pool(replace(asking, folder=folder)) as pool,
     ):
         record = pool.record(case)
         return record, pool.backend, pool.dialect, artifacts.array(Path(folder), record.artifact, "actual")

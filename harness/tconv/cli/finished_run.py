@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tconv.execution.run import assignment_of
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.status import Status
 from tconv.gate.waivers import chosen_waivers
@@ -58,10 +57,10 @@ def finished_run(
     if arguments.dask is None:
         failed = _failed(assessed()).intersection(record.case for record in unfinished.failures)
         if failed and not quiet:
-            click.echo(f"tconv: {settings.backend}: failures are asked again, each alone in a fresh process", err=True)
-        assignment, timeout = assignment_of(settings), settings.timeout
-        unfinished.update(fresh_answers(unfinished.run, failed, assignment, timeout, selection.find))
-        unfinished.update(of_unset_memory(unfinished.run, assignment, settings.jobs, timeout, selection.find))
+            backend = settings.asking.backend
+            click.echo(f"tconv: {backend}: failures are asked again, each alone in a fresh process", err=True)
+        unfinished.update(fresh_answers(unfinished.run, failed, settings.asking, selection.find))
+        unfinished.update(of_unset_memory(unfinished.run, settings.asking, settings.jobs, selection.find))
     return assessed()
 
 

@@ -18,8 +18,8 @@ from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import BackendLost, writing
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import chosen_waivers
 from tconv.gate.waivers_of_run import active_entries
@@ -160,8 +160,8 @@ class _Target:
 def _target(arguments: FuzzArguments) -> Iterator[_Target]:
     backend = arguments.backend
     waivers, dialect = chosen_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
-    assignment = Assignment(backend, dialect, None, options=arguments.option, isolate=arguments.isolate)
-    with Pool(assignment, options.jobs_of(arguments.jobs), arguments.timeout) as pool:
+    asking = Asking(backend, dialect, arguments.option, arguments.timeout, isolate=arguments.isolate)
+    with Pool(asking, options.jobs_of(arguments.jobs)) as pool:
         if ":" in backend:
             waivers = chosen_waivers(arguments.waivers, pool.backend.name)
         yield _Target(pool, pool.dialect, active_entries(waivers, pool.dialect.name, pool.backend))

@@ -13,7 +13,7 @@ import click
 from tconv.backends.machine import cores
 from tconv.dialects import Dialect, dialect_named
 from tconv.errors import UsageError
-from tconv.execution.isolation import required
+from tconv.execution.asking import required
 from tconv.records.headers import USUAL_TIMEOUT
 from tconv.vocabulary import TIERS
 

@@ -20,6 +20,7 @@ from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
+from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, running
 from tconv.execution.selection import Selection
 from tconv.gate.waivers import chosen_waivers, header_of
@@ -158,20 +159,18 @@ def _own(arguments: RunArguments) -> bool:
 
 def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) -> RunSettings:
     """Return how the cases are run on a backend."""
+    asking = Asking(
+        backend, dialect, arguments.option, arguments.timeout, repeat=arguments.repeat, isolate=arguments.isolate
+    )
     return RunSettings(
-        backend,
-        dialect=dialect,
-        jobs=options.jobs_of(arguments.jobs),
-        timeout=arguments.timeout,
-        output=arguments.output,
+        asking,
+        arguments.output,
+        options.jobs_of(arguments.jobs),
         resume=arguments.resume,
-        repeat=arguments.repeat,
         dask=arguments.dask,
-        options=arguments.option,
         waivers=lambda name: header_of(
             chosen_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
         ),
-        isolate=arguments.isolate,
     )
 
 
@@ -181,12 +180,12 @@ def _run(
     """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
     try:
         with ExitStack() as stack:
-            with showing(settings.backend, quiet=quiet) as progress:
+            with showing(settings.asking.backend, quiet=quiet) as progress:
                 unfinished = stack.enter_context(running(selection, settings, progress))
             return [finished_run(arguments, settings, unfinished, file, selection, own=_own(arguments), quiet=quiet)]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
         if _ALL not in arguments.backends or isinstance(error, BackendLost):
             raise
-        click.echo(f"tconv: {settings.backend} is left out: {error}", err=True)
+        click.echo(f"tconv: {settings.asking.backend} is left out: {error}", err=True)
         return []

@@ -13,8 +13,8 @@ from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.corpus.writing import case_file
 from tconv.errors import writing
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import failure
 from tconv.records.headers import timeout_option
@@ -60,7 +60,7 @@ def command(
     explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
     """
     case = Corpus.load(cases).case(case_id)
-    with Pool(Assignment(backend, options.dialect(dialect), None, options=option), 1, timeout) as pool:
+    with Pool(Asking(backend, options.dialect(dialect), option, timeout)) as pool:
         run, spoken, named = _counted(pool.record), pool.dialect, pool.backend.arguments
         record = run(case)
         wanted = failure(record)

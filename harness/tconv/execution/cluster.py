@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tconv.cases.case import Case
-    from tconv.execution.worker import Assignment
+    from tconv.execution.asking import Asking
     from tconv.records.headers import BackendHeader
 
     Reply = tuple[BackendHeader, dict[str, str], list[tuple[str, str]], dict[str, bytes]]
@@ -49,15 +49,14 @@ _MAY_DIFFER = {*(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER), f"envi
 
 
 @contextmanager
-def joined(address: str, assignment: Assignment, timeout: float, folder: Path) -> Iterator[Cluster]:
+def joined(address: str, asking: Asking, folder: Path) -> Iterator[Cluster]:
     """Give the cluster of a scheduler for one run.
 
     At the end dask forgets what has not begun, and a pool without a case ends after some seconds.
 
     Args:
         address: the scheduler's.
-        assignment: what the pools are started for.
-        timeout: seconds that a case may take.
+        asking: how the backend is asked.
         folder: where artifacts are brought.
 
     Raises:
@@ -70,7 +69,7 @@ def joined(address: str, assignment: Assignment, timeout: float, folder: Path) -
     with _reaching(address):
         client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     with client:
-        yield Cluster(client, address, replace(assignment, timeout=timeout), folder)
+        yield Cluster(client, address, asking, folder)
 
 
 @contextmanager
@@ -92,13 +91,13 @@ class Cluster:
         dialect: the dialect that it speaks.
     """
 
-    def __init__(self, client: Client, address: str, assignment: Assignment, folder: Path) -> None:
-        self._client, self._address, self._assignment, self._folder = client, address, assignment, folder
+    def __init__(self, client: Client, address: str, asking: Asking, folder: Path) -> None:
+        self._client, self._address, self._asking, self._folder = client, address, asking, folder
         self._facts: dict[str, str] = {}
         with _reaching(address):
             client.wait_for_workers(1, timeout=_WORKER_SECONDS)
             self.backend, said, *_ = self._submitted([]).result()
-        self.dialect = assignment.dialect or dialect_named(said["dialect"])
+        self.dialect = asking.dialect or dialect_named(said["dialect"])
         self._facts = _facts(self)
         _compare(said, self._facts)
 
@@ -123,19 +122,19 @@ class Cluster:
     def _submitted(self, chunk: list[Case]) -> Future[Reply]:
         # By this name dask says which chunk it gives up; no other task has it.
         name = f"{chunk[0].id if chunk else 'introduction'} {uuid4().hex}"
-        return self._client.submit(run_chunk, self._assignment, self._facts, chunk, key=name)
+        return self._client.submit(run_chunk, self._asking, self._facts, chunk, key=name)
 
 
-def run_chunk(assignment: Assignment, expected: Mapping[str, str], cases: list[Case]) -> Reply:
+def run_chunk(asking: Asking, expected: Mapping[str, str], cases: list[Case]) -> Reply:
     """Run cases on a dask worker.
 
     Args:
-        assignment: what the pool is started for.
+        asking: how the backend is asked.
         expected: the facts that this machine must say; none for the first one.
         cases: the cases.
     """
     try:
-        with _taken(assignment) as pool:
+        with _taken(asking) as pool:
             facts = _facts(pool)
             _compare(facts, expected or facts)
             lines = [(line.case, line.text) for line in pool.run(cases)]
@@ -150,15 +149,15 @@ class LocalPool(Pool):
     """A pool with a single worker process, as each thread of a dask worker has one; after a chunk it waits for another.
 
     Attributes:
-        purpose: the assignment that it is for.
+        purpose: how the backend is asked.
         folder: where its artifacts are until they are moved out.
     """
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, asking: Asking) -> None:
         self._work = WorkFolder()
-        self.purpose, self.folder = assignment, Path(self._work.name)
-        own = replace(assignment, folder=self._work.name)
-        super().__init__(own, 1, assignment.timeout)
+        self.purpose, self.folder = asking, Path(self._work.name)
+        own = replace(asking, folder=self._work.name)
+        super().__init__(own)
 
     def __exit__(self, *error: object) -> None:
         if any(error):
@@ -177,13 +176,13 @@ _idle: dict[LocalPool, Timer] = {}
 """On a dask worker: pools that wait for a chunk, and what ends each if none comes. Who removes a pool has it alone."""
 
 
-def _taken(assignment: Assignment) -> LocalPool:
+def _taken(asking: Asking) -> LocalPool:
     """Return a pool that no other thread has."""
     for pool in list(_idle):
-        if pool.purpose == assignment and (timer := _idle.pop(pool, None)):
+        if pool.purpose == asking and (timer := _idle.pop(pool, None)):
             timer.cancel()
             return pool
-    return LocalPool(assignment)
+    return LocalPool(asking)
 
 
 def _end_idle(pool: LocalPool) -> None:

@@ -45,7 +45,7 @@ class Evaluator:
         journal: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
-        only_compares: as in `Assignment`.
+        only_compares: as in `Asking`.
 
     Attributes:
         dialect: the dialect.

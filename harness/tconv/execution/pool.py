@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import select
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.execution.accumulation import SumPath
+    from tconv.execution.asking import Asking
     from tconv.execution.supervisor import Introduction
-    from tconv.execution.worker import Assignment
     from tconv.verdict import kinds as ver
 
 STARTS = 3
@@ -43,9 +42,8 @@ class Pool:
     """Workers of one backend in one dialect.
 
     Args:
-        assignment: what each worker is started for.
+        asking: how the backend is asked.
         jobs: how many workers.
-        timeout: seconds that a case may take.
 
     Attributes:
         backend: what the backend says of itself.
@@ -57,8 +55,8 @@ class Pool:
         OptionError: it does not have an option that it was given, or not with that value.
     """
 
-    def __init__(self, assignment: Assignment, jobs: int, timeout: float) -> None:
-        self._assignment = replace(assignment, timeout=timeout)
+    def __init__(self, asking: Asking, jobs: int = 1) -> None:
+        self._asking = asking
         self._jobs = jobs
         self._folder = WorkFolder()
         self._numbers = count()
@@ -76,7 +74,7 @@ class Pool:
             self.close()
             raise
         dialect_name, self.backend, self.options = self._introduction = first.introduction
-        self.dialect = assignment.dialect or dialect_named(dialect_name)
+        self.dialect = asking.dialect or dialect_named(dialect_name)
 
     def __enter__(self) -> Self:
         return self
@@ -161,7 +159,7 @@ class Pool:
 
     def _start(self) -> None:
         log = Path(self._folder.name) / f"worker-{next(self._numbers)}.log"
-        self._workers.append(WorkerProcess(self._assignment, log))
+        self._workers.append(WorkerProcess(self._asking, log))
 
     def _wait(self) -> None:
         """Wait until a worker has written something, has ended, or is late."""
@@ -245,7 +243,7 @@ class Pool:
             before = getattr(self.backend, name)
             if value != before:
                 raise BackendLost(
-                    f"backend {self._assignment.backend!r} must say the same of itself in every process"
+                    f"backend {self._asking.backend!r} must say the same of itself in every process"
                     f" (got {name} {value!r}{self._last_end}, and {before!r} before)"
                 )
 

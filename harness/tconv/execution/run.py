@@ -7,28 +7,26 @@ import re
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from tconv import __version__
 from tconv.backends.extras import installing
 from tconv.errors import ClusterError, FileError, UsageError, writing
-from tconv.execution.isolation import required
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.records.headers import RunHeader, differences, header_line, versions
 from tconv.records.record import record_line
 from tconv.records.record_file import Run, header_in, read
-from tconv.records.rewriting import rewrite
 from tconv.records.texts import file_name_part
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
-    from tconv.dialects import Dialect
+    from tconv.execution.asking import Asking
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
     from tconv.records.headers import WaiversHeader
@@ -43,34 +41,24 @@ _LONGEST_NAME = 255 - len("..holder")
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How cases are run.
+    """How the cases of a run are asked, and where their records go.
 
     Attributes:
-        backend: an installed name or `package.module:attribute`.
-        dialect: the dialect; None for the backend's first.
-        jobs: worker processes.
-        timeout: seconds that a case may take.
+        asking: how the backend is asked.
         output: the folder of records and artifacts.
+        jobs: worker processes.
         resume: whether to go on with a record file whose header is equal.
-        repeat: how often each case is run.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
-        options: values of the backend's options, by name.
         waivers: returns what the header says of the waivers for a backend of this name.
-        isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         earlier: the record files that the same command has written, each with how its backend was named.
     """
 
-    backend: str
-    dialect: Dialect | None
-    jobs: int
-    timeout: float
+    asking: Asking
     output: Path
+    jobs: int = 1
     resume: bool = False
-    repeat: int = 1
     dask: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
-    isolate: bool | None = field(default_factory=required)
     earlier: Mapping[Path, str] = field(default_factory=dict)
 
 
@@ -186,18 +174,6 @@ def running(
         yield unfinished
 
 
-def assignment_of(settings: RunSettings, folder: str | None = None) -> Assignment:
-    """Return what the workers of a run are started for; without a folder for artifacts they write none."""
-    return Assignment(
-        settings.backend,
-        settings.dialect,
-        folder,
-        settings.repeat,
-        options=settings.options,
-        isolate=settings.isolate,
-    )
-
-
 def _opened(
     path: Path, selection: Selection, settings: RunSettings, header: RunHeader, stack: ExitStack
 ) -> UnfinishedRun:
@@ -223,7 +199,7 @@ def _unwritable(path: Path, error: OSError) -> FileError:
 def _refuse_earlier(path: Path, settings: RunSettings, header: RunHeader) -> None:
     """Refuse to replace what the same command has written: a report of both would have the cases of one."""
     if path in settings.earlier:
-        got = f"{settings.earlier[path]} and {settings.backend}, both {header.backend.title}"
+        got = f"{settings.earlier[path]} and {settings.asking.backend}, both {header.backend.title}"
         remedy = f"run each by its own command, with its own --output; {path} has the records of the first"
         raise UsageError(f"backends must have different names, versions or options (got {got}); {remedy}")
 
@@ -236,13 +212,13 @@ def _refuse_no_file(path: Path) -> None:
 def _pool(settings: RunSettings) -> AbstractContextManager[Pool | Cluster]:
     output = settings.output.resolve()
     if settings.dask is None:
-        return Pool(assignment_of(settings, str(output)), settings.jobs, settings.timeout)
+        return Pool(replace(settings.asking, folder=str(output)), settings.jobs)
     try:
         from tconv.execution.cluster import joined  # noqa: PLC0415 - dask is an extra
     except ImportError as error:
         remedy = f"install it with: {installing(['dask'])}"
         raise ClusterError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
-    return joined(settings.dask, assignment_of(settings), settings.timeout, output)
+    return joined(settings.dask, settings.asking, output)
 
 
 def record_name(header: RunHeader, selection: str = "") -> str:
@@ -266,8 +242,8 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
         path=selection.path,
         cases=cases,
         shard=_part(selection.shard),
-        timeout=settings.timeout,
-        repeat=settings.repeat,
+        timeout=settings.asking.timeout,
+        repeat=settings.asking.repeat,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -306,7 +282,28 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
 def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
     """Leave what is whole in a record file; under another header, where there is one, the file is replaced at once."""
     if header is not None:
-        rewrite(path, header_line(header).encode() + whole[whole.index(b"\n") :])
+        _replaced(path, header_line(header).encode() + whole[whole.index(b"\n") :])
         return
     with writing(path):
         os.truncate(path, len(whole))
+
+
+def _replaced(path: Path, content: bytes) -> None:
+    """Replace a file at once; a link stays, and the file that it leads to is replaced.
+
+    Raises:
+        FileError: it cannot be written; the old file is unchanged.
+    """
+    with writing(path):
+        file = path.resolve()
+        # A new file, as whoever knew its name could have put a link there.
+        descriptor, name = mkstemp(dir=file.parent, prefix=".")
+        partial = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as new:
+                if hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, file.stat().st_mode)
+                new.write(content)
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)

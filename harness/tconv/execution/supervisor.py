@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.execution.accumulation import SumPath
+    from tconv.execution.asking import Asking
     from tconv.execution.journal import Entry
-    from tconv.execution.worker import Assignment
 
 HARNESS_SECONDS = 600.0
 """How long tconv itself may take for a case: operands, reference, verdict, diagnosis. The backend has its own limit."""
@@ -84,7 +84,7 @@ class WorkerProcess:
     """A worker that was started.
 
     Args:
-        assignment: what for.
+        asking: how its backend is asked.
         log: the file of what it prints, which is made; beside it the folder of its temporary files.
 
     Attributes:
@@ -98,11 +98,11 @@ class WorkerProcess:
         BackendMissing: the system starts no process.
     """
 
-    def __init__(self, assignment: Assignment, log: Path) -> None:
+    def __init__(self, asking: Asking, log: Path) -> None:
         self.introduction: Introduction | None = None
         self.pending: dict[int, Case] = {}
         self.alone = self.lost = self._closed = False
-        self._spec, self._timeout = assignment.backend, assignment.timeout
+        self._spec, self._timeout = asking.backend, asking.timeout
         self._log, self._temporary = log, log.with_suffix("")
         self._given = 0
         self._at, self._doing, self._since = 0, "load", monotonic()
@@ -121,7 +121,7 @@ class WorkerProcess:
         for descriptor in (self._commands, self._journal):
             os.set_blocking(descriptor, False)
         self._reader = JournalReader(self._journal, key)
-        start = Start(key, assignment, str(self._temporary), dict(os.environ), sys.path, _current_folder())
+        start = Start(key, asking, str(self._temporary), dict(os.environ), sys.path, _current_folder())
         self._outgoing = pickle.dumps(start)
         try:
             self._process = zygote.start(commands, journal, printed)

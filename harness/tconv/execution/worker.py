@@ -11,20 +11,21 @@ import pickle
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tconv.backends import create, machine, options_of, orphans
+from tconv.backends.confinement import WORDS, confine
 from tconv.backends.options import assignments, not_default
+from tconv.backends.parent_death import end_with_parent
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.isolation import confine_worker, required
 from tconv.execution.journal import Journal
 from tconv.execution.process_state import FloatingPoint
 from tconv.execution.stages import evaluated_in_stages
 from tconv.expectation.problem import PREPARED
+from tconv.records import artifacts
 from tconv.records.record import record_line
 from tconv.shown_texts import one_line
 
@@ -35,32 +36,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.accumulation import SumPath
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What a worker is started for.
-
-    Attributes:
-        backend: an installed name or `package.module:attribute`.
-        dialect: the dialect; None for the backend's first.
-        folder: where artifacts go; None for nowhere.
-        repeat: how often each case is run.
-        options: values of the backend's options, by name.
-        timeout: seconds that the hello of a child process may take.
-        isolate: whether the process of the runtime must be confined; None for a child process where that is possible.
-        only_compares: whether wrong outputs are only compared with those of a run, see `investigation.unset_memory`:
-            memory is filled in valid calls too, and nothing is explained.
-    """
-
-    backend: str
-    dialect: Dialect | None
-    folder: str | None
-    repeat: int = 1
-    options: Mapping[str, str] = field(default_factory=dict)
-    timeout: float = 60.0
-    isolate: bool | None = field(default_factory=required)
-    only_compares: bool = False
+    from tconv.execution.asking import Asking
 
 
 class Start(NamedTuple):
@@ -68,7 +44,7 @@ class Start(NamedTuple):
 
     Attributes:
         key: of the journal's checksums.
-        assignment: what it is started for.
+        asking: what it is started for.
         temporary: the folder of the runtime's temporary files, which is removed with the worker.
         environment: the environment variables of the command.
         path: where the command imports modules from.
@@ -76,7 +52,7 @@ class Start(NamedTuple):
     """
 
     key: int
-    assignment: Assignment
+    asking: Asking
     temporary: str
     environment: dict[str, str]
     path: list[str]
@@ -159,32 +135,32 @@ def _first_dialect(name: str, spec: str) -> Dialect:
 
 def _started(start: Start, journal: Journal) -> Evaluator:
     """Start the backend, write its introduction, and return the evaluator."""
-    assignment = start.assignment
-    environment, floating_point = confine_worker(assignment, start.temporary), FloatingPoint()
-    backend = create(assignment.backend, assignment.options, assignment.timeout, assignment.isolate)
+    asking = start.asking
+    environment, floating_point = _confined(asking, start.temporary), FloatingPoint()
+    backend = create(asking.backend, asking.options, asking.timeout, asking.isolate)
     info = backend.info()
     floating_point.leave()
     if not info.dialects:
-        raise BackendMissing(f"backend {assignment.backend!r} must speak a dialect (got none)")
-    dialect = assignment.dialect or _first_dialect(info.dialects[0], assignment.backend)
+        raise BackendMissing(f"backend {asking.backend!r} must speak a dialect (got none)")
+    dialect = asking.dialect or _first_dialect(info.dialects[0], asking.backend)
     if dialect.name not in info.dialects:
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
     options = options_of(backend)
-    chosen = not_default(options, assignment.options)
+    chosen = not_default(options, asking.options)
     offered = [[option.name, option.meaning, option.default, option.allowed] for option in options]
     journal.write("info", json.dumps([dialect.name, _header(info, environment) | {"options": chosen}, offered]))
-    folder = None if assignment.folder is None else Path(assignment.folder)
+    folder = None if asking.folder is None else Path(asking.folder)
     return Evaluator(
         backend,
         info.name,
         dialect,
         folder,
-        assignment.repeat,
+        asking.repeat,
         journal,
         assignments(chosen),
         floating_point,
-        only_compares=assignment.only_compares,
+        only_compares=asking.only_compares,
     )
 
 
@@ -197,3 +173,34 @@ def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]
         "machine": machine.facts(info.simd),
         "supplied": info.supplied,
     }
+
+
+def _confined(asking: Asking, temporary: str) -> dict[str, str]:
+    """Confine this worker where that is asked for, and return what a header says of it.
+
+    The worker of a child process is not confined: the child is, by whoever starts it.
+
+    Args:
+        asking: what it is started for.
+        temporary: the folder of its temporary files.
+
+    Raises:
+        BackendMissing: the system does not let it.
+    """
+    if not asking.isolate or asking.backend.startswith("exec:"):
+        return {}
+    folders = [Path(temporary)]
+    try:
+        if asking.folder is not None:
+            # Of the output only this: a runtime must not put a link where the run writes its page.
+            folders.append(Path(asking.folder) / artifacts.FOLDER)
+            folders[-1].mkdir(parents=True, exist_ok=True)
+        confine(*map(str, folders))
+    except OSError as error:
+        reason = error.strerror or error
+        raise BackendMissing(
+            f"--isolate must be possible (got: {reason}); allow user namespaces, or leave it out"
+        ) from None
+    # The kernel may have forgotten it with the change of rights.
+    end_with_parent()
+    return {"isolated": WORDS}

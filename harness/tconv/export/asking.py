@@ -20,7 +20,7 @@ DEFAULT = "onnxruntime"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Snippet:
     """The Python that asks a runtime.
 
     Attributes:
@@ -45,7 +45,7 @@ class Asking:
     version: str = ""
 
 
-_ONNXRUNTIME = Asking(
+_ONNXRUNTIME = Snippet(
     ("onnxruntime",),
     (
         "options = onnxruntime.SessionOptions()",
@@ -56,15 +56,15 @@ _ONNXRUNTIME = Asking(
     ),
     ("InvalidGraph", "InvalidArgument", "InvalidProtobuf", "Fail"),
 )
-_EVALUATED = Asking(
+_EVALUATED = Snippet(
     ("onnx", "onnx.reference"),
     ("y = np.asarray(onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0])",),
     ("ValidationError", "InferenceError"),
 )
 
 
-def _inferred(*, strict: bool) -> Asking:
-    return Asking(
+def _inferred(*, strict: bool) -> Snippet:
+    return Snippet(
         ("onnx", "onnx.shape_inference"),
         (
             'model.graph.output[0].type.tensor_type.ClearField("shape")',
@@ -86,7 +86,7 @@ _OF_MODELS = {
     "onnx-reference-unchecked": _EVALUATED,
     "onnx-shape-inference": _inferred(strict=True),
     "onnx-shape-inference-lenient": _inferred(strict=False),
-    "openvino-onnx": Asking(
+    "openvino-onnx": Snippet(
         ("openvino",),
         (
             "core = openvino.Core()",
@@ -95,7 +95,7 @@ _OF_MODELS = {
         ),
         ("RuntimeError",),
     ),
-    "opencv": Asking(
+    "opencv": Snippet(
         ("cv2",),
         (
             "network = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))",
@@ -105,7 +105,7 @@ _OF_MODELS = {
         ),
         ("error",),
     ),
-    "tract": Asking(
+    "tract": Snippet(
         ("tract", "pathlib", "tempfile"),
         (
             'path = pathlib.Path(tempfile.mkdtemp()) / "model.onnx"',
@@ -140,7 +140,7 @@ FIRST_DIALECT = {
 """The dialect of a backend that speaks none of ONNX's."""
 
 
-def asking(problem: Problem, backend: str) -> Asking:
+def asking(problem: Problem, backend: str) -> Snippet:
     """Return how a backend is asked; of one that does not ship, what is to be replaced.
 
     Args:
@@ -163,13 +163,13 @@ def asking(problem: Problem, backend: str) -> Asking:
         if lines is None:
             must = f"must be one that {backend} can be given, with a geometry and declared sizes"
             raise UsageError(f"a case {must} (got {problem.case.id})")
-        return Asking(modules, tuple(lines), refusals, of_model=False, version=version or f"{modules[0]}.__version__")
+        return Snippet(modules, tuple(lines), refusals, of_model=False, version=version or f"{modules[0]}.__version__")
     if problem.dialect.opset is None:
         names = ", ".join(tensor.name for tensor in problem.call.inputs)
         words = f"y must be the output, in {problem.call.data_format}, for {names} and the attributes above"
         attributes = ", ".join(f"{name}={value!r}" for name, value in problem.call.attributes.items())
         lines = [f"attributes = dict({attributes})", f"raise SystemExit({f'ask the runtime here: {words}'!r})"]
-        return Asking(
+        return Snippet(
             (), tuple(lines), (), of_model=False, hint=f"replace the last of these lines: {words}", version='""'
         )
     replaced = f"the {len(_ONNXRUNTIME.lines)} lines below, which ask onnxruntime"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.expectation.problem import Problem
-    from tconv.export.asking import Asking
+    from tconv.export.asking import Snippet
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
     from tconv.vocabulary import Array
@@ -185,7 +185,7 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
         yield _fenced(shlex.join([*words, *cases_option(cases)]), "sh")
 
 
-def _without_tconv(ask: Asking, backend: str) -> str:
+def _without_tconv(ask: Snippet, backend: str) -> str:
     """Return what a report says above the Python that asks a runtime."""
     if ask.stands_in:
         what = f"this asks onnxruntime, and not {_code(backend)}"

@@ -16,7 +16,7 @@ from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
-    from tconv.export.asking import Asking
+    from tconv.export.asking import Snippet
 
 
 def script(problem: Problem, backend: str = DEFAULT) -> str:
@@ -46,7 +46,7 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
     return _head(ask) + values + _BODY + _answer(problem, ask) + main
 
 
-def _head(ask: Asking) -> str:
+def _head(ask: Snippet) -> str:
     """Return what the script says of itself, and its imports."""
     modules = [module for module in ask.modules if module != "onnx"]
     installed = [module for module in modules if module not in sys.stdlib_module_names]
@@ -59,7 +59,7 @@ def _head(ask: Asking) -> str:
     return _HEAD.replace("NEEDED", f"{', '.join(needed)} and {last}") + "\n".join(lines)
 
 
-def _note(ask: Asking, backend: str) -> str:
+def _note(ask: Snippet, backend: str) -> str:
     """Return what the script prints first, where it asks another runtime than is meant."""
     if not ask.stands_in:
         return ""
@@ -76,7 +76,7 @@ _PACKAGES = {"cv2": "opencv-python-headless", "tconv": "tconv-conformance[onednn
 """The packages of modules that have another name."""
 
 
-def _answer(problem: Problem, ask: Asking) -> str:
+def _answer(problem: Problem, ask: Snippet) -> str:
     """Return the function that asks the runtime."""
     loading = ['model = onnx.load(str(HERE / "model.onnx"))'] if problem.dialect.opset is not None else []
     if ask.of_model:

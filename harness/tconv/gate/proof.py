@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects import dialect_named
 from tconv.errors import DialectError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.gate.pins import decisive_cases, follows_pin
 from tconv.gate.status import Status, status_of
 from tconv.gate.waivers import Pin, Waiver, is_among
@@ -156,5 +156,4 @@ class Prover:
 
     def _pool(self, dialect: str | None) -> Pool:
         spoken = dialect_named(dialect) if dialect else None
-        assignment = Assignment(self._spec, spoken, None, options=self._options, isolate=self._isolate)
-        return Pool(assignment, 1, self._timeout)
+        return Pool(Asking(self._spec, spoken, self._options, self._timeout, isolate=self._isolate))

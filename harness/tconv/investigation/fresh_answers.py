@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
     from tconv.cases.case import Case
-    from tconv.execution.worker import Assignment
+    from tconv.execution.asking import Asking
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
@@ -37,9 +37,7 @@ _LONGEST_SECONDS = 10.0
 """After this time no other failure is asked again: a process for each takes long where a runtime starts slowly."""
 
 
-def fresh_answers(
-    run: Run, failed: Container[str], assignment: Assignment, timeout: float, find: Callable[[str], Case | None]
-) -> list[Record]:
+def fresh_answers(run: Run, failed: Container[str], asking: Asking, find: Callable[[str], Case | None]) -> list[Record]:
     """Return the records of failures that were asked again, each with what came of it alone in a fresh process.
 
     The smallest failure of each of the largest groups is asked again, and if one of them has another answer in a fresh
@@ -48,16 +46,16 @@ def fresh_answers(
     Args:
         run: the records as they arrived. The verdicts that other cases settle are no answers of the backend.
         failed: the ids of the cases that failed, as the gate says.
-        assignment: what its workers were started for.
-        timeout: seconds that a case may take.
+        asking: how the backend was asked.
         find: returns a case of the run by its id.
     """
     failures = [*_in_order(record for record in run.records if may_vary(record) and record.case in failed)]
     records: list[Record] = []
     ends = monotonic() + _LONGEST_SECONDS
-    again = replace(assignment, dialect=run.dialect, repeat=TIMES)
+    timeout = min(asking.timeout, _LONGEST_SECONDS)
+    again = replace(asking, dialect=run.dialect, repeat=TIMES, timeout=timeout)
     with suppress(TconvError), ExitStack() as stack:
-        pool = stack.enter_context(Pool(again, 1, min(timeout, _LONGEST_SECONDS))) if failures else None
+        pool = stack.enter_context(Pool(again)) if failures else None
         for count, record in enumerate(failures, start=1):
             is_over = count > _FIRST and not (run.answers_vary or any(answered.answer_varies for answered in records))
             if pool is None or is_over or monotonic() > ends:

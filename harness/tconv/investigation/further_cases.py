@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
-    from tconv.execution.worker import Assignment
+    from tconv.execution.asking import Asking
     from tconv.learning import Lesson
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
@@ -78,19 +78,18 @@ class Reasoning:
     left: tuple[str, ...]
 
 
-def separate(case: Case, others: Iterable[Case], assignment: Assignment, timeout: float) -> Reasoning:
+def separate(case: Case, others: Iterable[Case], asking: Asking) -> Reasoning:
     """Return which misreading a backend follows, by running a case and others that separate the candidates.
 
     Args:
         case: the case that fails.
         others: cases to choose from.
-        assignment: the backend, its dialect and its options.
-        timeout: seconds that one case may take.
+        asking: how the backend is asked.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
     """
-    with Pool(replace(assignment, repeat=REPEAT), 1, timeout) as pool:
+    with Pool(replace(asking, repeat=REPEAT)) as pool:
         first = pool.record(case)
         remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
@@ -133,17 +132,14 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
         return from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format)
 
 
-def own_rule(
-    case: Case, record: Record, others: Iterable[Case], assignment: Assignment, timeout: float
-) -> Lesson | None:
+def own_rule(case: Case, record: Record, others: Iterable[Case], asking: Asking) -> Lesson | None:
     """Return the rule that a wrong output follows; None where its values lie where they must, or no rule is found.
 
     Args:
         case: the case that fails.
         record: its record.
         others: cases to choose from: of those that have the same padding mode, and output_shape or not, some are run.
-        assignment: the backend, its dialect and its options.
-        timeout: seconds that one case may take.
+        asking: how the backend is asked.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -157,7 +153,7 @@ def own_rule(
         if situation_of(other) == situation_of(case)
     ]
     chosen = list(islice(siblings, 0, None, max(len(siblings) // _MOST_OF_A_KIND, 1)))
-    with Pool(assignment, 1, timeout) as pool:
+    with Pool(asking) as pool:
         records = [record, *pool.records(chosen).values()]
         cases = {member.id: member for member in (case, *chosen)}
         learnt = lessons(records, cases.get, pool.dialect, frozenset({case.id}))

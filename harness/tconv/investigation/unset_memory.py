@@ -17,31 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.cases.case import Case
-    from tconv.execution.worker import Assignment
+    from tconv.execution.asking import Asking
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
 
-def of_unset_memory(
-    run: Run, assignment: Assignment, jobs: int, timeout: float, find: Callable[[str], Case | None]
-) -> list[Record]:
+def of_unset_memory(run: Run, asking: Asking, jobs: int, find: Callable[[str], Case | None]) -> list[Record]:
     """Return, without their digests, the records whose wrong outputs have another digest when they are asked again.
 
     If a case has no answer then, nothing is known of its values, and its digest is left out too.
 
     Args:
         run: the records.
-        assignment: what the workers of the run were started for.
+        asking: how the backend was asked.
         jobs: how many workers ask.
-        timeout: seconds that a case may take.
         find: returns a case of the run by its id.
     """
     wrong = [record for record in run.records if record.digest is not None]
     cases = [case for record in wrong if (case := find(record.case)) is not None]
-    again = replace(assignment, dialect=run.dialect, repeat=1, only_compares=True)
+    again = replace(asking, dialect=run.dialect, repeat=1, only_compares=True)
     digests: dict[str, str | None] = {}
     with suppress(TconvError):
         if cases:
-            with Pool(again, jobs, timeout) as pool:
+            with Pool(again, jobs) as pool:
                 digests.update((line.case, line.record.digest) for line in pool.run(cases))
     return [replace(record, digest=None) for record in wrong if digests.get(record.case) != record.digest]

@@ -19,8 +19,8 @@ from tconv.corpus.literals import refuse_contradicted
 from tconv.datafiles import data_folder
 from tconv.dialects import dialect_named
 from tconv.errors import TconvError, UsageError
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.worker import Assignment
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.waivers import chosen_waivers
 from tconv.nearest_word import nearest
@@ -172,7 +172,7 @@ class Gatekeeper:
             selected.judge(members[selected.case.id], self._assessment.run.header)
 
     def _assessed(self, cases: list[Case]) -> Assessment:
-        with Pool(Assignment(self._backend, self._dialect, None), cores(), self._timeout) as pool:
+        with Pool(Asking(self._backend, self._dialect, timeout=self._timeout), cores()) as pool:
             records = pool.records(cases)
             ships = self._root == data_folder("cases").resolve()
             header = RunHeader(

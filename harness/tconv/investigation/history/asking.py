@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from tconv.errors import BackendMissing
+from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.run import RunSettings, assignment_of, running
-from tconv.execution.worker import Assignment
+from tconv.execution.run import RunSettings, running
 from tconv.gate.status import Status, status_of
 from tconv.gate.waivers_of_run import ActiveEntries
 from tconv.investigation.fresh_answers import fresh_answers
@@ -64,12 +64,13 @@ class Fleet:
         Raises:
             BackendMissing: the release cannot be installed or does not start.
         """
-        settings = RunSettings(self._spec(version), self.dialect, self.jobs, self.timeout, output, resume)
+        asking = self._asking(version)
+        settings = RunSettings(asking, output, self.jobs, resume=resume)
         with _of(version), running(selection, settings, progress) as unfinished:
             run = unfinished.run
             _check(version, run.header.backend)
             failed = {record.case for record in unfinished.failures if _fails(record)}
-            unfinished.update(fresh_answers(run, failed, assignment_of(settings), self.timeout, selection.find))
+            unfinished.update(fresh_answers(run, failed, asking, selection.find))
         return run.path
 
     def record(self, version: Version, case: Case) -> Record:
@@ -78,14 +79,13 @@ class Fleet:
         Raises:
             BackendMissing: the release cannot be installed or does not start.
         """
-        assignment = Assignment(self._spec(version), self.dialect, None)
-        with _of(version), Pool(assignment, 1, self.timeout) as pool:
+        with _of(version), Pool(self._asking(version)) as pool:
             _check(version, pool.backend)
             return pool.record(case)
 
-    def _spec(self, version: Version) -> str:
+    def _asking(self, version: Version) -> Asking:
         command = self.environments.command(self.runtime, version, self.pythons[version], self.dialect.name)
-        return f"exec:{command}"
+        return Asking(f"exec:{command}", self.dialect, timeout=self.timeout)
 
 
 def _fails(record: Record) -> bool:
