@@ -41,7 +41,6 @@ from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.journal import Journal
-from tconv.execution.stages import evaluated_in_stages
 from tconv.execution.zygote import ONE_THREAD
 from tconv.expectation.owed import Values, expectation
 from tconv.records.record import record_line
@@ -232,7 +231,7 @@ class Bench:
 
         def work() -> None:
             cases = pickle.loads(message)  # noqa: S301 - it was made above
-            for record in evaluated_in_stages(cases, self.evaluator, self.journal):
+            for record in self.evaluator.evaluate_all(cases):
                 self.journal.write("record", record_line(record))
 
         return work

@@ -40,7 +40,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Same
 from tconv.errors import BackendLost, BackendMissing, FileError
 from tconv.execution.asking import Asking
-from tconv.execution.call_result import changed
+from tconv.execution.call import changed
 from tconv.execution.pool import Pool
 from tconv.execution.queue import CHUNK
 from tconv.execution.run import RunSettings, run

@@ -7,7 +7,7 @@ import platform
 
 import pytest
 
-from tconv.execution.process_state import patterned
+from tconv.execution.call import patterned
 
 _SIZE = 5000
 """Bytes: glibc hands on smaller pieces that were just given back as they are."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tconv.cases.case import Attributes, Case, Operand
 from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
-from tconv.execution.journal import Journal
-from tconv.execution.stages import evaluated_in_stages
 from wrong_backends import ReusesItsOutput
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
@@ -23,5 +21,5 @@ def cases(sizes: list[int]) -> list[Case]:
 def test_a_backend_may_use_the_memory_of_its_output_again() -> None:
     """An answer is judged after the next is made, and is still what it was."""
     evaluator = Evaluator(ReusesItsOutput(), "reuses", ONNX, None)
-    records = list(evaluated_in_stages(cases([3, 4, 5, 6]), evaluator, Journal()))
+    records = list(evaluator.evaluate_all(cases([3, 4, 5, 6])))
     assert [record.verdict.kind for record in records] == ["agreed"] * 4

@@ -11,7 +11,7 @@ from small_corpus import CASES, NAMES, VALID, assessed, records, written
 from tconv.backends import Broke, Refused
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
-from tconv.execution.call_result import checked
+from tconv.execution.call import checked
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record_file import read

@@ -17,9 +17,8 @@ from shutil import rmtree
 from typing import IO, TYPE_CHECKING, Any
 
 from tconv.backends import confinement
-from tconv.backends.orphans import end_children
+from tconv.backends.orphans import end_children, end_with_parent
 from tconv.backends.outcome import Died
-from tconv.backends.parent_death import end_with_parent
 from tconv.backends.process_end import ending, last_words
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line

@@ -1,19 +1,24 @@
-"""Processes whose parents have ended: whoever adopts them ends them, in whatever session they are (Linux)."""
+"""No process outlives the one that started it (Linux).
+
+The kernel ends it with its parent. Processes whose parents have ended are adopted, in whatever session they are, and
+ended by whoever adopts them.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import sys
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from tconv.backends.parent_death import control
-
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PARENT = 1
 """The place of the parent's number in /proc/PID/stat, behind the name."""
@@ -21,6 +26,29 @@ _SECONDS = 5.0
 """So long is tried, should processes start others faster than they are ended."""
 _adopting = 0
 """The process that adopts, by its number: a fork of it does not."""
+
+
+def _libc() -> ctypes.CDLL | None:
+    # Loaded at import: between a fork and an exec nothing may be loaded.
+    return ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+_LIBC = _libc()
+
+
+def control(what: int, value: int) -> bool:
+    """Ask the kernel something for this process, as prctl(2) has it; return whether it does so."""
+    return _LIBC is not None and _LIBC.prctl(what, value, 0, 0, 0) == 0
+
+
+def end_with_parent() -> None:
+    """Let the kernel kill this process when the thread that started it ends, also where its process is killed."""
+    control(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def outlive_parent() -> None:
+    """Let the kernel not kill this process any more when the thread that started it ends."""
+    control(_PR_SET_PDEATHSIG, 0)
 
 
 def adopt() -> None:

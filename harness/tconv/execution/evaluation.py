@@ -1,19 +1,24 @@
-"""A case from expectation to record, in the worker, where the arrays are."""
+"""Cases from expectation to record, in the worker, where the arrays are.
+
+A few at a time: all of them are prepared, then asked, then judged. A runtime that makes a session replaces all that is
+in the processor's caches. So the work of tconv for a case finds the code and the tables of the case before in the
+caches, and the runtime finds its own.
+"""
 
 from __future__ import annotations
 
 import os
-from time import perf_counter
+from math import prod
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 from tconv.backends import outcome as out
 from tconv.execution.accumulation import path_of, probe
-from tconv.execution.call_result import CallResult, alike, changed, checked, private
+from tconv.execution.call import CallResult, FloatingPoint, alike, changed, checked, patterned, private
 from tconv.execution.journal import Journal
-from tconv.execution.process_state import FloatingPoint, patterned
 from tconv.execution.recording import Recorder
 from tconv.expectation.owed import Inexpressible
-from tconv.expectation.problem import Problem
+from tconv.expectation.problem import PREPARED, SMALL, Problem
 from tconv.records.record import Sums
 from tconv.shown_texts import raised
 from tconv.verdict import kinds as ver
@@ -21,7 +26,7 @@ from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.backends import Backend
@@ -79,6 +84,30 @@ class Evaluator:
         """Run and judge one case."""
         problem = Problem(case, self.dialect)
         return self.record(problem, self.ask(problem))
+
+    def evaluate_all(self, cases: Iterable[Case], first: int = 0, most: int = PREPARED) -> Iterator[Record]:
+        """Yield the record of each case, in their order.
+
+        Args:
+            cases: the cases.
+            first: the number of the first case in the journal.
+            most: how many are prepared at once.
+        """
+        problems = (Problem(case, self.dialect) for case in cases)
+        for part in _parts(enumerate(problems, start=first), most):
+            for number, problem in part:
+                self._journal.begin(number)
+                self.prepare(problem)
+            results: list[tuple[int, Problem, CallResult | None]] = []
+            since = monotonic()
+            for number, problem in part:
+                self._journal.begin(number)
+                results.append((number, problem, self.ask(problem)))
+                if problem is part[-1][1] or monotonic() - since > _SECONDS:
+                    for asked_number, asked_problem, result in results:
+                        self._journal.begin(asked_number)
+                        yield self.record(asked_problem, result)
+                    results, since = [], monotonic()
 
     def prepare(self, problem: Problem) -> None:
         """Work out all that is needed to ask a problem."""
@@ -149,3 +178,23 @@ class Evaluator:
             with self._journal.probing():
                 self._accumulators[path] = probe(path, self.dialect, lambda sums: self._timed(sums).outcome)
         return Sums(path.dtype, path.filters, path.rank, self._accumulators.get(path))
+
+
+_SECONDS = 0.02
+"""After this time the answers so far are judged. No more work than that is lost with a death, and the records of a slow
+runtime come while it works."""
+
+
+def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[tuple[int, Problem]]]:
+    """Yield parts of neighbours. A problem holds its operands, so that no more of them are made than are needed."""
+    part: list[tuple[int, Problem]] = []
+    elements = 0
+    for number, problem in problems:
+        size = prod(problem.case.x.shape) + prod(problem.case.w.shape)
+        if part and (len(part) == most or elements + size > SMALL):
+            yield part
+            part, elements = [], 0
+        part.append((number, problem))
+        elements += size
+    if part:
+        yield part

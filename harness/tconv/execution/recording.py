@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.dialects.geometry import Geometry
-    from tconv.execution.call_result import CallResult
+    from tconv.execution.call import CallResult
     from tconv.expectation.problem import Problem
     from tconv.records.record import Sums
     from tconv.vocabulary import Array

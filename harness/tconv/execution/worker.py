@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.confinement import WORDS, confine
 from tconv.backends.options import assignments, not_default
-from tconv.backends.parent_death import end_with_parent
+from tconv.backends.orphans import end_with_parent
 from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
+from tconv.execution.call import FloatingPoint
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.journal import Journal
-from tconv.execution.process_state import FloatingPoint
-from tconv.execution.stages import evaluated_in_stages
 from tconv.expectation.problem import PREPARED
 from tconv.records import artifacts
 from tconv.records.record import record_line
@@ -66,7 +65,7 @@ class Chunk(NamedTuple):
         first: the number of the first case; they are counted as long as the worker lives.
         cases: the cases.
         unprobed: the paths of sums that are not probed.
-        staged: whether they are judged a few together, see `stages`.
+        staged: whether they are judged a few together, see `evaluation`.
     """
 
     first: int
@@ -101,9 +100,7 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         while True:
             chunk: Chunk = pickle.load(commands)  # noqa: S301 - as above
             evaluator.unprobed = chunk.unprobed
-            for record in evaluated_in_stages(
-                chunk.cases, evaluator, journal, chunk.first, PREPARED if chunk.staged else 1
-            ):
+            for record in evaluator.evaluate_all(chunk.cases, chunk.first, PREPARED if chunk.staged else 1):
                 journal.write("record", record_line(record))
             journal.write("done")
     except TconvError as error:

@@ -23,7 +23,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from tconv.backends import orphans, parent_death
+from tconv.backends import orphans
 from tconv.errors import BackendMissing
 
 if TYPE_CHECKING:
@@ -255,10 +255,10 @@ def end_orphans() -> None:
 def main(descriptor: int) -> None:
     """Fork workers, as the process at the other end of a connection asks for it, until that ends."""
     # While it loads, it does not notice the end of its parent. Later it does, and must outlive the starting thread.
-    parent_death.end_with_parent()
+    orphans.end_with_parent()
     from tconv.execution import worker  # noqa: PLC0415 - loaded once, and not by each worker
 
-    parent_death.outlive_parent()
+    orphans.outlive_parent()
     orphans.adopt()
     connection = socket.socket(fileno=descriptor)
     woken, wakes = socket.socketpair()
@@ -326,7 +326,7 @@ def _be_worker(channels: Sequence[int], run: Callable[[int, int, int], None]) ->
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        parent_death.end_with_parent()
+        orphans.end_with_parent()
         for descriptor in _open_descriptors():
             if descriptor > 2 and descriptor not in channels:  # noqa: PLR2004 - behind the standard streams
                 with suppress(OSError):
