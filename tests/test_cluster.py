@@ -67,7 +67,7 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def verdicts(address: str, folder: Path, backend: str, asked: list[Case]) -> dict[str, str]:
     """Return the kinds of the verdicts that a cluster gives."""
     with joined(address, settings(backend, folder).asking, folder) as pool:
-        return {line.case: line.record.verdict.kind for line in pool.run(asked)}
+        return {record.case: record.verdict.kind for record in pool.run(asked)}
 
 
 def test_every_case_has_its_verdict_and_a_death_costs_one(address: str, tmp_path: Path) -> None:

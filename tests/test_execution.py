@@ -105,14 +105,13 @@ def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: 
     with pool_of("DiesAndHangs", jobs=2, timeout=1.5) as pool:
         lines = list(pool.run(asked))
     assert len(asked) == len(SIZES) * len(STRIDES) > 2 * CHUNK
-    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
-    kinds = {line.case: line.record.verdict.kind for line in lines}
+    assert Counter(record.case for record in lines) == Counter(case.id for case in asked)
+    kinds = {record.case: record.verdict.kind for record in lines}
     for case in asked:
         expected, size = "agreed", case.x.shape[-1]
         if case.attributes.strides == (TROUBLE,) and size % 2 == 0:
             expected = "timed-out" if size % 8 == 0 else "died"
         assert kinds[case.id] == expected, case.id
-    assert all(line.record.case == line.case for line in lines)
 
 
 def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: Path) -> None:
@@ -121,8 +120,8 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
     with pool_of("IsKilled") as pool:
         kinds: list[tuple[str, str]] = []
         for case in asked:
-            (line,) = pool.run([case])
-            kinds.append((line.case, line.record.verdict.kind))
+            (record,) = pool.run([case])
+            kinds.append((record.case, record.verdict.kind))
         assert list(pool.run([])) == []
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
@@ -136,8 +135,8 @@ def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(t
     assert len(asked) == 3 * CHUNK
     with pool_of("DiesAfterwards", jobs=jobs) as pool:
         lines = list(pool.run(asked))
-    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
-    kinds = {line.case: line.record.verdict.kind for line in lines}
+    assert Counter(record.case for record in lines) == Counter(case.id for case in asked)
+    kinds = {record.case: record.verdict.kind for record in lines}
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert {case for case, kind in kinds.items() if kind == "died"} == died
     assert set(kinds.values()) == {"agreed", "died"}
@@ -150,23 +149,23 @@ def test_a_death_after_the_answer_is_told_wherever_the_case_stands(tmp_path: Pat
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
     with pool_of("DiesAfterwards") as pool:
-        assert {line.case for line in pool.run(asked) if line.record.verdict.kind == "died"} == died
+        assert {record.case for record in pool.run(asked) if record.verdict.kind == "died"} == died
     for case in asked[:3]:
         with pool_of("DiesAfterwards") as pool:
-            (line,) = pool.run([case])
-        assert line.record.verdict.kind == ("died" if case.id in died else "agreed")
+            (record,) = pool.run([case])
+        assert record.verdict.kind == ("died" if case.id in died else "agreed")
 
 
 def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Path) -> None:
     """The case that is being prepared has the verdict, confirmed alone; the one that agreed before it still does."""
     asked = cases(tmp_path, GRID)[:40]
     with pool_of("PreparationDies") as pool:
-        lines = {line.case: line for line in pool.run(asked)}
+        lines = {record.case: record for record in pool.run(asked)}
     assert set(lines) == {case.id for case in asked}
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
-    assert {case for case, line in lines.items() if line.record.verdict.kind == "died"} == died
-    assert not any(line.record.alone for line in lines.values())
+    assert {case for case, record in lines.items() if record.verdict.kind == "died"} == died
+    assert not any(record.alone for record in lines.values())
 
 
 def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: Path) -> None:
@@ -174,10 +173,10 @@ def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: 
     asked = cases(tmp_path, EIGHT)
     with pool_of("DiesOfTheCaseBefore") as pool:
         lines = list(pool.run(asked))
-    assert Counter(line.case for line in lines) == Counter(case.id for case in asked)
+    assert Counter(record.case for record in lines) == Counter(case.id for case in asked)
     after = {case.id for case in asked if case.attributes.strides == (TROUBLE + 1,)}
-    ended = {line.case: line.record for line in lines if line.record.alone}
-    assert {line.record.verdict.kind for line in lines if line.case not in ended} == {"agreed"}
+    ended = {record.case: record for record in lines if record.alone}
+    assert {record.verdict.kind for record in lines if record.case not in ended} == {"agreed"}
     assert {(record.verdict, record.alone) for record in ended.values()} == {
         (ver.Died("SIGSEGV", ""), FreshAnswer("agreed", same=False))
     }
@@ -190,7 +189,7 @@ def test_a_harmed_process_tells_which_cases_it_was_asked_before(tmp_path: Path) 
     """Those that may have harmed it: in this process, before it died, and not answered as they should."""
     asked = cases(tmp_path, EIGHT)
     with pool_of("HarmsAsItErrs") as pool:
-        records = [line.record for line in pool.run(asked)]
+        records = list(pool.run(asked))
     strides = {case.id: case.attributes.strides for case in asked}
     assert {strides[record.case] for record in records if record.verdict.kind == "differed"} == {(5,), (TROUBLE,)}
     harmed = [record for record in records if record.alone]
@@ -211,15 +210,15 @@ def test_a_death_before_any_case_costs_no_case(tmp_path: Path, monkeypatch: pyte
     asked = cases(tmp_path, FEW)
     with pool_of("DiesUnasked") as pool:
         lines = list(pool.run(asked))
-    assert {line.record.verdict.kind for line in lines} == {"agreed"}
-    assert not any(line.record.alone for line in lines)
+    assert {record.verdict.kind for record in lines} == {"agreed"}
+    assert not any(record.alone for record in lines)
 
 
 def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: Path) -> None:
     """The second death in the same place is charged to the case that would have begun, so that the run ends."""
     asked = cases(tmp_path, FEW)[:3]
     with pool_of("DiesUnasked") as pool:
-        assert [(line.case, line.record.verdict.kind) for line in pool.run(asked)] == [
+        assert [(record.case, record.verdict.kind) for record in pool.run(asked)] == [
             (case.id, "died") for case in asked
         ]
 
@@ -233,7 +232,7 @@ def test_every_death_is_repeated_in_a_process_that_was_asked_nothing_before(
     asked = cases(tmp_path, EIGHT)
     deadly = [case for case in asked if case.attributes.strides == (TROUBLE,)]
     with pool_of("Aborts", jobs=2) as pool:
-        kinds = {line.case: line.record.verdict.kind for line in pool.run(asked)}
+        kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
     assert kinds == {case.id: "died" if case in deadly else "agreed" for case in asked}
     ended = [line.split(maxsplit=1) for line in log.read_text(encoding="utf-8").splitlines()]
     first, last = dict(reversed(ended)), dict(ended)
@@ -248,8 +247,8 @@ def test_nothing_is_left_of_a_pool(tmp_path: Path) -> None:
         pass
     before, opened = set(children_of_zygote()), len([*Path("/proc/self/fd").iterdir()])
     with pool_of("Aborts", jobs=2) as pool:
-        kinds = [line.record.verdict.kind for line in pool.run(asked)]
-        again = [line.record.verdict.kind for line in pool.run(asked)]
+        kinds = [record.verdict.kind for record in pool.run(asked)]
+        again = [record.verdict.kind for record in pool.run(asked)]
         assert len(set(children_of_zygote()) - before) <= 3
     assert sorted(again) == sorted(kinds) == ["agreed"] * 3 + ["died"] * 3
     assert set(children_of_zygote()) == before
@@ -313,7 +312,7 @@ def test_a_death_at_a_later_call_of_a_case_is_its_verdict(tmp_path: Path) -> Non
     """Asked twice, the case ends every worker: after the second it has died, and the run ends."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with Pool(Asking("wrong_backends:DiesOfTheSecondCall", timeout=TIMEOUT, repeat=2)) as pool:
-        kinds = {line.case: line.record.verdict.kind for line in pool.run(asked)}
+        kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
     assert kinds == {case.id: "died" if case.attributes.strides == (TROUBLE,) else "agreed" for case in asked}
 
 
@@ -326,9 +325,9 @@ def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
             if [bool(worker.introduction) for worker in pool._workers] != [True, True]:
                 list(pool.run(asked))
         kinds: list[str] = []
-        for line in pool.run(asked):
+        for record in pool.run(asked):
             sleep(0 if kinds else 1.5)
-            kinds.append(line.record.verdict.kind)
+            kinds.append(record.verdict.kind)
     assert kinds == ["agreed"] * len(asked)
 
 
@@ -733,7 +732,7 @@ def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: 
     asked = cases(tmp_path, GRID)[:40]
     guilty = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     with pool_of(backend) as pool:
-        records = {line.case: line.record for line in pool.run(asked)}
+        records = {record.case: record for record in pool.run(asked)}
     assert records.keys() == {case.id for case in asked}
     kinds = {case: record.verdict.kind for case, record in records.items()}
     assert {kinds[case] for case in kinds if case not in guilty} == {"agreed"}
@@ -745,7 +744,7 @@ def test_a_case_whose_record_a_runtime_takes_away_is_broken(tmp_path: Path) -> N
     """The cases whose records were lost with it are asked again, each alone."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with pool_of("LosesItsRecord") as pool:
-        verdicts = {line.case: line.record.verdict for line in pool.run(asked)}
+        verdicts = {record.case: record.verdict for record in pool.run(asked)}
     lost = ver.Broke("must leave the journal of its worker alone (got one without the record of this case)")
     expected = {True: lost, False: AGREED}
     assert verdicts == {case.id: expected[case.attributes.strides == (TROUBLE,)] for case in asked}

@@ -14,24 +14,24 @@ from tconv.reports.listing import PrintableConsole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tconv.records.record import Line
+    from tconv.records.record import Record
 
 _SECONDS_BETWEEN_LINES = 5.0
 
 
 @contextmanager
-def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int, Line | None], None]]:
+def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int, Record | None], None]]:
     """Yield a function that shows how many of all cases are done; a quiet one shows nothing."""
     if quiet:
-        yield lambda _done, _total, _line: None
+        yield lambda _done, _total, _record: None
     elif sys.stderr.isatty():
         with _bar() as bar:
             task = bar.add_task(backend, total=None, rate="")
             started = monotonic()
 
-            def advance(done: int, total: int, line: Line | None) -> None:
-                rate = done / max(monotonic() - started, 1e-9) if line else 0.0
-                bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}/s" if line else "")
+            def advance(done: int, total: int, record: Record | None) -> None:
+                rate = done / max(monotonic() - started, 1e-9) if record else 0.0
+                bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}/s" if record else "")
 
             yield advance
     else:
@@ -52,14 +52,14 @@ def _bar() -> Progress:
     )
 
 
-def _lines(backend: str) -> Callable[[int, int, Line | None], None]:
+def _lines(backend: str) -> Callable[[int, int, Record | None], None]:
     """Return a function that prints a line now and then."""
     last = monotonic()
 
-    def advance(done: int, total: int, line: Line | None) -> None:
+    def advance(done: int, total: int, record: Record | None) -> None:
         nonlocal last
         now = monotonic()
-        if line is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
+        if record is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
             last = now
             print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -24,10 +25,9 @@ from tconv import __version__
 from tconv.dialects import dialect_named
 from tconv.errors import ClusterError, FileError, TconvError
 from tconv.execution.pool import Pool
-from tconv.execution.work_folder import WorkFolder
 from tconv.records import artifacts, machine_facts
 from tconv.records.headers import flat, versions
-from tconv.records.record import Line
+from tconv.records.record import Record, record_line, record_of
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tconv.execution.asking import Asking
     from tconv.records.headers import BackendHeader
 
-    Reply = tuple[BackendHeader, dict[str, str], list[tuple[str, str]], dict[str, bytes]]
+    Reply = tuple[BackendHeader, dict[str, str], list[str], dict[str, bytes]]
     """The backend, the facts that all machines must say alike, the line of each case, artifacts by their file names."""
 
 _CHUNK = 64
@@ -101,8 +101,8 @@ class Cluster:
         self._facts = _facts(self)
         _compare(said, self._facts)
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Line]:
-        """Yield a line for every case, in the order in which they are done.
+    def run(self, cases: Iterable[Case]) -> Iterator[Record]:
+        """Yield a record for every case, in the order in which they are done.
 
         Raises:
             ClusterError: the scheduler is lost, dask gives a chunk up, or a worker judges differently.
@@ -117,7 +117,7 @@ class Cluster:
             futures.update(map(self._submitted, islice(chunks, 1)))
             for name, data in arrays.items():
                 artifacts.moved_in(self._folder, name, data)
-            yield from (Line(case, text) for case, text in lines)
+            yield from map(record_of, lines)
 
     def _submitted(self, chunk: list[Case]) -> Future[Reply]:
         # By this name dask says which chunk it gives up; no other task has it.
@@ -137,7 +137,7 @@ def run_chunk(asking: Asking, expected: Mapping[str, str], cases: list[Case]) ->
         with _taken(asking) as pool:
             facts = _facts(pool)
             _compare(facts, expected or facts)
-            lines = [(line.case, line.text) for line in pool.run(cases)]
+            lines = [record_line(record) for record in pool.run(cases)]
             return pool.backend, facts, lines, dict(artifacts.moved_out(pool.folder))
     except TconvError as error:
         # dask brings the first argument of an error; and it must say which machine it is about.
@@ -154,7 +154,7 @@ class LocalPool(Pool):
     """
 
     def __init__(self, asking: Asking) -> None:
-        self._work = WorkFolder()
+        self._work = TemporaryDirectory(prefix="tconv-run-", ignore_cleanup_errors=True)
         self.purpose, self.folder = asking, Path(self._work.name)
         own = replace(asking, folder=self._work.name)
         super().__init__(own)

@@ -6,6 +6,7 @@ import select
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
@@ -14,9 +15,8 @@ from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing
 from tconv.execution.queue import CHUNK, Queue
 from tconv.execution.supervisor import EndedWhileLoading, WorkerProcess
-from tconv.execution.work_folder import WorkFolder
 from tconv.execution.zygote import LOST
-from tconv.records.record import Line, Record
+from tconv.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ class Pool:
     def __init__(self, asking: Asking, jobs: int = 1) -> None:
         self._asking = asking
         self._jobs = jobs
-        self._folder = WorkFolder()
+        self._folder = TemporaryDirectory(prefix="tconv-run-", ignore_cleanup_errors=True)
         self._numbers = count()
         self._workers: list[WorkerProcess] = []
         self._unprobed: frozenset[SumPath] = frozenset()
@@ -90,8 +90,8 @@ class Pool:
         finally:
             self._folder.cleanup()
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Line]:
-        """Yield a line for every case, in the order in which they are done.
+    def run(self, cases: Iterable[Case]) -> Iterator[Record]:
+        """Yield a record for every case, in the order in which they are done.
 
         Args:
             cases: read as the workers need them, one chunk ahead.
@@ -105,10 +105,10 @@ class Pool:
         """Run a case as the first one of a worker, and return its record."""
         queue = Queue([])
         queue.alone.append(case)
-        (line,) = self._run(queue)
-        return line.record
+        (record,) = self._run(queue)
+        return record
 
-    def _run(self, queue: Queue) -> Iterator[Line]:
+    def _run(self, queue: Queue) -> Iterator[Record]:
         try:
             while self._employ(queue):
                 self._wait()
@@ -121,7 +121,7 @@ class Pool:
 
     def records(self, cases: Sequence[Case]) -> dict[str, Record]:
         """Run cases, and return their records by id."""
-        return {line.case: line.record for line in self.run(cases)}
+        return {record.case: record for record in self.run(cases)}
 
     def record(self, case: Case) -> Record:
         """Run a case, and return its record."""
@@ -178,7 +178,7 @@ class Pool:
             for worker in self._workers:
                 worker.excuse()
 
-    def _read(self, worker: WorkerProcess, queue: Queue) -> Iterator[Line]:
+    def _read(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
         """Yield the records that a worker has written, and what comes of it where it ended or is late."""
         if worker.introduction is None:
             self._read_loading(worker)
@@ -202,13 +202,13 @@ class Pool:
             queue.put_back(worker.pending.values())
             self._remove(worker)
 
-    def _answers(self, worker: WorkerProcess, queue: Queue) -> Iterator[Line]:
+    def _answers(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
         """Yield the records that a worker has written; a process of the backend's own may have ended, too."""
         for answer in worker.read():
             self._in_vain = 0
-            verdict = answer.line.record.verdict
+            verdict = answer.record.verdict
             if not isinstance(verdict, Died | TimedOut) or queue.ended(answer.case, verdict, answer.earlier):
-                yield queue.answered(answer.line)
+                yield queue.answered(answer.record)
 
     def _read_loading(self, worker: WorkerProcess) -> None:
         """Read what a worker says of itself; start another one for one that ended, some times in turn.
@@ -247,7 +247,7 @@ class Pool:
                     f" (got {name} {value!r}{self._last_end}, and {before!r} before)"
                 )
 
-    def _after(self, worker: WorkerProcess, queue: Queue, outcome: Died | TimedOut, code: int) -> Iterator[Line]:
+    def _after(self, worker: WorkerProcess, queue: Queue, outcome: Died | TimedOut, code: int) -> Iterator[Record]:
         """Yield the verdict of the case at which a worker ended, if that is certain, and let the others wait again."""
         number, earlier, path = worker.number, worker.earlier, worker.probed
         case = None if number is None or path is not None else worker.pending.pop(number)
@@ -260,22 +260,22 @@ class Pool:
             self._in_vain += 1
             queue.alone.append(case)
         elif case is not None and queue.ended(case, outcome, earlier):
-            yield self._line(case, outcome)
+            yield self._unanswered(case, outcome)
         queue.put_back(worker.pending.values())
         self._remove(worker)
 
-    def _without_records(self, worker: WorkerProcess, queue: Queue) -> Iterator[Line]:
+    def _without_records(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
         """Ask cases again, each alone, whose records have gone; one that was alone has spoilt the journal itself."""
         cases = [*worker.pending.values()]
         if worker.alone:
             outcome = Broke("must leave the journal of its worker alone (got one without the record of this case)")
-            yield self._line(cases.pop(), outcome)
+            yield self._unanswered(cases.pop(), outcome)
         queue.alone.extend(cases)
         self._remove(worker)
 
-    def _line(self, case: Case, verdict: ver.Verdict) -> Line:
-        """Return the line of a case that no worker has answered."""
-        return Line.of(Record(case.id, self.backend.name, self.dialect.name, verdict))
+    def _unanswered(self, case: Case, verdict: ver.Verdict) -> Record:
+        """Return the record of a case that no worker has answered."""
+        return Record(case.id, self.backend.name, self.dialect.name, verdict)
 
     def _remove(self, worker: WorkerProcess) -> None:
         with suppress(ValueError):

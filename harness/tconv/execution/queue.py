@@ -12,13 +12,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.records.record import FreshAnswer, Line
+from tconv.records.record import FreshAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tconv.backends.outcome import Died, TimedOut
     from tconv.cases.case import Case
+    from tconv.records.record import Record
 
 CHUNK = 32
 """Cases that a worker is given at a time; so few that the last chunks of several workers end at about the same time."""
@@ -83,10 +84,10 @@ class Queue:
         self.alone.append(case)
         return False
 
-    def answered(self, line: Line) -> Line:
+    def answered(self, record: Record) -> Record:
         """Return the record of a case; with how a worker ended at it before, if one did."""
-        end = self._ends.pop(line.case, None)
+        end = self._ends.pop(record.case, None)
         if end is None:
-            return line
-        alone = FreshAnswer(line.record.verdict.kind, same=False)
-        return Line.of(replace(line.record, verdict=end.outcome, earlier=end.earlier, alone=alone))
+            return record
+        alone = FreshAnswer(record.verdict.kind, same=False)
+        return replace(record, verdict=end.outcome, earlier=end.earlier, alone=alone)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
     from tconv.records.headers import WaiversHeader
-    from tconv.records.record import Line, Record
+    from tconv.records.record import Record
     from tconv.records.shards import Shards
 
 
@@ -86,17 +86,17 @@ class UnfinishedRun:
         """The failures that have no line yet."""
         return tuple(self._failures.values())
 
-    def take(self, line: Line) -> None:
+    def take(self, record: Record) -> None:
         """Take a record that has arrived.
 
         Raises:
             FileError: it cannot be written.
         """
-        self.run.records.append(line.record)
-        if isinstance(line.record.verdict, _WRITTEN_AT_ONCE):
-            self._write(line.text)
+        self.run.records.append(record)
+        if isinstance(record.verdict, _WRITTEN_AT_ONCE):
+            self._write(record)
         else:
-            self._failures[line.case] = line.record
+            self._failures[record.case] = record
 
     def update(self, records: Iterable[Record]) -> None:
         """Put what was found out into the failures that have no line yet; other records stay as they are."""
@@ -110,12 +110,12 @@ class UnfinishedRun:
             FileError: they cannot be written.
         """
         for record in self._failures.values():
-            self._write(record_line(record))
+            self._write(record)
         self._failures = {}
 
-    def _write(self, text: str) -> None:
+    def _write(self, record: Record) -> None:
         try:
-            self._file.write(f"{text}\n")
+            self._file.write(f"{record_line(record)}\n")
         except OSError as error:
             # What did not fit must not be tried again when the file is closed.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._file.fileno())
@@ -128,7 +128,7 @@ _WRITTEN_AT_ONCE = (
 """Verdicts of which nothing more is found out."""
 
 
-def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]) -> Path:
+def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]) -> Path:
     """Run a selection and return the record file; see `running`."""
     with running(selection, settings, progress) as unfinished:
         pass
@@ -137,14 +137,14 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
 
 @contextmanager
 def running(
-    selection: Selection, settings: RunSettings, progress: Callable[[int, int, Line | None], None]
+    selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]
 ) -> Iterator[UnfinishedRun]:
     """Run a selection and give the run, which is finished behind this context; no other run may write its file then.
 
     Args:
         selection: the cases.
         settings: how they are run.
-        progress: called with the number of cases done, the number of all, and the last line (None at the start).
+        progress: called with the number of cases done, the number of all, and the last record (None at the start).
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -167,9 +167,9 @@ def running(
             done = {record.case for record in unfinished.run.records}
             progress(len(done), total, None)
             cases = (case for case in selection.stream() if case.id not in done)
-            for number, line in enumerate(pool.run(cases), start=len(done) + 1):
-                unfinished.take(line)
-                progress(number, total, line)
+            for number, record in enumerate(pool.run(cases), start=len(done) + 1):
+                unfinished.take(record)
+                progress(number, total, record)
         unfinished.run.records.sort(key=lambda record: record.case)
         yield unfinished
 

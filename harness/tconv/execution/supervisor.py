@@ -22,7 +22,7 @@ from tconv.execution.accumulation import path_of
 from tconv.execution.journal import JournalReader
 from tconv.execution.worker import Chunk, Start
 from tconv.records.headers import BackendHeader
-from tconv.records.record import Line
+from tconv.records.record import record_of
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tconv.execution.accumulation import SumPath
     from tconv.execution.asking import Asking
     from tconv.execution.journal import Entry
+    from tconv.records.record import Record
 
 HARNESS_SECONDS = 600.0
 """How long tconv itself may take for a case: operands, reference, verdict, diagnosis. The backend has its own limit."""
@@ -71,12 +72,12 @@ class Answer(NamedTuple):
 
     Attributes:
         case: the case.
-        line: the record.
+        record: its record.
         earlier: the cases that its backend was called for before, without those that agreed; None if there was none.
     """
 
     case: Case
-    line: Line
+    record: Record
     earlier: tuple[str, ...] | None
 
 
@@ -107,7 +108,7 @@ class WorkerProcess:
         self._given = 0
         self._at, self._doing, self._since = 0, "load", monotonic()
         self._called: tuple[int, ...] = ()
-        self._unconfirmed: Line | None = None
+        self._unconfirmed: Record | None = None
         self._deviating: deque[str] = deque(maxlen=_MOST_EARLIER)
         try:
             self._temporary.mkdir(0o700)
@@ -124,7 +125,7 @@ class WorkerProcess:
         start = Start(key, asking, str(self._temporary), dict(os.environ), sys.path, _current_folder())
         self._outgoing = pickle.dumps(start)
         try:
-            self._process = zygote.start(commands, journal, printed)
+            self._process = zygote.start(commands, journal, printed, str(log.parent))
         finally:
             for descriptor in (commands, journal, printed):
                 os.close(descriptor)
@@ -202,25 +203,25 @@ class WorkerProcess:
             case "begin" | "call" | "probe" | "answered" | "done":
                 pass
         if self._unconfirmed is not None and (entry.word == "done" or entry.number != self._at):
-            line, earlier, self._unconfirmed = self._unconfirmed, self.earlier, None
+            record, earlier, self._unconfirmed = self._unconfirmed, self.earlier, None
             case = self.pending.pop(self._at)
-            if not isinstance(line.record.verdict, _NO_DEVIATION):
+            if not isinstance(record.verdict, _NO_DEVIATION):
                 self._deviating.append(case.id)
             self.alone = False
-            yield Answer(case, line, earlier)
+            yield Answer(case, record, earlier)
         self._at, self._doing, self._since = entry.number, entry.word, entry.time
         if entry.word == "call" and entry.number not in self._called:
             # No more than two are needed to know that one is not the only one.
             self._called = (*self._called[:1], entry.number)
         self.lost = entry.word == "done" and any(number <= entry.number for number in self.pending)
 
-    def _record(self, entry: Entry) -> Line | None:
+    def _record(self, entry: Entry) -> Record | None:
         case = self.pending.get(entry.number)
         if case is None or entry.number != self._at:
             return None
-        line = Line(case.id, entry.text)
         with suppress(ValidationError):
-            return line if line.record.case == case.id else None
+            record = record_of(entry.text)
+            return record if record.case == case.id else None
         return None
 
     def _introduced(self, text: str) -> Introduction:

@@ -19,9 +19,10 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
+from shutil import rmtree
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tconv.backends import orphans
 from tconv.errors import BackendMissing
@@ -37,6 +38,7 @@ _SECONDS = 5.0
 """After so long without an answer the zygote is given up: something has stopped it."""
 _TRIES = 3
 _DESCRIPTORS = 4
+_LONGEST_PATH = 4096
 _MAIN = """\
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -45,29 +47,15 @@ main(*map(int, sys.argv[2:]))
 """
 
 
-class Process(Protocol):
-    """A worker's process, however it was started.
-
-    Attributes:
-        descriptor: what can be read when it may have ended; None where nothing tells.
-        reason: why it could not be started; empty where it was.
-    """
-
-    descriptor: int | None
-    reason: str
-
-    def code(self, seconds: float = 0.0) -> int | None:
-        """Return how it ended, as `subprocess` has it; None where it has not, after so many seconds."""
-
-    def kill(self) -> None:
-        """End it and its process group."""
-
-
 class Forked:
     """A fork of the zygote.
 
     Args:
         descriptor: where the zygote writes its number, and then how it ended.
+
+    Attributes:
+        descriptor: the same, which can be read when it has ended.
+        reason: why it could not be started; empty if it was.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -113,7 +101,7 @@ LOST = 1 << 16
 
 
 class Interpreter:
-    """A new interpreter."""
+    """A new interpreter; as `Forked`, but nothing can be read when it has ended."""
 
     descriptor: int | None = None
     reason = ""
@@ -164,7 +152,7 @@ class _Zygote:
         with theirs:
             self.process = _started(__name__, [theirs.fileno()])
 
-    def fork(self, commands: int, journal: int, log: int) -> Forked:
+    def fork(self, commands: int, journal: int, log: int, folder: str) -> Forked:
         """Fork a worker.
 
         Raises:
@@ -172,7 +160,7 @@ class _Zygote:
         """
         ours, theirs = os.pipe()
         try:
-            socket.send_fds(self._socket, [b"fork"], [commands, journal, log, theirs])
+            socket.send_fds(self._socket, [os.fsencode(folder)], [commands, journal, log, theirs])
         except BaseException:
             os.close(ours)
             raise
@@ -210,8 +198,14 @@ def prepare() -> None:
             _zygote = _Zygote()
 
 
-def start(commands: int, journal: int, log: int) -> Process:
+def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interpreter:
     """Start a worker with these descriptors, which stay the caller's too.
+
+    Args:
+        commands: where it reads.
+        journal: where it writes.
+        log: the file of what it prints.
+        folder: a folder that the zygote removes if the process that asks for this is killed.
 
     Raises:
         BackendMissing: the system starts no process.
@@ -223,7 +217,7 @@ def start(commands: int, journal: int, log: int) -> Process:
             prepare()
             zygote = _zygote
             with suppress(ConnectionError, TimeoutError, AttributeError), _lock:
-                return zygote.fork(commands, journal, log)  # type: ignore[union-attr] # another thread may end it
+                return zygote.fork(commands, journal, log, folder)  # type: ignore[union-attr] # another thread may end it
             forget()
     except OSError as error:
         raise BackendMissing(f"the system must start a process for the backend (got: {error.strerror})") from None
@@ -267,6 +261,7 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     statuses: dict[int, int] = {}
+    folders: set[bytes] = set()
     while True:
         ready, _, _ = select.select([connection, woken], [], [])
         if woken in ready:
@@ -274,13 +269,16 @@ def main(descriptor: int) -> None:
                 woken.recv(2**16)
             _report_ends(statuses)
         if connection in ready:
-            asked, descriptors, _, _ = socket.recv_fds(connection, 64, _DESCRIPTORS)
-            if not asked:
+            folder, descriptors, _, _ = socket.recv_fds(connection, _LONGEST_PATH, _DESCRIPTORS)
+            if not folder:
                 break
+            folders.add(folder)
             _fork(descriptors, statuses, worker.main)
     for pid in statuses:
         _kill_group(pid)
     orphans.end_children()
+    for folder in folders:
+        rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 

@@ -40,5 +40,5 @@ def of_unset_memory(run: Run, asking: Asking, jobs: int, find: Callable[[str], C
     with suppress(TconvError):
         if cases:
             with Pool(again, jobs) as pool:
-                digests.update((line.case, line.record.digest) for line in pool.run(cases))
+                digests.update((record.case, record.digest) for record in pool.run(cases))
     return [replace(record, digest=None) for record in wrong if digests.get(record.case) != record.digest]

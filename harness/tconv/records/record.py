@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
@@ -18,11 +17,8 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.shown_texts import printable, shortened
-from tconv.verdict.kinds import Agreed, Died, TimedOut, Verdict
+from tconv.verdict.kinds import Died, TimedOut, Verdict
 from tconv.vocabulary import DType
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +127,6 @@ class Record(Recorded):
         return self.varies and not isinstance(self.verdict, Died | TimedOut)
 
 
-_MORE = Record.__slots__[Record.__slots__.index("seconds") + 1 :]
-"""Keys behind those that every line has."""
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
@@ -142,48 +136,11 @@ _SHAPES = ("expected", "actual")
 """Keys that are written even where they are empty, which is the shape of a scalar."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """A record as its line in a record file, without the newline; it is parsed when the record is first used."""
-
-    case: str
-    text: str
-
-    @classmethod
-    def of(cls, record: Record) -> Line:
-        """Return a record's line."""
-        return cls(record.case, record_line(record))
-
-    @cached_property
-    def record(self) -> Record:
-        """The record."""
-        return record_of(self.text)
-
-
 def record_line(record: Record) -> str:
     """Return a record's line, without its newline. None and empty tuples are left out, except for shapes."""
-    judged = (_agreed if isinstance(record.verdict, Agreed) else _judged)(
-        record.backend, record.dialect, record.verdict
-    )
-    more = _ENCODER.encode(_plain(record, _MORE))
-    # repr writes a finite float as JSON does.
-    line = f'{begin(_value(record.case))}{judged},"seconds":{round(record.seconds, 6)!r}'
-    return line + ("}" if more == "{}" else f",{more[1:]}")
-
-
-def _judged(backend: str, dialect: str, verdict: Verdict) -> str:
-    """Return how the line of a record goes on behind its case."""
-    judged = {"backend": _value(backend), "dialect": _value(dialect)}
-    return _ENCODER.encode(judged | {"verdict": {"kind": verdict.kind} | _plain(verdict)})[1:-1]
-
-
-_agreed = lru_cache(maxsize=64)(_judged)
-"""The same, of agreement alone: most records agree, in the same few texts. Others may have numbers: -0.0 equals 0.0."""
-
-
-def begin(case: str) -> str:
-    """Return how the line of a case's record begins."""
-    return f'{{"case":{_ENCODER.encode(case)},'
+    verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
+    seconds = round(record.seconds, 6)
+    return _ENCODER.encode(_plain(record) | {"verdict": verdict, "seconds": seconds})
 
 
 SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
@@ -209,12 +166,10 @@ def record_of(line: str | bytes) -> Record:
     return _RECORD.validate_json(line)
 
 
-def _plain(
-    part: Record | Verdict | CallSummary | Placement | FreshAnswer | Sums, names: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return a part of a record as JSON values by key, by default all keys, without those that are left out."""
+def _plain(part: Record | Verdict | CallSummary | Placement | FreshAnswer | Sums) -> dict[str, Any]:
+    """Return a part of a record as JSON values by key, without those that are left out."""
     plain = {}
-    for name in names or part.__dataclass_fields__:
+    for name in part.__dataclass_fields__:
         value = getattr(part, name)
         if value is not None and (value != () or name in _SHAPES):
             plain[name] = _value(value)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tconv.investigation.history.interpreters import Interpreter
     from tconv.investigation.history.runtimes import Runtime
     from tconv.records.headers import BackendHeader
-    from tconv.records.record import Line, Record
+    from tconv.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Fleet:
         version: Version,
         selection: Selection,
         output: Path,
-        progress: Callable[[int, int, Line | None], None],
+        progress: Callable[[int, int, Record | None], None],
         *,
         resume: bool,
     ) -> Path:
