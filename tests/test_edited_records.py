@@ -95,7 +95,7 @@ EDITS: dict[str, tuple[Callable[[Lines], object], str]] = {
     "a long name": (lambda lines: lines[0]["run"]["backend"].update(name="n" * 300), "1: must start with a header"),
     "no name": (
         lambda lines: lines[0]["run"]["backend"].update(name=""),
-        "1: must start with a header of format 4 (got: ",
+        "1: must start with a header of format 5 (got: ",
     ),
     "deeply nested": (lambda lines: lines[1].update(case=[[[]]]), "2: must be a record (got: case: "),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import secrets
@@ -196,7 +197,7 @@ class WorkerProcess:
                 self._doing = "wait"
                 return
             case "error":
-                _raise(_ERROR.validate_json(entry.text))
+                _raise(_ERROR.validate_python(json.loads(entry.text)))
             case "record":
                 self._unconfirmed = self._record(entry)
                 return
@@ -225,7 +226,7 @@ class WorkerProcess:
         return None
 
     def _introduced(self, text: str) -> Introduction:
-        dialect, header, options = _INFO.validate_json(text)
+        dialect, header, options = _INFO.validate_python(json.loads(text))
         try:
             return Introduction(dialect, BackendHeader.model_validate(header | {"spec": self._spec}), options)
         except ValidationError as error:
