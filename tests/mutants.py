@@ -16,7 +16,7 @@ from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -30,9 +30,19 @@ class Noticed:
     killed: set[str] = field(default_factory=set)
 
 
-def noticed(cases: Iterable[Case], dialect: Dialect) -> dict[str, Noticed]:
-    """Return what cases notice of each misreading of a dialect, by its name."""
-    misreadings = [misreading for misreading in misreadings_of(dialect) if misreading.playable]
+def noticed(
+    cases: Iterable[Case], dialect: Dialect, names: Container[str] | None = None, *, once: bool = False
+) -> dict[str, Noticed]:
+    """Return what cases notice of each misreading of a dialect, by its name.
+
+    Args:
+        cases: the cases, in the order in which they are asked.
+        dialect: in whose words.
+        names: the misreadings; None for all.
+        once: whether no further case is asked of a misreading that one has noticed.
+    """
+    playable = [misreading for misreading in misreadings_of(dialect) if misreading.playable]
+    misreadings = [misreading for misreading in playable if names is None or misreading.name in names]
     found = {misreading.name: Noticed() for misreading in misreadings}
     seen: dict[tuple[object, ...], dict[str, bool]] = {}
     for case in cases:
@@ -43,7 +53,8 @@ def noticed(cases: Iterable[Case], dialect: Dialect) -> dict[str, Noticed]:
         written = [(name, value) for name, value in case.attributes.given().items() if not name.endswith("_format")]
         key = (problem.signature.attributes.groups, problem.values, case.x, case.w, case.b, tuple(written))
         if key not in seen:
-            outputs = {misreading.name: misread_output(problem, misreading) for misreading in misreadings}
+            asked = [misreading for misreading in misreadings if not (once and found[misreading.name].killed)]
+            outputs = {misreading.name: misread_output(problem, misreading) for misreading in asked}
             seen[key] = {
                 name: not isinstance(judge(problem, out.Produced(array), DType.F32), ver.Allowed)
                 for name, array in outputs.items()

@@ -141,7 +141,9 @@ def test_a_process_that_goes_on_hears_signals_as_before(
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_while_the_command_is_imported_ends_it_in_words(number: signal.Signals, tmp_path: Path) -> None:
     """Nothing is left to be tidied up then."""
-    (tmp_path / "click.py").write_text("import os, time\nopen('loading', 'w').close()\ntime.sleep(60)\n")
+    # A signal that comes just before a sleep is heard after it.
+    naps = "for _ in range(600): time.sleep(0.1)"
+    (tmp_path / "click.py").write_text(f"import os, time\nopen('loading', 'w').close()\n{naps}\n")
     path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
     process = subprocess.Popen(
         [sys.executable, "-m", "tconv"], env=environment(PYTHONPATH=path), cwd=tmp_path, stderr=subprocess.PIPE

@@ -228,7 +228,9 @@ LEARNT = {
 @pytest.mark.usefixtures("_no_catalogue")
 def test_a_rule_is_learnt_without_the_catalogue(name: str, valid: list[Case], corpus: Corpus) -> None:
     """At least 95 of 100 failures of a misreading of the geometry are explained by a rule that nobody wrote down."""
-    records = records_of(Misreads(CATALOGUE[name]).answer, valid[:: every(1)])
+    # The others fail in fewer cases than a fifth would have.
+    step = every(1) if name == "strides-for-dilations" else 1
+    records = records_of(Misreads(CATALOGUE[name]).answer, valid[::step])
     wanted = failed(records)
     learnt = lessons(records, corpus.find, ONNX, wanted)
     explained = {case for lesson in learnt for case in lesson.cases}

@@ -431,7 +431,7 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
 @pytest.mark.parametrize("name", ["onnx/ConvTranspose-22", "openvino/GroupConvolutionBackpropData-1"])
 def test_the_smoke_tier_notices_every_misreading(name: str, smoke_cases: tuple[Case, ...]) -> None:
     """There is no survivor but what the text also allows."""
-    of_misreading = noticed(smoke_cases, DIALECTS[name])
+    of_misreading = noticed(smoke_cases, DIALECTS[name], once=True)
     unaffected = {name for name, each in of_misreading.items() if not each.affected}
     survivors = {name for name, each in of_misreading.items() if not each.killed}
     # In OpenVINO's texts formula and prose part on the odd unit of either mode: exchanged, both are disputed readings.
@@ -462,7 +462,7 @@ INTERACTIONS = {
 def test_the_gate_notices_a_misreading_of_one_kernel_alone(corpus: Corpus) -> None:
     """A runtime may be right but in groups, in a type or in one rank: each has cases that notice it there."""
     cases = list(corpus.cases("gate", ["interactions/**"]))
-    of_misreading = noticed(cases, ONNX)
+    of_misreading = noticed(cases, ONNX, {name for names in INTERACTIONS for name in names})
     unnoticed = [
         (name, label)
         for names, labels in INTERACTIONS.items()

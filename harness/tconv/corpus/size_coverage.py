@@ -16,6 +16,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
 from tconv.expectation.bound import bound
 from tconv.expectation.problem import Problem
+from tconv.expectation.sums import sums
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -187,9 +188,12 @@ def _would_show_a_lost_product(case: Case) -> bool:
     if problem is None or problem.values is None:
         return False
     geometry, truth = problem.values.primary.geometry, problem.truth
+    if truth.exact(geometry):
+        # Each product counts: it is enough that one of any image, to any output of a group, reaches the output.
+        x, w = np.abs(truth.operands["x"]), np.abs(truth.operands["w"])
+        few = x.max(axis=0, keepdims=True, initial=0.0), w.max(axis=1, keepdims=True, initial=0.0)
+        return bool(sums(*few, None, geometry).any())
     terms = truth.terms(geometry)
     has_products = terms.magnitude > (0 if terms.bias is None else np.abs(terms.bias))
-    if truth.exact(geometry):
-        return bool(has_products.any())
     shows = has_products & (bound(terms, truth.dtype).allowed * terms.count < terms.magnitude)
     return bool(has_products.any() and 2 * shows.sum() >= has_products.sum())
