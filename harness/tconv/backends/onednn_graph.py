@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tconv.backends.onednn_library import UNIMPLEMENTED, LibraryError, invoke, loaded, located, without_engine
-from tconv.backends.onednn_tensors import LogicalTensor, Tensor, declared, of_array, without_shape
+from tconv.backends.onednn_tensors import LogicalTensor, Tensor, logical_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,9 +108,11 @@ class Graph:
         """
         with _Handles(self._library) as handles:
             partition = self._partition(self._finished(kind, operation, handles), handles)
-            self._check_support(partition)
-            inputs = [of_array(self._library, place, tensor) for place, tensor in enumerate(operation.inputs)]
-            output = without_shape(self._library, len(inputs), operation.inputs[0].data_type)
+            inputs = [
+                logical_tensor(self._library, place, tensor.data_type, tensor.array.shape, constant=tensor.constant)
+                for place, tensor in enumerate(operation.inputs)
+            ]
+            output = logical_tensor(self._library, len(inputs), operation.inputs[0].data_type)
             compiled = self._compiled(partition, inputs, output, handles)
             # The output is contiguous: its layout is strided, none of the library's own. NaN remains where the library
             # writes nothing.
@@ -128,15 +130,17 @@ class Graph:
         for name, value in operation.attributes.items():
             self._set_attribute(op, name, value)
         for place, tensor in enumerate(operation.inputs):
-            self._invoke("graph_op_add_input", op, ct.byref(declared(self._library, place, tensor)))
-        output = without_shape(self._library, len(operation.inputs), operation.inputs[0].data_type)
+            sizes = tensor.declared_sizes
+            logical = logical_tensor(self._library, place, tensor.data_type, sizes, constant=tensor.constant)
+            self._invoke("graph_op_add_input", op, ct.byref(logical))
+        output = logical_tensor(self._library, len(operation.inputs), operation.inputs[0].data_type)
         self._invoke("graph_op_add_output", op, ct.byref(output))
         self._invoke("graph_add_op", graph, op)
         self._invoke("graph_graph_finalize", graph)
         return graph
 
     def _partition(self, graph: ct.c_void_p, handles: _Handles) -> ct.c_void_p:
-        """Return the partition of a graph's only operation."""
+        """Return the partition of a graph's only operation, which the library supports."""
         self._invoke("graph_graph_filter", graph, _FUSION)
         count = ct.c_size_t()
         self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
@@ -144,13 +148,11 @@ class Graph:
             raise LibraryError("filter gave 0 partitions", UNIMPLEMENTED)
         partition = handles.new("graph_partition")
         self._invoke("graph_graph_get_partitions", graph, count, ct.byref(partition))
-        return partition
-
-    def _check_support(self, partition: ct.c_void_p) -> None:
         supported = ct.c_uint8()
         self._invoke("graph_partition_is_supported", partition, ct.byref(supported))
         if not supported.value:
             raise LibraryError("partition is not supported", UNIMPLEMENTED)
+        return partition
 
     def _compiled(
         self, partition: ct.c_void_p, inputs: Sequence[LogicalTensor], output: LogicalTensor, handles: _Handles

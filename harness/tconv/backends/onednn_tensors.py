@@ -45,50 +45,33 @@ class Tensor:
     constant: bool = False
     shapes: Shapes = "static"
 
+    @property
+    def declared_sizes(self) -> Ints | None:
+        """Its sizes as the graph has them, None for no shape; a constant has its own whatever the others have."""
+        if self.shapes == "unranked" and not self.constant:
+            return None
+        is_known = self.constant or self.shapes == "static"
+        return tuple(size if is_known else _UNKNOWN_SIZE for size in self.array.shape)
 
-def declared(library: ct.CDLL, number: int, tensor: Tensor) -> LogicalTensor:
-    """Return an input as the graph has it; a constant has its shape whatever the others have.
+
+def logical_tensor(
+    library: ct.CDLL, number: int, data_type: int, sizes: Ints | None = None, *, constant: bool = False
+) -> LogicalTensor:
+    """Return a logical tensor.
 
     Args:
         library: the library.
-        number: the id of the logical tensor.
-        tensor: the input.
+        number: its id.
+        data_type: its oneDNN data type.
+        sizes: its shape; None for no known rank, as an output has none before its partition is compiled.
+        constant: whether it is a constant.
     """
-    shapes = "static" if tensor.constant else tensor.shapes
-    if shapes == "unranked":
-        return without_shape(library, number, tensor.data_type)
-    sizes = tensor.array.shape if shapes == "static" else (_UNKNOWN_SIZE,) * tensor.array.ndim
-    return of_array(library, number, tensor, sizes)
-
-
-def of_array(library: ct.CDLL, number: int, tensor: Tensor, sizes: Ints | None = None) -> LogicalTensor:
-    """Return an input with these sizes, or with its array's."""
     logical = LogicalTensor()
-    invoke(
-        library,
-        "graph_logical_tensor_init_with_dims",
-        ct.byref(logical),
-        ct.c_size_t(number),
-        tensor.data_type,
-        ct.c_int(tensor.array.ndim),
-        (ct.c_int64 * _MOST_DIMENSIONS)(*(tensor.array.shape if sizes is None else sizes)),
-        _STRIDED,
-        _CONSTANT if tensor.constant else _VARIABLE,
-    )
-    return logical
-
-
-def without_shape(library: ct.CDLL, number: int, data_type: int) -> LogicalTensor:
-    """Return a tensor of which no rank and no size is known, as an output before its partition is compiled."""
-    logical = LogicalTensor()
-    invoke(
-        library,
-        "graph_logical_tensor_init",
-        ct.byref(logical),
-        ct.c_size_t(number),
-        data_type,
-        ct.c_int(_UNKNOWN_RANK),
-        _STRIDED,
-        _VARIABLE,
-    )
+    begin = ct.byref(logical), ct.c_size_t(number), data_type
+    end = _STRIDED, _CONSTANT if constant else _VARIABLE
+    if sizes is None:
+        invoke(library, "graph_logical_tensor_init", *begin, ct.c_int(_UNKNOWN_RANK), *end)
+    else:
+        rank, dims = ct.c_int(len(sizes)), (ct.c_int64 * _MOST_DIMENSIONS)(*sizes)
+        invoke(library, "graph_logical_tensor_init_with_dims", *begin, rank, dims, *end)
     return logical

@@ -1,82 +1,119 @@
-"""OpenVINO's own operations ConvolutionBackpropData-1 and GroupConvolutionBackpropData-1 on its CPU plugin."""
+"""OpenVINO on one of its devices: a model of its own operations is compiled, fed and inferred."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, ClassVar
 
 import ml_dtypes
 import numpy as np
 import openvino as ov
-from openvino import opset1
 
-from tconv.backends import BackendInfo
-from tconv.backends.openvino_device import Device, simd, version
+from tconv.backends import BackendInfo, Option, onednn_isa
+from tconv.backends.openvino_nodes import GROUPED, PLAIN, output_of, tensor_of
+from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
-from tconv.cases.layouts import inverse, permutation
 from tconv.shown_texts import beginning, one_line
-from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tconv.backends.outcome import Outcome
-    from tconv.cases.call import Call, Input
-    from tconv.cases.case import Shapes
+    from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-_PLAIN = "openvino/ConvolutionBackpropData-1"
-_GROUPED = "openvino/GroupConvolutionBackpropData-1"
-_ELEMENT_TYPES = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
 _NOT_IMPLEMENTED = ("Unsupported operation of type", "CPU plug-in doesn't support")
-_REPETITIONS = 8
 
 
 class OpenVino:
-    """A model of one operation, with Transpose and Reshape for layouts that the operation does not have.
+    """A model of one operation, by default on the CPU in the precision of the operands.
 
     Args:
         options: values of `OPTIONS`, by name.
     """
 
-    OPTIONS = Device.OPTIONS
+    name = "openvino"
+    dialects: tuple[str, ...] = (PLAIN, GROUPED)
+    OPTIONS: ClassVar = (
+        Option("device", "the device that models are compiled for", "CPU", tuple(ov.Core().available_devices)),
+        # By default f32 models would be computed in bf16 on processors that have it.
+        Option(
+            "inference_precision",
+            "the hint INFERENCE_PRECISION_HINT; dynamic gives none",
+            "f32",
+            ("f32", "f16", "bf16", "dynamic"),
+        ),
+        Option("threads", "INFERENCE_NUM_THREADS", "1", range(1, 1025)),
+    )
 
     def __init__(self, **options: str) -> None:
-        self._device = Device(**options)
+        chosen = with_defaults(self.OPTIONS, options)
+        self.core = ov.Core()
+        self._device, hint = chosen["device"], chosen["inference_precision"]
+        self._settings: dict[str, str | int] = {"NUM_STREAMS": 1}
+        if self._device == "CPU":
+            self._settings["INFERENCE_NUM_THREADS"] = int(chosen["threads"])
+        if hint != "dynamic":
+            self._settings["INFERENCE_PRECISION_HINT"] = hint
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        return BackendInfo("openvino", version(), (_PLAIN, _GROUPED), self._device.environment, simd=simd())
+        version = str(ov.__version__)
+        device = str(self.core.get_property(self._device, "FULL_DEVICE_NAME"))
+        settings = {name.lower(): str(value) for name, value in self._settings.items()}
+        # It reads the variables of the oneDNN inside it (seen in 2026.4.1 with ONEDNN_VERBOSE=all), and does not tell
+        # what came of them.
+        simd = onednn_isa.limit(os.environ)
+        environment = {"device": device, "build": version} | settings
+        return BackendInfo(self.name, version.partition("-")[0], self.dialects, environment, simd=simd)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Build the model, compile it, infer. An exception while building or compiling is a refusal."""
-        if call.shapes != "static" and 0 in call.inputs[0].shape:
-            # Some of these calls write outside their memory, and the process dies of it during a later case, which
-            # would be blamed. Run several times, it dies during this one.
-            for _ in range(_REPETITIONS):
+        """Make the model, compile it, infer. An exception while it is made or compiled is a refusal."""
+        if call.shapes != "static":
+            # The process dies of some of these calls, but often during a later case, which would be blamed. Run many
+            # times, it dies during this one.
+            for _ in range(self.repetitions(call)):
                 self._run(call, arrays)
         return self._run(call, arrays)
 
+    def repetitions(self, call: Call) -> int:
+        """Return how often a call that declares no sizes is run before: more than 0 if it may write outside memory."""
+        return 8 if 0 in call.inputs[0].shape else 0
+
+    def model(self, call: Call, arrays: Mapping[str, Array]) -> ov.Model:
+        """Return the model of a call.
+
+        Raises:
+            RuntimeError: the runtime refuses it.
+        """
+        output, parameters = output_of(call, arrays)
+        return ov.Model([output], parameters, "tconv")
+
     def _run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
-            result, parameters = _result(call, arrays)
-            model = ov.Model([result], parameters, "tconv")
+            model = self.model(call, arrays)
         except RuntimeError as error:
-            return Refused(said(error))
-        return outcome(self._device, model, call, arrays)
+            return Refused(_said(error))
+        try:
+            compiled = self.core.compile_model(model, self._device, self._settings)
+        except RuntimeError as error:
+            message = _said(error)
+            return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
+        try:
+            return Produced(_inferred(compiled, call.feeds(arrays).values()))
+        except RuntimeError as error:
+            # Sizes that the model does not have are not known before: what is wrong with them is refused here.
+            return (Broke if _has_sizes(call) else Refused)(_said(error))
 
 
-def outcome(device: Device, model: ov.Model, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-    """Compile a call's model for the device, infer, and return what came of it."""
-    try:
-        compiled = device.compiled(model)
-    except RuntimeError as error:
-        message = said(error)
-        return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
-    try:
-        return Produced(_inferred(compiled, call.feeds(arrays).values()))
-    except RuntimeError as error:
-        # Sizes that the model does not have are not known before: what is wrong with them is refused here.
-        return Broke(said(error)) if _has_sizes(call) else Refused(said(error))
+def _has_sizes(call: Call) -> bool:
+    """Return whether the model has all sizes: those that are declared, and output_shape as a constant."""
+    return call.shapes == "static" and all(tensor.constant for tensor in call.inputs if tensor.role == "output_shape")
+
+
+def _said(error: Exception) -> str:
+    """Return the beginning of an exception's message in one line: it has the check that failed, which waivers name."""
+    return beginning(one_line(str(error)), 500)
 
 
 def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
@@ -87,80 +124,11 @@ def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
     """
     request, output = compiled.create_infer_request(), compiled.outputs[0]
     for index, array in enumerate(fed):
-        request.set_input_tensor(index, _tensor(array))
+        request.set_input_tensor(index, tensor_of(array))
     if output.get_partial_shape().is_static:
         request.set_output_tensor(0, _nan_filled(output))
     request.infer()
     return _array(request.get_output_tensor(0))
-
-
-def _has_sizes(call: Call) -> bool:
-    """Return whether the model has all sizes: those that are declared, and output_shape as a constant."""
-    return call.shapes == "static" and all(tensor.constant for tensor in call.inputs if tensor.role == "output_shape")
-
-
-def said(error: Exception) -> str:
-    """Return the beginning of an exception's message in one line: it has the check that failed, which waivers name."""
-    return beginning(one_line(str(error)), 500)
-
-
-def _result(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov.Node]]:
-    """Return the node with a call's output, and the parameters that it is computed from."""
-    operands = call.operands(arrays)
-    parameters = []
-    nodes = {}
-    for tensor in call.inputs:
-        if tensor.constant:
-            # opset1.constant does not accept an empty list, as output_shape may be.
-            nodes[tensor.role] = ov.op.Constant(_tensor(operands[tensor.name]))
-        else:
-            nodes[tensor.role] = _parameter(tensor, call.shapes)
-            parameters.append(nodes[tensor.role])
-    x = nodes["x"]
-    if call.data_format is not DataFormat.NCX:
-        x = opset1.transpose(x, opset1.constant(np.array(permutation(call.rank, call.data_format))))
-    y = _operation(call, x, _canonical(call, nodes["w"]), nodes.get("output_shape"))
-    if call.data_format is not DataFormat.NCX:
-        y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.rank, call.data_format)))))
-    return y, parameters
-
-
-def _canonical(call: Call, w: ov.Node) -> ov.Node:
-    if call.filter_format is FilterFormat.XOI:
-        w = opset1.transpose(w, opset1.constant(np.array([call.rank + 1, call.rank, *range(call.rank)])))
-    # Only the grouped operation has the groups as an axis of the filter.
-    if (call.dialect.name == _GROUPED) == (call.filter_format is FilterFormat.GIOX):
-        return w
-    channels, out_channels, *kernel = call.written.w.shape
-    grouped = [call.groups, channels // call.groups, out_channels, *kernel]
-    shape = grouped if call.dialect.name == _GROUPED else [channels, out_channels, *kernel]
-    return opset1.reshape(w, opset1.constant(np.array(shape)), special_zero=False)
-
-
-def _operation(call: Call, x: ov.Node, w: ov.Node, output_shape: ov.Node | None) -> ov.Node:
-    grouped = call.dialect.name == _GROUPED
-    operation = opset1.group_convolution_backprop_data if grouped else opset1.convolution_backprop_data
-    attributes: dict[str, Any] = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()
-    }
-    strides = attributes.pop("strides", [])
-    return operation(x, w, strides, output_shape, **attributes)
-
-
-def _parameter(tensor: Input, shapes: Shapes) -> ov.Node:
-    # The number of axes is no symbol, and so the length of output_shape is none.
-    symbolic = shapes == "symbolic" and tensor.role != "output_shape"
-    sizes = [-1] * len(tensor.shape) if symbolic else list(tensor.shape)
-    shape = ov.PartialShape.dynamic() if shapes == "unranked" else ov.PartialShape(sizes)
-    return opset1.parameter(shape, ov.Type.i64 if tensor.dtype is None else _ELEMENT_TYPES[tensor.dtype])
-
-
-def _tensor(array: Array) -> ov.Tensor:
-    # ascontiguousarray would give a scalar an axis.
-    array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
-    if array.dtype == ml_dtypes.bfloat16:
-        return ov.Tensor(array.view(np.uint16), ov.Shape(array.shape), ov.Type.bf16)
-    return ov.Tensor(array.copy())
 
 
 def _nan_filled(output: ov.ConstOutput) -> ov.Tensor:
