@@ -10,13 +10,12 @@ from jax import lax
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.options import with_defaults
-from tconv.backends.outcome import Produced, Refused
-from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of
-from tconv.cases.layouts import to_iox, to_ncx
+from tconv.backends.outcome import Produced, Refused, Unsupported
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_for_arrays
+from tconv.cases.layouts import from_ncx, to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
-from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,10 +65,8 @@ class Jax:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call, its geometry resolved first."""
-        if call.shapes != "static":
-            return DECLARES_NO_SHAPE
-        geometry = geometry_of(call)
-        if isinstance(geometry, Refused):
+        geometry = geometry_for_arrays(call)
+        if isinstance(geometry, Refused | Unsupported):
             return geometry
         x = to_ncx(arrays["x"], call.data_format)
         try:
@@ -77,7 +74,7 @@ class Jax:
         except (TypeError, ValueError) as error:
             return Refused(str(error).partition("\n")[0])
         y = y if "b" not in arrays else y + arrays["b"].reshape(-1, *(1,) * call.rank)
-        return Produced(y if call.data_format is DataFormat.NCX else np.moveaxis(y, 1, -1))
+        return Produced(from_ncx(y, call.data_format))
 
 
 def _conv_transpose(x: Array, w: Array, geometry: Geometry) -> jax.Array:
@@ -87,7 +84,6 @@ def _conv_transpose(x: Array, w: Array, geometry: Geometry) -> jax.Array:
     giox = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
     mirrored = np.flip(np.moveaxis(giox, 2, 1), axis=tuple(range(3, 3 + rank)))
     filters = mirrored.reshape(mirrored.shape[0] * mirrored.shape[1], *mirrored.shape[2:])
-    spatial = "".join("0123"[axis] for axis in range(rank))
     return lax.conv_general_dilated(
         x,
         filters,
@@ -95,7 +91,6 @@ def _conv_transpose(x: Array, w: Array, geometry: Geometry) -> jax.Array:
         padding=pads,
         lhs_dilation=geometry.strides,
         rhs_dilation=geometry.dilations,
-        dimension_numbers=(f"NC{spatial}", f"OI{spatial}", f"NC{spatial}"),
         feature_group_count=geometry.groups,
         precision=lax.Precision.HIGHEST,
     )

@@ -17,10 +17,6 @@ ALL_DIALECT_NAMES = ("geometry/1", *(name for name in DIALECTS if name != "geome
 """The dialects of such a backend: it is given a geometry, which can be resolved from a call in any dialect."""
 
 
-DECLARES_NO_SHAPE = Unsupported("operands are arrays, and no symbol or shape is declared of them")
-"""What a runtime says that is called with arrays, where sizes are to be declared as symbols, or no shape at all."""
-
-
 def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
     """Return the geometry of a call, or the refusal that the dialect owes.
 
@@ -32,6 +28,16 @@ def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
     if isinstance(expected, Values):
         return expected.geometry(readings) or expected.primary.geometry
     return Refused(str(expected.violation))
+
+
+def geometry_for_arrays(call: Call) -> Geometry | Refused | Unsupported:
+    """Return the geometry of a call for a runtime that is called with arrays, or what the runtime says instead.
+
+    It has nothing to declare sizes with as symbols, or no shape at all.
+    """
+    if call.shapes != "static":
+        return Unsupported("operands are arrays, and no symbol or shape is declared of them")
+    return geometry_of(call)
 
 
 def own_padding(geometry: Geometry) -> tuple[int, ...] | None:

@@ -17,10 +17,9 @@ from torch.nn import functional
 from tconv.backends import BackendInfo, Option
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
-from tconv.backends.resolved_call import ALL_DIALECT_NAMES, DECLARES_NO_SHAPE, geometry_of, own_padding
-from tconv.cases.layouts import permutation
+from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_for_arrays, own_padding
+from tconv.cases.layouts import from_ncx, to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
-from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,37 +94,32 @@ class Torch:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call, its geometry resolved first."""
-        if call.shapes != "static":
-            return DECLARES_NO_SHAPE
-        geometry = geometry_of(call)
-        if isinstance(geometry, Refused):
+        geometry = geometry_for_arrays(call)
+        if isinstance(geometry, Refused | Unsupported):
             return geometry
         if call.rank not in _OPERATORS:
             return Unsupported(f"torch has no conv_transpose for {call.rank} spatial axes")
-        tensors = {role: _tensor(array).to(self._device) for role, array in arrays.items()}
-        x = tensors["x"].permute(permutation(call.rank, call.data_format))
-        w, b = _iox(tensors["w"], call), tensors.get("b")
+        x = self._tensor(to_ncx(arrays["x"], call.data_format))
+        w = self._tensor(to_iox(arrays["w"], call.filter_format))
+        b = self._tensor(arrays["b"]) if "b" in arrays else None
         run = partial(_OPERATORS[call.rank], x, w, stride=geometry.strides, dilation=geometry.dilations)
         added = own_padding(geometry)
         try:
             if added is not None:
                 y = run(b, padding=geometry.pads_begin, output_padding=added, groups=geometry.groups)
-                return Produced(_answer(y, call))
+                return Produced(from_ncx(_array(y), call.data_format))
             y = _cropped(run(None, groups=geometry.groups), geometry)
         except RuntimeError as error:
             return Refused(str(error).partition("\n")[0])
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
-        return Produced(_answer(y, call), ("cropped",))
+        return Produced(from_ncx(_array(y), call.data_format), ("cropped",))
 
-
-def _answer(y: torch.Tensor, call: Call) -> Array:
-    return _array(y if call.data_format is DataFormat.NCX else y.movedim(1, -1))
-
-
-def _tensor(array: Array) -> torch.Tensor:
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
-    return torch.from_numpy(array.copy())
+    def _tensor(self, array: Array) -> torch.Tensor:
+        # The order of the axes in memory stays: by it torch chooses kernels.
+        copy = array.copy(order="K")
+        if copy.dtype == ml_dtypes.bfloat16:
+            return torch.from_numpy(copy.view(np.int16)).view(torch.bfloat16).to(self._device)
+        return torch.from_numpy(copy).to(self._device)
 
 
 def _array(tensor: torch.Tensor) -> Array:
@@ -135,12 +129,6 @@ def _array(tensor: torch.Tensor) -> Array:
         return bits.view(ml_dtypes.bfloat16)
     array: Array = tensor.numpy()
     return array
-
-
-def _iox(w: torch.Tensor, call: Call) -> torch.Tensor:
-    if call.filter_format is FilterFormat.XOI:
-        return w.movedim((-1, -2), (0, 1))
-    return w.flatten(0, 1) if call.filter_format is FilterFormat.GIOX else w
 
 
 def _cropped(unpadded: torch.Tensor, geometry: Geometry) -> torch.Tensor:
