@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
 from tconv.expectation.bound import bound, derivation
-from tconv.records import artifacts
+from tconv.records.artifacts import write
 from tconv.records.record import CallSummary, Record
 from tconv.verdict import kinds as ver
 from tconv.verdict.comparison import digest
@@ -32,32 +32,25 @@ MOST_ARTIFACTS = 1000
 """How many artifacts a worker writes; later failures are recorded without their arrays."""
 
 
+@dataclass(slots=True)
 class Recorder:
     """Makes records of verdicts, where the arrays are.
 
-    Args:
+    Attributes:
         name: the backend's name in records.
         dialect_name: the dialect that expresses the cases.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         explains: whether what explains a wrong output is looked for.
+        artifacts: how many were written.
     """
 
-    def __init__(
-        self,
-        name: str,
-        dialect_name: str,
-        folder: Path | None,
-        chosen: Sequence[str] = (),
-        *,
-        explains: bool = True,
-    ) -> None:
-        self._name = name
-        self._dialect_name = dialect_name
-        self._folder = folder
-        self._chosen = chosen
-        self._explains = explains
-        self._artifacts = 0
+    name: str
+    dialect_name: str
+    folder: Path | None
+    chosen: Sequence[str] = ()
+    explains: bool = field(default=True, kw_only=True)
+    artifacts: int = field(default=0, init=False)
 
     def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict, sums: Sums | None = None) -> Record:
         """Return the record of a verdict, with what explains it; arrays are written where they are wrong.
@@ -88,14 +81,12 @@ class Recorder:
             record = replace(record, tolerance=_tolerance(verdict.rule, case.x.dtype, accumulator))
         if output is not None:
             record = replace(record, digest=digest(output.array, problem.truth, output.geometry, accumulator))
-        if not self._explains:
+        if not self.explains or output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout:
             return record
         try:
-            diagnosis = self._diagnosis(problem, outcome, verdict, accumulator)
+            diagnosis = diagnose(problem, output.array, accumulator)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
-        if diagnosis is None:
-            return record
         if isinstance(verdict, ver.ExceedsSummationBound):
             if not diagnosis.explained:
                 return replace(record, described=_TRANSFORM)
@@ -109,17 +100,6 @@ class Recorder:
             placement=diagnosis.placement,
         )
 
-    def _diagnosis(
-        self, problem: Problem, outcome: out.Outcome, verdict: ver.Verdict, accumulator: DType
-    ) -> Diagnosis | None:
-        """Return why an output is wrong; None where there is no wrong output to explain."""
-        wrong = isinstance(verdict, ver.WrongOutput)
-        if not wrong or not isinstance(outcome, out.Produced) or problem.values is None:
-            return None
-        if outcome.array.ndim != problem.call.rank + 2:
-            return None
-        return diagnose(problem, to_ncx(outcome.array, problem.call.data_format), accumulator)
-
     def _record(
         self,
         case: Case,
@@ -129,19 +109,19 @@ class Recorder:
         call: Call | None = None,
     ) -> Record:
         summary = None if call is None else _call_summary(call)
-        return Record(case.id, self._name, self._dialect_name, verdict, seconds, artifact, summary)
+        return Record(case.id, self.name, self.dialect_name, verdict, seconds, artifact, summary)
 
     def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict, accumulator: DType) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
-        if self._folder is None or self._artifacts >= MOST_ARTIFACTS:
+        if self.folder is None or self.artifacts >= MOST_ARTIFACTS:
             return None
         expected = problem.truth.values(output.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": output.array}
         if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
             terms = problem.truth.terms(output.geometry)
             arrays["allowed"] = bound(terms, problem.truth.dtype, accumulator).allowed
-        path = artifacts.write(self._folder, (self._name, self._dialect_name, problem.case.id, *self._chosen), arrays)
-        self._artifacts += path is not None
+        path = write(self.folder, (self.name, self.dialect_name, problem.case.id, *self.chosen), arrays)
+        self.artifacts += path is not None
         return path
 
 
@@ -150,6 +130,7 @@ class _WrongOutput(NamedTuple):
 
     array: Array
     geometry: Geometry
+    has_layout: bool
 
 
 def _wrong_output(problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) -> _WrongOutput | None:
@@ -159,7 +140,7 @@ def _wrong_output(problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) 
     has_layout = outcome.array.ndim == problem.call.rank + 2
     array = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
     candidate = problem.held_against(array.shape)
-    return None if candidate is None else _WrongOutput(array, candidate.geometry)
+    return None if candidate is None else _WrongOutput(array, candidate.geometry, has_layout)
 
 
 def _call_summary(call: Call) -> CallSummary:
