@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from contextlib import suppress
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,8 @@ class Exec:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
         self._starter = ChildStarter(self._command, isolate)
         self._files: ExecFiles | None = None
-        self._count = 0
+        # No id comes again, so that a late reply is not mistaken for the awaited one.
+        self._ids = map("case-{}".format, count(1))
         self._child: ExecChild | None
         self._child, self._info = self._started()
 
@@ -179,7 +181,7 @@ class Exec:
         if self._files is not None:
             self._files.remove()
         self._files = files = ExecFiles(self._starter.folder)
-        request = {"id": self._next_id(), "output": str(files.output)} | files.written(call, arrays)
+        request = {"id": next(self._ids), "output": str(files.output)} | files.written(call, arrays)
         child.send({"run": request})
         reply = child.receive(None)
         if reply.get("id") != request["id"]:
@@ -195,8 +197,3 @@ class Exec:
                 return Unsupported(reason)
             case _:
                 raise Unusable(f"must answer ok, refused, unsupported or broke (got {json.dumps(reply)[:_SHOWN]})")
-
-    def _next_id(self) -> str:
-        """Return an id that no earlier request had, so that a late reply is not mistaken for the awaited one."""
-        self._count += 1
-        return f"case-{self._count}"

@@ -135,11 +135,9 @@ class ExecChild:
     def can_be_ended(self) -> bool:
         """Whether tconv may end it; one that has ended by itself counts, as its first call tells."""
         try:
-            os.kill(self._process.pid, 0)
+            self._process.send_signal(0)
         except PermissionError:
             return False
-        except ProcessLookupError:
-            pass
         return True
 
     def died(self) -> Died:

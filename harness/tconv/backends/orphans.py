@@ -28,12 +28,8 @@ _adopting = 0
 """The process that adopts, by its number: a fork of it does not."""
 
 
-def _libc() -> ctypes.CDLL | None:
-    # Loaded at import: between a fork and an exec nothing may be loaded.
-    return ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-_LIBC = _libc()
+# Loaded at import: between a fork and an exec nothing may be loaded.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def control(what: int, value: int) -> bool:

@@ -56,34 +56,30 @@ def ending(code: int | None) -> str:
 
 
 @contextmanager
-def own_file(path: Path, *, writable: bool = False) -> Iterator[BinaryIO]:
+def own_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file that a runtime's process could have replaced: what is no file now, or a link, is not opened.
 
     Args:
         path: the file.
-        writable: whether it is to be written to, too.
 
     Raises:
         OSError: it is not there, or no file.
     """
     # Without waiting: a pipe that is put in its place would never be written.
-    access = os.O_RDWR if writable else os.O_RDONLY
-    descriptor = os.open(path, access | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "r+b" if writable else "rb") as file:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(EINVAL, "is no file", str(path))
         yield file
 
 
-def last_words(log: Path | IO[bytes] | None, start: int = 0) -> str:
+def last_words(log: Path | IO[bytes], start: int = 0) -> str:
     """Return the end of what a process printed into a file, below the lines before it that say why it ended.
 
     Args:
-        log: the file, by its path or open; None for none.
+        log: the file, by its path or open.
         start: where in it to begin, in bytes.
     """
-    if log is None:
-        return ""
     with suppress(OSError), own_file(log) if isinstance(log, Path) else nullcontext(log) as file:
         # A runtime may have printed more than fits into memory.
         file.seek(max(start, os.fstat(file.fileno()).st_size - _SEARCHED))

@@ -88,7 +88,21 @@ def read(
     Raises:
         Unreadable: there is no such file, or it is no artifact.
     """
-    return _read(_inside(folder, artifact), names, largest)
+    path = _inside(folder, artifact)
+    arrays: dict[str, Array] = {}
+    omissions: list[str] = []
+    if (size := path.stat().st_size) > _LARGEST_FILE:
+        raise Unreadable(f"The arrays are not shown: the artifact has {size:,} bytes, more than {_LARGEST_FILE:,}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in names:
+                if f"{name}.npy" in archive.NameToInfo:
+                    _read_member(archive, name, largest, arrays, omissions)
+    except Exception as error:  # noqa: BLE001 - a corrupt file makes zipfile and numpy raise almost anything
+        raise Unreadable(f"The arrays are not shown: the artifact cannot be read ({_clipped(error)}).") from None
+    if not arrays and not omissions:
+        raise Unreadable(f"The artifact has none of the arrays {', '.join(names)}.")
+    return arrays, omissions
 
 
 def array(folder: Path, artifact: str | None, name: str, largest: int = LARGEST_WRITTEN) -> Array | None:
@@ -114,23 +128,6 @@ def _inside(folder: Path, artifact: str) -> Path:
     if not is_file:
         raise Unreadable("The arrays are not shown: the artifact is missing.")
     return path
-
-
-def _read(path: Path, names: Sequence[str], largest: int) -> tuple[dict[str, Array], list[str]]:
-    arrays: dict[str, Array] = {}
-    omissions: list[str] = []
-    if (size := path.stat().st_size) > _LARGEST_FILE:
-        raise Unreadable(f"The arrays are not shown: the artifact has {size:,} bytes, more than {_LARGEST_FILE:,}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for name in names:
-                if f"{name}.npy" in archive.NameToInfo:
-                    _read_member(archive, name, largest, arrays, omissions)
-    except Exception as error:  # noqa: BLE001 - a corrupt file makes zipfile and numpy raise almost anything
-        raise Unreadable(f"The arrays are not shown: the artifact cannot be read ({_clipped(error)}).") from None
-    if not arrays and not omissions:
-        raise Unreadable(f"The artifact has none of the arrays {', '.join(names)}.")
-    return arrays, omissions
 
 
 def _read_member(

@@ -78,31 +78,23 @@ def failure(record: Record) -> Failure | None:
             return None
         case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
+        case ver.WrongDtype(_, words) | ver.Unstable(words):
+            pass
         case ver.Died(cause, stderr):
             # An exit code is no number that varies: it tells one end from another.
-            return Failure(
-                verdict.kind, record.diagnosis, " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
-            )
-        case ver.WrongDtype(_, words):
-            pass
-        case ver.Disputed() | ver.Inconsistent():
-            words = _followed(verdict)
+            end = " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
+            return Failure(verdict.kind, record.diagnosis, end)
+        case ver.Inconsistent():
+            words = str(Together(verdict.readings))
+        case ver.Disputed():
+            words = " ".join(filter(None, (" or ".join(verdict.choices), verdict.message)))
         case ver.ReadingChanged(question, was, now):
             words = f"{question} {was} {now}"
-        case ver.Unstable(words):
-            pass
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut():
             words = ""
         case _:
             assert_never(verdict)
     return Failure(verdict.kind, record.diagnosis, without_numbers(words))
-
-
-def _followed(verdict: ver.Disputed | ver.Inconsistent) -> str:
-    """Return the readings that may be why, with the words of a refusal."""
-    if isinstance(verdict, ver.Inconsistent):
-        return str(Together(verdict.readings))
-    return " ".join(filter(None, (" or ".join(verdict.choices), verdict.message)))
 
 
 def group_of(record: Record, explained: Together | None, *, invalid: bool = False) -> tuple[str, ...]:
