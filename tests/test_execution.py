@@ -281,6 +281,17 @@ def test_a_death_keeps_the_lines_that_say_why(tmp_path: Path) -> None:
     assert phrase(died.verdict).endswith("deconv.rs:41:9: attempt to subtract with overflow")
 
 
+@pytest.mark.parametrize("method", ["yes", "no"], ids=["forked", "interpreter"])
+def test_the_last_words_of_a_backend_in_python_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """What it printed, and what it ended with."""
+    monkeypatch.setenv("TCONV_FORK", method)
+    (died,) = [r for r in read(records("ExitsInWords", tmp_path)).records if r.verdict.kind == "died"]
+    assert isinstance(died.verdict, ver.Died)
+    assert died.verdict.stderr.splitlines()[-2:] == ["the licence has ended", "no licence"]
+
+
 def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
     """Each case is asked so often as is wanted; once, a wavering backend is merely wrong."""
     path = written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
@@ -557,6 +568,20 @@ def test_a_signal_ends_a_run_whose_other_processes_are_stopped(tmp_path: Path, m
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert gone(mark)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
+def test_a_killed_zygote_is_the_verdict_of_no_case(tmp_path: Path, mark: str) -> None:
+    """However many workers end with it: they are started again, from another one."""
+    process, path = started(tmp_path, mark)
+    for _ in range(2):
+        zygotes = [each for each in having(mark) if parent(each) == process.pid and leads_session(each)]
+        os.kill(zygotes[0], signal.SIGKILL)
+        sleep(1.5)
+    process.communicate()
+    found = read(path).records
+    assert (process.returncode, len(found)) == (0, 120)
+    assert {(record.verdict.kind, record.alone) for record in found} == {("agreed", None)}
 
 
 def test_a_runtime_that_spoils_its_interpreter_ends_no_run(tmp_path: Path) -> None:

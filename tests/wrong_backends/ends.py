@@ -84,6 +84,15 @@ class ExitsPolitely(Troubled):
         sys.exit(5)
 
 
+class ExitsInWords(Troubled):
+    """With an exception that says why, behind what it printed."""
+
+    def end(self) -> None:
+        """Print, and exit."""
+        print("the licence has ended", file=sys.stderr)  # noqa: T201 - as a backend in Python may do
+        sys.exit("no licence")
+
+
 class IsKilled(Troubled):
     """As when memory runs out."""
 

@@ -73,7 +73,7 @@ spoken = click.option("--dialect", default=None, help="The dialect to speak; def
 
 def jobs_of(jobs: int | None) -> int:
     """Return how many workers there are."""
-    return jobs or cores()
+    return jobs or min(cores(), 256)
 
 
 def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.") -> Callable[[FC], FC]:

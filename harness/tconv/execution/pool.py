@@ -62,7 +62,8 @@ class Pool:
         self._numbers = count()
         self._workers: list[WorkerProcess] = []
         self._unprobed: frozenset[SumPath] = frozenset()
-        self._failed_starts = self._in_vain = self._spares = 0
+        self._failed_starts = self._spares = 0
+        self._lost_zygote: int | None = None
         self._introduction: Introduction | None = None
         self._last_end = ""
         try:
@@ -173,10 +174,11 @@ class Pool:
         if all(len(worker.pending) > _REFILL for worker in self._workers if worker.pending):
             sleep(min(seconds, _READING_SECONDS))
         select.select([end for worker in self._workers for end in worker.descriptors], [], [], seconds)
-        if monotonic() - began > seconds + _STOPPED_SECONDS:
+        waited = monotonic() - began
+        if waited > seconds + _STOPPED_SECONDS:
             # This process was stopped for a while, perhaps with all others: what they had no time for is not late.
             for worker in self._workers:
-                worker.excuse()
+                worker.excuse(waited)
 
     def _read(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
         """Yield the records that a worker has written, and what comes of it where it ended or is late."""
@@ -188,7 +190,8 @@ class Pool:
             yield from self._without_records(worker, queue)
             return
         code = worker.end
-        late = worker.deadline is not None and monotonic() > worker.deadline
+        # What it wrote may have waited for us: then it had no time to go on.
+        late = worker.deadline is not None and monotonic() > worker.deadline and not worker.has_gone_on
         if code is None and not late:
             return
         # Killed first: while it runs, the case that it is at may change.
@@ -205,7 +208,6 @@ class Pool:
     def _answers(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
         """Yield the records that a worker has written; a process of the backend's own may have ended, too."""
         for answer in worker.read():
-            self._in_vain = 0
             verdict = answer.record.verdict
             if not isinstance(verdict, Died | TimedOut) or queue.ended(answer.case, verdict, answer.earlier):
                 yield queue.answered(answer.record)
@@ -222,7 +224,9 @@ class Pool:
                 pass
             late = worker.deadline is not None and monotonic() > worker.deadline
             if worker.introduction is None and (worker.end is not None or late):
-                self._failed_starts += 1
+                # Several workers may end with one zygote.
+                self._failed_starts += worker.end != LOST or worker.zygote != self._lost_zygote
+                self._lost_zygote = worker.zygote if worker.end == LOST else None
                 error = worker.silence()
                 if not isinstance(error, EndedWhileLoading) or self._failed_starts == STARTS:
                     raise error
@@ -233,9 +237,10 @@ class Pool:
                 raise
             times = f"; so it did {STARTS} times in turn" if isinstance(error, EndedWhileLoading) else ""
             raise BackendLost(f"{error}{times}") from None
-        if worker.introduction is not None and self._introduction is not None:
+        if worker.introduction is not None:
             self._failed_starts = 0
-            self._compare(worker.introduction)
+            if self._introduction is not None:
+                self._compare(worker.introduction)
 
     def _compare(self, introduction: Introduction) -> None:
         """Refuse a backend that is another one in a later process."""
@@ -253,13 +258,10 @@ class Pool:
         case = None if number is None or path is not None else worker.pending.pop(number)
         self._spares = 1
         self._last_end = f" after a worker had ended at {case.id}" if case else self._last_end
-        if path is not None:
+        if path is not None and code != LOST:
             self._unprobed |= {path}
-        if case is not None and self._in_vain < STARTS and (code == LOST or not worker.has_begun):
-            # Perhaps the backend did it, perhaps somebody else.
-            self._in_vain += 1
-            queue.alone.append(case)
-        elif case is not None and queue.ended(case, outcome, earlier):
+        is_known = code != LOST and worker.has_begun
+        if case is not None and (is_known or not queue.asked_in_vain(case)) and queue.ended(case, outcome, earlier):
             yield self._unanswered(case, outcome)
         queue.put_back(worker.pending.values())
         self._remove(worker)
@@ -269,7 +271,7 @@ class Pool:
         cases = [*worker.pending.values()]
         if worker.alone:
             outcome = Broke("must leave the journal of its worker alone (got one without the record of this case)")
-            yield self._unanswered(cases.pop(), outcome)
+            yield queue.answered(self._unanswered(cases.pop(), outcome))
         queue.alone.extend(cases)
         self._remove(worker)
 

@@ -7,22 +7,23 @@ the case alone. If the first worker had been asked nothing else, the case is not
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import replace
+from collections import Counter, deque
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.records.record import FreshAnswer
+from tconv.records.record import FreshAnswer, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tconv.backends.outcome import Died, TimedOut
     from tconv.cases.case import Case
-    from tconv.records.record import Record
 
 CHUNK = 32
 """Cases that a worker is given at a time; so few that the last chunks of several workers end at about the same time."""
+
+
+_MOST_IN_VAIN = 3
 
 
 class _End(NamedTuple):
@@ -48,6 +49,7 @@ class Queue:
         self._next: deque[Case] = deque()
         self._returned: deque[Case] = deque()
         self._ends: dict[str, _End] = {}
+        self._in_vain: Counter[str] = Counter()
 
     @property
     def has_others(self) -> bool:
@@ -84,10 +86,21 @@ class Queue:
         self.alone.append(case)
         return False
 
+    def asked_in_vain(self, case: Case) -> bool:
+        """Let a case wait to be asked alone, as nothing is known of how a worker ended at it; False after some times.
+
+        Perhaps the backend did it, perhaps somebody else.
+        """
+        self._in_vain[case.id] += 1
+        if self._in_vain[case.id] > _MOST_IN_VAIN:
+            return False
+        self.alone.append(case)
+        return True
+
     def answered(self, record: Record) -> Record:
         """Return the record of a case; with how a worker ended at it before, if one did."""
         end = self._ends.pop(record.case, None)
         if end is None:
             return record
         alone = FreshAnswer(record.verdict.kind, same=False)
-        return replace(record, verdict=end.outcome, earlier=end.earlier, alone=alone)
+        return Record(record.case, record.backend, record.dialect, end.outcome, alone=alone, earlier=end.earlier)

@@ -255,6 +255,9 @@ def _part(shard: Shards | None) -> str:
     return str(shard) if shard is not None and shard.missing else ""
 
 
+_BEGINNING = b'{"format":'
+
+
 def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None:
     """Return what a record file has already, after its end was cut off where it is not whole; None without a header.
 
@@ -265,8 +268,9 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         return None
     _refuse_no_file(path)
     data = path.read_bytes()
-    if not data.rfind(b"\n") + 1:
-        path.write_bytes(b"")
+    if b"\n" not in data and data.startswith(_BEGINNING[: len(data)]):
+        with writing(path):
+            path.write_bytes(b"")
         return None
     before = header_in(path)
     if not before.continues(header):

@@ -94,6 +94,7 @@ class WorkerProcess:
         pending: the cases that it was given and that have no record, by their numbers.
         alone: whether it was given a single case that must be the first that it is asked, and no other yet.
         lost: whether it went on from a case without a record: a runtime has spoilt its journal.
+        has_gone_on: whether it had written something when its journal was read last.
 
     Raises:
         FileError: its files cannot be made.
@@ -103,12 +104,14 @@ class WorkerProcess:
     def __init__(self, asking: Asking, log: Path) -> None:
         self.introduction: Introduction | None = None
         self.pending: dict[int, Case] = {}
-        self.alone = self.lost = self._closed = False
+        self.alone = self.lost = self.has_gone_on = self._closed = False
         self._spec, self._timeout = asking.backend, asking.timeout
         self._log, self._temporary = log, log.with_suffix("")
         self._given = 0
-        self._at, self._doing, self._since = 0, "load", monotonic()
+        self._at, self._doing = 0, "load"
+        self._since = self._resumed = monotonic()
         self._called: tuple[int, ...] = ()
+        self._last_called = -1
         self._unconfirmed: Record | None = None
         self._deviating: deque[str] = deque(maxlen=_MOST_EARLIER)
         try:
@@ -139,6 +142,11 @@ class WorkerProcess:
         return own if self._process.descriptor is None else [*own, self._process.descriptor]
 
     @property
+    def zygote(self) -> int | None:
+        """The process that it was forked from; None for a new interpreter."""
+        return self._process.zygote
+
+    @property
     def is_fresh(self) -> bool:
         """Whether its backend has not been called."""
         return not self._called and not self.pending
@@ -146,7 +154,7 @@ class WorkerProcess:
     @property
     def has_begun(self) -> bool:
         """Whether it has begun with a case that it was given."""
-        return self._doing not in {"load", "wait", "read"}
+        return self._doing not in {"load", "wait", "read", "done"}
 
     @property
     def has_unsent(self) -> bool:
@@ -187,7 +195,9 @@ class WorkerProcess:
             OptionError: the backend does not have an option that it was given, or not with that value.
             FileError: it cannot write its files.
         """
+        self.has_gone_on = False
         for entry in self._reader.read():
+            self.has_gone_on = True
             yield from self._understood(entry)
 
     def _understood(self, entry: Entry) -> Iterator[Answer]:
@@ -210,10 +220,12 @@ class WorkerProcess:
                 self._deviating.append(case.id)
             self.alone = False
             yield Answer(case, record, earlier)
-        self._at, self._doing, self._since = entry.number, entry.word, entry.time
+        # What it wrote before all were stopped may be read afterwards.
+        self._at, self._doing, self._since = entry.number, entry.word, max(entry.time, self._resumed)
         if entry.word == "call" and entry.number not in self._called:
             # No more than two are needed to know that one is not the only one.
             self._called = (*self._called[:1], entry.number)
+            self._last_called = max(self._last_called, entry.number)
         self.lost = entry.word == "done" and any(number <= entry.number for number in self.pending)
 
     def _record(self, entry: Entry) -> Record | None:
@@ -226,8 +238,8 @@ class WorkerProcess:
         return None
 
     def _introduced(self, text: str) -> Introduction:
-        dialect, header, options = _INFO.validate_python(json.loads(text))
         try:
+            dialect, header, options = _INFO.validate_python(json.loads(text))
             return Introduction(dialect, BackendHeader.model_validate(header | {"spec": self._spec}), options)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
@@ -255,7 +267,9 @@ class WorkerProcess:
         at = self.number
         if set(self._called) <= {at}:
             return None
-        return (*self._deviating, *(case.id for number, case in self.pending.items() if at is not None and number < at))
+        # Of a chunk several cases may have been asked that are not judged yet.
+        asked = (case.id for number, case in self.pending.items() if number <= self._last_called and number != at)
+        return (*self._deviating, *asked)
 
     @property
     def seconds(self) -> float:
@@ -269,9 +283,10 @@ class WorkerProcess:
         """When it must have gone on, by the monotonic clock; None if it waits for cases."""
         return None if self.introduction is not None and not self.pending else self._since + self.seconds
 
-    def excuse(self) -> None:
-        """Let its time begin now: all processes were stopped for a while."""
-        self._since = monotonic()
+    def excuse(self, seconds: float) -> None:
+        """Give it more time: all processes were stopped for so long."""
+        self._resumed = monotonic()
+        self._since = min(self._since + seconds, self._resumed)
 
     @property
     def end(self) -> int | None:

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from tconv.execution.asking import Asking
 
 
+_LARGEST_LOG = 2**23
+"""Bytes of what a runtime has printed, after which the file is emptied: it must not fill the disk."""
+
+
 class Start(NamedTuple):
     """The first thing that a worker reads.
 
@@ -80,7 +84,9 @@ def main(commands: int, journal: int, log: int) -> None:
         os.dup2(log, stream)
     os.close(log)
     # A runtime that has filled or closed them must not end its worker by an exception of ours.
-    sys.stdout, sys.stderr = (os.fdopen(stream, "w", errors="backslashreplace", closefd=False) for stream in (1, 2))
+    sys.stdout, sys.stderr = (
+        os.fdopen(stream, "w", buffering=1, errors="backslashreplace", closefd=False) for stream in (1, 2)
+    )
     with suppress(EOFError), os.fdopen(commands, "rb") as pipe:
         _serve(pipe, journal)
 
@@ -100,6 +106,8 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         while True:
             chunk: Chunk = pickle.load(commands)  # noqa: S301 - as above
             evaluator.unprobed = chunk.unprobed
+            if os.fstat(1).st_size > _LARGEST_LOG:
+                os.ftruncate(1, 0)
             for record in evaluator.evaluate_all(chunk.cases, chunk.first, PREPARED if chunk.staged else 1):
                 journal.write("record", record_line(record))
             journal.write("done")

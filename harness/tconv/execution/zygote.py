@@ -51,14 +51,18 @@ class Forked:
     """A fork of the zygote.
 
     Args:
+        zygote: what it was forked from.
         descriptor: where the zygote writes its number, and then how it ended.
 
     Attributes:
-        descriptor: the same, which can be read when it has ended.
+        zygote: the number of the process that it was forked from.
+        descriptor: what can be read when it has ended.
         reason: why it could not be started; empty if it was.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, zygote: _Zygote, descriptor: int) -> None:
+        self.zygote: int | None = zygote.process.pid
+        self._from = zygote
         self.descriptor: int | None = descriptor
         self.reason = ""
         self._said = b""
@@ -76,10 +80,11 @@ class Forked:
     def kill(self) -> None:
         """End it and its process group; where its zygote does not answer, the zygote too."""
         words = self._words(1, _SECONDS)
-        if words and int(words[0]) > 0:
+        # The number of one that has ended may be another's by now.
+        if len(words) == 1 and int(words[0]) > 0:
             _kill_group(int(words[0]))
         if not (words and self.code(_SECONDS) is not None) and not self._lost:
-            forget()
+            _end(0.0, self._from)
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
@@ -103,6 +108,7 @@ LOST = 1 << 16
 class Interpreter:
     """A new interpreter; as `Forked`, but nothing can be read when it has ended."""
 
+    zygote: int | None = None
     descriptor: int | None = None
     reason = ""
 
@@ -117,7 +123,8 @@ class Interpreter:
 
     def kill(self) -> None:
         """End it and its process group."""
-        _kill_group(self._process.pid)
+        if self._process.returncode is None:
+            _kill_group(self._process.pid)
         self.code(_SECONDS)
 
 
@@ -166,7 +173,7 @@ class _Zygote:
             raise
         finally:
             os.close(theirs)
-        return Forked(ours)
+        return Forked(self, ours)
 
     def close(self, *, seconds: float = 0.0) -> None:
         """End it: it ends its workers when its connection ends, and is killed where it has not after some seconds."""
@@ -215,26 +222,25 @@ def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interp
             if not _can_fork():
                 return Interpreter([commands, journal, log])
             prepare()
-            zygote = _zygote
-            with suppress(ConnectionError, TimeoutError, AttributeError), _lock:
-                return zygote.fork(commands, journal, log, folder)  # type: ignore[union-attr] # another thread may end it
-            forget()
+            with _lock:
+                zygote = _zygote
+                with suppress(ConnectionError, TimeoutError, AttributeError):
+                    return zygote.fork(commands, journal, log, folder)  # type: ignore[union-attr] # another may end it
+            _end(0.0, zygote)
     except OSError as error:
         raise BackendMissing(f"the system must start a process for the backend (got: {error.strerror})") from None
     raise BackendMissing("the process that workers are forked from must stay (got one that ended, or was stopped)")
 
 
-def forget() -> None:
-    """Kill the zygote; the next worker has another one."""
-    _end(0.0)
-
-
-def _end(seconds: float) -> None:
-    global _zygote
+def _end(seconds: float, only: _Zygote | None = None) -> None:
+    """End the zygote, in so many seconds; if one is given, no other one. The next worker has another."""
+    global _zygote  # noqa: PLW0603 - as above
     with _lock:
-        zygote, _zygote = _zygote, None
-        if zygote is not None and zygote.owner == os.getpid():
-            zygote.close(seconds=seconds)
+        zygote = _zygote
+        if zygote is None or zygote.owner != os.getpid() or (only is not None and zygote is not only):
+            return
+        _zygote = None
+        zygote.close(seconds=seconds)
 
 
 atexit.register(_end, _SECONDS)
@@ -283,13 +289,15 @@ def main(descriptor: int) -> None:
 
 
 def _report_ends(statuses: dict[int, int]) -> None:
-    """Write how workers ended, each to its own descriptor."""
+    """Write how workers ended, each to its own descriptor, and end their groups as long as these are theirs."""
     with suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            if (descriptor := statuses.pop(pid, None)) is not None:
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            descriptor = statuses.pop(ended.si_pid, None)
+            if descriptor is not None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(ended.si_pid, signal.SIGKILL)
+            _, status = os.waitpid(ended.si_pid, 0)
+            if descriptor is not None:
                 _say(descriptor, os.waitstatus_to_exitcode(status))
                 os.close(descriptor)
 
@@ -301,6 +309,8 @@ def _say(descriptor: int, number: int) -> None:
 
 def _fork(descriptors: Sequence[int], statuses: dict[int, int], run: Callable[[int, int, int], None]) -> None:
     *channels, status = descriptors
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - what a runtime starts has none of them
     try:
         pid = os.fork()
     except OSError as error:
@@ -333,6 +343,8 @@ def _be_worker(channels: Sequence[int], run: Callable[[int, int, int], None]) ->
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if isinstance(error.code, str):
+            sys.stderr.write(f"{error.code}\n")
     except BaseException:  # noqa: BLE001 - as an interpreter does; a fork of the zygote must not go on as one
         traceback.print_exc()
     finally:
