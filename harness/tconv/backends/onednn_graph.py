@@ -7,8 +7,9 @@ and aborts the process, which is one reason why a backend has a process of its o
 from __future__ import annotations
 
 import ctypes as ct
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class Graph:
         Raises:
             LibraryError: the library refuses it.
         """
-        with _Handles(self._library) as handles:
+        with ExitStack() as handles:
             partition = self._partition(self._finished(kind, operation, handles), handles)
             inputs = [
                 logical_tensor(self._library, place, tensor.data_type, tensor.array.shape, constant=tensor.constant)
@@ -122,9 +123,9 @@ class Graph:
             self._execute(compiled, [*inputs, output], arrays, handles)
         return array, sizes
 
-    def _finished(self, kind: int, operation: Operation, handles: _Handles) -> ct.c_void_p:
+    def _finished(self, kind: int, operation: Operation, handles: ExitStack) -> ct.c_void_p:
         """Return a graph of one operation."""
-        graph, op = handles.new("graph_graph"), handles.new("graph_op")
+        graph, op = self._new(handles, "graph_graph"), self._new(handles, "graph_op")
         self._invoke("graph_graph_create", ct.byref(graph), _CPU)
         self._invoke("graph_op_create", ct.byref(op), ct.c_size_t(0), kind, b"tconv")
         for name, value in operation.attributes.items():
@@ -139,14 +140,14 @@ class Graph:
         self._invoke("graph_graph_finalize", graph)
         return graph
 
-    def _partition(self, graph: ct.c_void_p, handles: _Handles) -> ct.c_void_p:
+    def _partition(self, graph: ct.c_void_p, handles: ExitStack) -> ct.c_void_p:
         """Return the partition of a graph's only operation, which the library supports."""
         self._invoke("graph_graph_filter", graph, _FUSION)
         count = ct.c_size_t()
         self._invoke("graph_graph_get_partition_num", graph, ct.byref(count))
         if not count.value:
             raise LibraryError("filter gave 0 partitions", UNIMPLEMENTED)
-        partition = handles.new("graph_partition")
+        partition = self._new(handles, "graph_partition")
         self._invoke("graph_graph_get_partitions", graph, count, ct.byref(partition))
         supported = ct.c_uint8()
         self._invoke("graph_partition_is_supported", partition, ct.byref(supported))
@@ -155,10 +156,10 @@ class Graph:
         return partition
 
     def _compiled(
-        self, partition: ct.c_void_p, inputs: Sequence[LogicalTensor], output: LogicalTensor, handles: _Handles
+        self, partition: ct.c_void_p, inputs: Sequence[LogicalTensor], output: LogicalTensor, handles: ExitStack
     ) -> ct.c_void_p:
         """Return the compiled partition; `output` then has its sizes."""
-        compiled = handles.new("graph_compiled_partition")
+        compiled = self._new(handles, "graph_compiled_partition")
         self._invoke("graph_compiled_partition_create", ct.byref(compiled), partition)
         self._invoke(
             "graph_partition_compile",
@@ -179,12 +180,12 @@ class Graph:
         compiled: ct.c_void_p,
         logical_tensors: Sequence[LogicalTensor],
         arrays: Sequence[Array],
-        handles: _Handles,
+        handles: ExitStack,
     ) -> None:
         """Execute the compiled partition on arrays, of which the last is the output's."""
         tensors = []
         for logical, array in zip(logical_tensors, arrays, strict=True):
-            tensor = handles.new("graph_tensor")
+            tensor = self._new(handles, "graph_tensor")
             data = ct.c_void_p(array.ctypes.data)
             self._invoke("graph_tensor_create", ct.byref(tensor), ct.byref(logical), self._engine, data)
             tensors.append(tensor.value)
@@ -215,24 +216,12 @@ class Graph:
     def _invoke(self, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
         invoke(self._library, name, *arguments)
 
-
-class _Handles:
-    """Objects of the library, destroyed in the reverse order of their creation."""
-
-    def __init__(self, library: ct.CDLL) -> None:
-        self._library = library
-        self._handles: list[tuple[str, ct.c_void_p]] = []
-
-    def new(self, kind: str) -> ct.c_void_p:
-        """Return an empty handle; the object that it gets is destroyed at the end."""
+    def _new(self, handles: ExitStack, kind: str) -> ct.c_void_p:
+        """Return an empty handle; the object that it gets is destroyed at the end, those that came after it before."""
         handle = ct.c_void_p()
-        self._handles.append((kind, handle))
+        handles.callback(self._destroy, kind, handle)
         return handle
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for kind, handle in reversed(self._handles):
-            if handle.value:
-                getattr(self._library, f"dnnl_{kind}_destroy")(handle)
+    def _destroy(self, kind: str, handle: ct.c_void_p) -> None:
+        if handle.value:
+            getattr(self._library, f"dnnl_{kind}_destroy")(handle)
