@@ -104,18 +104,18 @@ class Exec:
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Send one call to the child, or to a fresh one where there is none, and return its reply or its end."""
         try:
-            if self._child is None:
-                self._child, _ = self._started()
-            return self._reply(self._child, call, arrays)
-        except (Unusable, BackendMissing) as error:
-            child, self._child = self._child, None
-            if child is not None:
-                child.end()
+            self._child = child = self._child or self._started()[0]
+        except BackendMissing as error:
             return Broke(str(error))
+        try:
+            return self._reply(child, call, arrays)
+        except Unusable as error:
+            outcome: Outcome = Broke(str(error))
         except (BrokenPipeError, EOFError):
-            child, self._child = self._child, None
-            assert child is not None  # noqa: S101 - it was asked
-            return child.died()
+            outcome = child.died()
+        self._child = None
+        child.end()
+        return outcome
 
     def _started(self) -> tuple[ExecChild, BackendInfo]:
         """Start a child and exchange hellos; one that something ends meanwhile is started again."""

@@ -141,12 +141,10 @@ class ExecChild:
         return True
 
     def died(self) -> Died:
-        """Return how it ended, and end what is left of it."""
+        """Return how it ended; what is left of it is killed, so that all of its last words are there."""
         code = self.code
         self._kill()
-        died = Died(ending(code), self.last_words)
-        self._errors.close()
-        return died
+        return Died(ending(code), self.last_words)
 
     def end(self) -> None:
         """End it, and what it has left behind in sessions of its own."""

@@ -79,16 +79,11 @@ class OnnxRuntime:
             session = ort.InferenceSession(model, self._options, providers=[self._provider])
             return Produced(session.run(None, call.feeds(arrays))[0])
         except (state.NotImplemented, *_REFUSALS) as error:
-            return _refusal(error)
+            message = _first_line(error)
+            not_implemented = isinstance(error, state.NotImplemented) or _FELL_BACK in message
+            return (Unsupported if not_implemented else Refused)(message)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             return Broke(f"{type(error).__name__}: {_first_line(error)}")
-
-
-def _refusal(error: Exception) -> Unsupported | Refused:
-    """Return what an exception of the runtime says: that the call is not implemented, or that it is invalid."""
-    message = _first_line(error)
-    not_implemented = isinstance(error, state.NotImplemented) or _FELL_BACK in message
-    return Unsupported(message) if not_implemented else Refused(message)
 
 
 def _first_line(error: Exception) -> str:

@@ -72,8 +72,6 @@ class Recorder:
         case, call, outcome, seconds = problem.case, problem.call, result.outcome, result.seconds
         if isinstance(verdict, ver.Agreed | ver.Mistrusted):
             return self._record(case, verdict, seconds)
-        if isinstance(verdict, ver.Unstable):
-            return self._record(case, verdict, seconds, call=call)
         output = _wrong_output(problem, outcome, verdict)
         artifact = None if output is None else self._artifact(problem, output, verdict, accumulator)
         record = self._record(case, verdict, seconds, artifact, call)

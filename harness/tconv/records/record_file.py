@@ -127,12 +127,7 @@ def header_in(path: Path) -> RunHeader:
     Raises:
         FileError: the file is not there, or does not begin with a header.
     """
-    try:
-        with _opened(path) as file:
-            line = file.readline(_LONGEST)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
-    return _header(path, (1, line))
+    return _header(path, next(_lines(path), (1, b"")))
 
 
 def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | None) -> str | None:
