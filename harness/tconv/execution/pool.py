@@ -31,8 +31,8 @@ STARTS = 3
 """After this number of workers that end in turn while they load, the backend does not start."""
 _REFILL = CHUNK // 2
 """A worker with so few cases is given more, so that it never waits."""
-_READING_SECONDS = 0.01
-"""So rarely are journals read of workers that have enough to do: each reading takes time from them."""
+_READING_SECONDS = 0.002
+"""So rarely are journals read of workers that have enough to do: each reading takes time from them, and each wait too."""
 _LONGEST_WAIT = 1.0
 _STOPPED_SECONDS = 1.0
 """A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
