@@ -32,7 +32,7 @@ STARTS = 3
 _REFILL = CHUNK // 2
 """A worker with so few cases is given more, so that it never waits."""
 _READING_SECONDS = 0.002
-"""So rarely are journals read of workers that have enough to do: each reading takes time from them, and each wait too."""
+"""So rarely are journals read of workers that have enough to do: each reading takes time from them."""
 _LONGEST_WAIT = 1.0
 _STOPPED_SECONDS = 1.0
 """A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
