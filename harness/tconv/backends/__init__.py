@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -12,15 +10,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tconv.backends.extras import installing
+from tconv.backends.info import BackendInfo
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
 from tconv.backends.options import Option, checked
 from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
-from tconv.shown_texts import plain, raised
+from tconv.shown_texts import raised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -46,44 +45,6 @@ __all__ = [
 
 GROUP = "tconv.backends"
 """The entry-point group in which a distribution names its backends."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackendInfo:
-    """What a backend says of itself. Its texts are kept as `plain` ones, which run no code of the backend's.
-
-    Attributes:
-        name: as it stands in records and waiver files.
-        version: of the runtime.
-        dialects: those it speaks, the default first.
-        environment: what else a result may depend on: libraries, threads, processor.
-        simd: the vector extensions that the runtime may use, in Linux's words, where it tells; None where it does not.
-        supplied: questions of `rules` that the backend answers itself, and not the runtime: because it computes the
-            output's shape or the pads and passes them on, for example.
-    """
-
-    name: str
-    version: str
-    dialects: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    supplied: tuple[str, ...] = ()
-    simd: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        for of in fields(self):
-            object.__setattr__(self, of.name, _of_plain_texts(getattr(self, of.name)))
-
-
-def _of_plain_texts(value: object) -> object:
-    match value:
-        case str():
-            return plain(value)
-        case tuple() | list():
-            return tuple(map(_of_plain_texts, value))
-        case Mapping():
-            return {_of_plain_texts(key): _of_plain_texts(item) for key, item in value.items()}
-        case _:
-            return value
 
 
 class Backend(Protocol):

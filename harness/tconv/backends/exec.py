@@ -14,9 +14,9 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tconv.backends import BackendInfo
 from tconv.backends.exec_child import ChildStarter, ExecChild, Unusable
 from tconv.backends.exec_files import ExecFiles
+from tconv.backends.info import BackendInfo
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
