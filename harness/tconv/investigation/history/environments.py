@@ -7,9 +7,11 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from filelock import FileLock
 
@@ -17,7 +19,7 @@ from tconv.errors import BackendMissing, writing
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from packaging.version import Version
 
@@ -108,13 +110,33 @@ def with_uv_or_venv(folder: Path, interpreter: Interpreter, requirements: Sequen
     _run([*install, "--only-binary", ":all:", *requirements])
 
 
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Hear signals when this context ends, and not inside of it; only the main thread hears any."""
+    received: list[int] = []
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        before = {number: signal.signal(number, lambda heard, _: received.append(heard)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            # A handler that was not set from Python is None.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number in received:
+            signal.raise_signal(number)
+
+
 def _run(command: Sequence[str]) -> None:
     """Run a command to its end; where we are interrupted, it ends with all that it has started."""
     process = None
     try:
-        process = subprocess.Popen(  # noqa: S603 - no shell
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace", start_new_session=True
-        )
+        # An interrupt before the process is known would leave it running.
+        with _signals_later():
+            process = subprocess.Popen(  # noqa: S603 - no shell
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace", start_new_session=True
+            )
         _, printed = process.communicate()
     except BaseException:
         if process is not None:
