@@ -240,6 +240,19 @@ def test_every_death_is_repeated_in_a_process_that_was_asked_nothing_before(
     assert all(sum(who == process and what.startswith(f"({TROUBLE},)") for who, what in ended) <= 1 for process in last)
 
 
+def test_the_first_death_of_a_process_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was asked behind it, before it was judged, is no reason to; a death behind others is asked again alone."""
+    monkeypatch.setenv(LOG, str(tmp_path / "log"))
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[{TROUBLE}, 1, 2]"))[:5]
+    with pool_of("SaysThatItDied") as pool:
+        records = {record.case: record for record in pool.run(asked)}
+    deadly = [case for case in asked if case.attributes.strides == (TROUBLE,)]
+    assert deadly == [asked[0], asked[3]]
+    assert {case for case, record in records.items() if record.verdict.kind == "died"} == {case.id for case in deadly}
+    made = calls(tmp_path / "log")
+    assert [made[f"({TROUBLE},) {case.x.shape}"] for case in deadly] == [1, 2]
+
+
 def test_nothing_is_left_of_a_pool(tmp_path: Path) -> None:
     """Neither the workers of the cases, nor the one that waits for a death; nor anything open."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from tconv.backends import BackendInfo, Outcome, Produced
+from tconv.backends import BackendInfo, Died, Outcome, Produced
 from tconv.execution import worker
 from tconv.execution.journal import Journal
 from wrong_backends.misread import BiasDoubled
@@ -82,6 +82,17 @@ class ExitsPolitely(Troubled):
     def end(self) -> None:
         """Exit with 5."""
         sys.exit(5)
+
+
+class SaysThatItDied(Troubled):
+    """A process of its own dies, as a child of `exec:` does, and the worker lives on."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Compute, or say so."""
+        if not troubled(call):
+            return super().run(call, arrays)
+        log(call)
+        return Died("SIGSEGV", "")
 
 
 class ExitsInWords(Troubled):

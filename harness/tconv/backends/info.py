@@ -17,7 +17,7 @@ class BackendInfo:
         version: of the runtime.
         dialects: those it speaks, the default first.
         environment: what else a result may depend on: libraries, threads, processor.
-        simd: the vector extensions that the runtime may use, in Linux's words, where it tells; None where it does not.
+        simd: the vector extensions that the runtime may use, in Linux's words; None if it does not tell.
         supplied: questions of `rules` that the backend answers itself, and not the runtime: because it computes the
             output's shape or the pads and passes them on, for example.
     """

@@ -43,7 +43,7 @@ class CallResult:
     Attributes:
         outcome: what the backend did.
         seconds: how long it took.
-        other: an outcome of the same call that is not the same, where it is asked several times; None for none.
+        other: another outcome of the same call, if it was asked several times; None if all were the same.
     """
 
     outcome: out.Outcome
@@ -147,7 +147,7 @@ def _described(outcome: out.Outcome) -> str:
 
 
 def changed(outcome: out.Outcome, other: out.Outcome) -> str:
-    """Return two outcomes of one call that are not the same in words: of arrays of one shape, where they differ."""
+    """Return two different outcomes of one call in words; of arrays of one shape the places that differ."""
     if not (isinstance(outcome, out.Produced) and isinstance(other, out.Produced) and _of_one_kind(outcome, other)):
         return f"{_described(outcome)}, and then {_described(other)}"
     before, after = _values(outcome.array), _values(other.array)
@@ -219,7 +219,7 @@ _GLIBC = ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
 
 @contextmanager
 def patterned(*, wanted: bool) -> Iterator[None]:
-    """Let all memory that is taken inside of this context be filled with a pattern, where that is wanted."""
+    """Let all memory that is taken inside of this context be filled with a pattern, if that is wanted."""
     if _GLIBC is None or not wanted:
         yield
         return

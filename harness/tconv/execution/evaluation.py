@@ -1,4 +1,4 @@
-"""Cases from expectation to record, in the worker, where the arrays are.
+"""Cases from expectation to record, in the worker, which has the arrays.
 
 A few at a time: all of them are prepared, then asked, then judged. A runtime that makes a session replaces all that is
 in the processor's caches. So the work of tconv for a case finds the code and the tables of the case before in the

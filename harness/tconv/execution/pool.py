@@ -254,7 +254,7 @@ class Pool:
 
     def _after(self, worker: WorkerProcess, queue: Queue, outcome: Died | TimedOut, code: int) -> Iterator[Record]:
         """Yield the verdict of the case at which a worker ended, if that is certain, and let the others wait again."""
-        number, earlier, path = worker.number, worker.earlier, worker.probed
+        number, earlier, path = worker.number, worker.asked_besides(), worker.probed
         case = None if number is None or path is not None else worker.pending.pop(number)
         self._spares = 1
         self._last_end = f" after a worker had ended at {case.id}" if case else self._last_end

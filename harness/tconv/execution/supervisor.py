@@ -110,7 +110,7 @@ class WorkerProcess:
         self._given = 0
         self._at, self._doing = 0, "load"
         self._since = self._resumed = monotonic()
-        self._called: tuple[int, ...] = ()
+        self._first_called: int | None = None
         self._last_called = -1
         self._unconfirmed: Record | None = None
         self._deviating: deque[str] = deque(maxlen=_MOST_EARLIER)
@@ -149,7 +149,7 @@ class WorkerProcess:
     @property
     def is_fresh(self) -> bool:
         """Whether its backend has not been called."""
-        return not self._called and not self.pending
+        return self._first_called is None and not self.pending
 
     @property
     def has_begun(self) -> bool:
@@ -214,7 +214,7 @@ class WorkerProcess:
             case "begin" | "call" | "probe" | "answered" | "done":
                 pass
         if self._unconfirmed is not None and (entry.word == "done" or entry.number != self._at):
-            record, earlier, self._unconfirmed = self._unconfirmed, self.earlier, None
+            record, earlier, self._unconfirmed = self._unconfirmed, self.asked_besides(self._at), None
             case = self.pending.pop(self._at)
             if not isinstance(record.verdict, _NO_DEVIATION):
                 self._deviating.append(case.id)
@@ -222,10 +222,9 @@ class WorkerProcess:
             yield Answer(case, record, earlier)
         # What it wrote before all were stopped may be read afterwards.
         self._at, self._doing, self._since = entry.number, entry.word, max(entry.time, self._resumed)
-        if entry.word == "call" and entry.number not in self._called:
-            # No more than two are needed to know that one is not the only one.
-            self._called = (*self._called[:1], entry.number)
-            self._last_called = max(self._last_called, entry.number)
+        if entry.word == "call":
+            self._first_called = entry.number if self._first_called is None else self._first_called
+            self._last_called = entry.number
         self.lost = entry.word == "done" and any(number <= entry.number for number in self.pending)
 
     def _record(self, entry: Entry) -> Record | None:
@@ -258,17 +257,20 @@ class WorkerProcess:
         """The number of the case that it is at; None if no case is pending."""
         return self._at if self._at in self.pending else next(iter(self.pending), None)
 
-    @property
-    def earlier(self) -> tuple[str, ...] | None:
-        """The cases that its backend was called for before the one that it is at, without those that agreed.
+    def asked_besides(self, last: int | None = None) -> tuple[str, ...] | None:
+        """Return the cases that its backend was called for besides the one that it is at, without those that agreed.
 
-        None if it was called for no other.
+        Args:
+            last: the number of the last case that counts; None for all, as those behind it may be asked before it is
+                judged, and may have harmed the process.
+
+        Returns:
+            None if it was called for no other.
         """
-        at = self.number
-        if set(self._called) <= {at}:
+        at, last = self.number, self._last_called if last is None else min(last, self._last_called)
+        if self._first_called is None or (self._first_called == at and last <= at):
             return None
-        # Of a chunk several cases may have been asked that are not judged yet.
-        asked = (case.id for number, case in self.pending.items() if number <= self._last_called and number != at)
+        asked = (case.id for number, case in self.pending.items() if number <= last and number != at)
         return (*self._deviating, *asked)
 
     @property

@@ -60,13 +60,14 @@ class Problems:
         case = self._cases[record.case]
         if case is None:
             return (_recorded(record.call),) if record.call else ()
-        owed = shared_problem(case, dialect).expectation
-        if isinstance(owed, Inexpressible):
-            return (_part("inexpressible", owed.reason),)
+        problem = shared_problem(case, dialect)
+        expected = problem.expectation
+        if isinstance(expected, Inexpressible):
+            return (_part("inexpressible", expected.reason),)
         # The call is not kept with the problem: of thousands of cases that would be much memory.
-        call = express(case, dialect, shared_problem(case, dialect).signature)
-        key = id(owed), call.data_format
-        _, value, others = self._owed.get(key) or self._owed.setdefault(key, (owed, *_owed(owed, call)))
+        call = express(case, dialect, problem.signature)
+        key = id(expected), call.data_format
+        _, value, others = self._owed.get(key) or self._owed.setdefault(key, (expected, *_owed(expected, call)))
         return *_call(call), value, _part("dtype", call.dtype), others, *_about(case, dialect)
 
 
