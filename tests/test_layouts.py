@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from strategies import case, examples
 from tconv.cases.call import express
-from tconv.cases.layouts import data_shape, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
+from tconv.cases.layouts import data_shape, fewest_axes, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
 from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import DataFormat, FilterFormat
@@ -57,6 +57,14 @@ def test_xoi_by_hand() -> None:
     assert all(xoi[h, w, o, i] == iox[i, o, h, w] for i, o, h, w in np.ndindex(2, 3, 4, 5))
 
 
+def test_oxi_by_hand() -> None:
+    """OXI is (O/G, X, C): outputs first, then taps, then inputs, as TFLite has its filters."""
+    iox = counted((2, 3, 4, 5))
+    oxi = from_iox(iox, FilterFormat.OXI)
+    assert oxi.shape == (3, 4, 5, 2)
+    assert all(oxi[o, h, w, i] == iox[i, o, h, w] for i, o, h, w in np.ndindex(2, 3, 4, 5))
+
+
 def test_giox_by_hand() -> None:
     """GIOX is [GROUPS, C/G, O/G, X]: input channel c is channel c % (C/G) of group c // (C/G)."""
     iox = counted((6, 3, 4))
@@ -88,12 +96,29 @@ def test_filter_there_and_back(shape: Ints, filter_format: FilterFormat, groups:
     assert np.array_equal(back, array)
 
 
+@given(st.integers(0, 4), st.sampled_from(FilterFormat))
+@examples(20)
+def test_a_filter_is_transposed_by_the_permutation_of_its_letters(rank: int, filter_format: FilterFormat) -> None:
+    """The axes that a Transpose node is given bring a filter's layout to IOX; of GIOX the first two become one."""
+    array = counted((4, *range(3, rank + 4)))
+    there = from_iox(array, filter_format, 2)
+    assert np.array_equal(there.transpose(permutation(filter_format, rank)).reshape(array.shape), array)
+
+
+@pytest.mark.parametrize("layout", [*DataFormat, *FilterFormat])
+def test_the_fewest_axes_are_enough(layout: str) -> None:
+    """An array without spatial axes can be in every layout."""
+    canonical = counted((4, 6))
+    array = from_ncx(canonical, layout) if layout in set(DataFormat) else from_iox(canonical, layout, 2)
+    assert array.ndim >= fewest_axes(layout)
+
+
 @given(st.integers(0, 4), st.sampled_from(DataFormat))
 @examples(20)
 def test_transposing_is_the_same_permutation(rank: int, data_format: DataFormat) -> None:
     """The axes that a Transpose node is given bring a layout to NCX, and their inverse brings it back."""
     array = counted(tuple(range(2, rank + 4)))
-    axes = permutation(rank, data_format)
+    axes = permutation(data_format, rank)
     there = from_ncx(array, data_format)
     assert np.array_equal(there.transpose(axes), array)
     assert np.array_equal(array.transpose(inverse(axes)), there)
@@ -101,9 +126,9 @@ def test_transposing_is_the_same_permutation(rank: int, data_format: DataFormat)
 
 def test_permutations_by_hand() -> None:
     """NXC to NCX on a plane is 0, 3, 1, 2, and back 0, 2, 3, 1; the inverse of any permutation undoes it."""
-    assert permutation(2, DataFormat.NXC) == [0, 3, 1, 2]
+    assert permutation(DataFormat.NXC, 2) == [0, 3, 1, 2]
     assert inverse([0, 3, 1, 2]) == [0, 2, 3, 1]
-    assert permutation(2, DataFormat.NCX) == [0, 1, 2, 3]
+    assert permutation(DataFormat.NCX, 2) == [0, 1, 2, 3]
     assert inverse([2, 0, 1]) == [1, 2, 0]
 
 

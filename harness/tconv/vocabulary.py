@@ -36,6 +36,7 @@ class FilterFormat(StrEnum):
 
     IOX = "IOX"
     XOI = "XOI"
+    OXI = "OXI"
     GIOX = "GIOX"
 
 

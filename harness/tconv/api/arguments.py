@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
-from tconv.cases.layouts import to_iox, to_ncx
+from tconv.cases.layouts import fewest_axes, to_iox, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import Dialect, dialect_named
 from tconv.dialects.geometry import Geometry
@@ -194,10 +194,9 @@ def word_of(name: str, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401
 
 def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataFormat, filters: FilterFormat) -> None:
     """Refuse arrays that have too few dimensions for their layout."""
-    least = {FilterFormat.IOX: 0, FilterFormat.XOI: 2, FilterFormat.GIOX: 3}[filters]
     for name, array, dimensions, constraint in (
-        ("data", x, 2 if data is DataFormat.NXC else 0, "at-least-one-spatial-axis"),
-        ("filter", w, least, "filter-rank-matches"),
+        ("data", x, fewest_axes(data), "at-least-one-spatial-axis"),
+        ("filter", w, fewest_axes(filters), "filter-rank-matches"),
     ):
         if array.ndim < dimensions:
             must, got = f"must have at least {dimensions} dimensions", f"shape {list(array.shape)}"

@@ -70,7 +70,7 @@ def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
         attribute=[_attribute(name, value) for name, value in call.attributes.items()],
     )
     if not plain:
-        graph.node.append(_transpose("Y_ncx", "Y", inverse(permutation(call.rank, call.data_format))))
+        graph.node.append(_transpose("Y_ncx", "Y", inverse(permutation(call.data_format, call.rank))))
     rank = None if call.shapes == "unranked" else (None,) * len(call.inputs[0].shape)
     graph.output.append(_declared("Y", ELEMENT_TYPES[call.dtype], rank))
     return model
@@ -93,10 +93,9 @@ def _canonical(tensor: Input, call: Call) -> list[NodeProto]:
     if _is_giox(tensor, call):
         return _without_groups(tensor, target, _opset(call))
     if tensor.role == "x" and call.data_format is not DataFormat.NCX:
-        return [_transpose(tensor.name, target, permutation(call.rank, call.data_format))]
-    if tensor.role == "w" and call.filter_format is FilterFormat.XOI:
-        rank = len(tensor.shape) - 2
-        return [_transpose(tensor.name, target, [rank + 1, rank, *range(rank)])]
+        return [_transpose(tensor.name, target, permutation(call.data_format, call.rank))]
+    if tensor.role == "w" and call.filter_format is not FilterFormat.IOX:
+        return [_transpose(tensor.name, target, permutation(call.filter_format, len(tensor.shape) - 2))]
     return []
 
 

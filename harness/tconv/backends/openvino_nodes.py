@@ -38,16 +38,16 @@ def output_of(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov
             parameters.append(nodes[tensor.role])
     x = nodes["x"]
     if call.data_format is not DataFormat.NCX:
-        x = opset1.transpose(x, opset1.constant(np.array(permutation(call.rank, call.data_format))))
+        x = opset1.transpose(x, opset1.constant(np.array(permutation(call.data_format, call.rank))))
     y = _operation(call, x, _canonical(call, nodes["w"]), nodes.get("output_shape"))
     if call.data_format is not DataFormat.NCX:
-        y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.rank, call.data_format)))))
+        y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.data_format, call.rank)))))
     return y, parameters
 
 
 def _canonical(call: Call, w: ov.Node) -> ov.Node:
-    if call.filter_format is FilterFormat.XOI:
-        w = opset1.transpose(w, opset1.constant(np.array([call.rank + 1, call.rank, *range(call.rank)])))
+    if call.filter_format not in {FilterFormat.IOX, FilterFormat.GIOX}:
+        w = opset1.transpose(w, opset1.constant(np.array(permutation(call.filter_format, call.rank))))
     # Only the grouped operation has the groups as an axis of the filter.
     if (call.dialect.name == GROUPED) == (call.filter_format is FilterFormat.GIOX):
         return w

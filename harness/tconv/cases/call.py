@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tconv.cases.layouts import data_shape, from_iox, from_ncx
+from tconv.cases.layouts import data_shape, filter_shape, from_iox, from_ncx
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def express(case: Case, dialect: Dialect, written: Signature | None = None) -> C
     """
     written = written or signature(case, dialect)
     attributes = written.attributes
-    data_format = _layout(attributes.data_format, dialect.data_format)
-    filter_format = _layout(attributes.filter_format, dialect.filter_format)
+    data_format, filter_format = layouts(attributes, dialect)
     return Call(
         dialect,
         _written(attributes, dialect, case.spelling),
@@ -130,7 +129,14 @@ def express(case: Case, dialect: Dialect, written: Signature | None = None) -> C
 
 @cache
 def _layout(word: str | None, default: _Format) -> _Format:
-    return next((layout for layout in type(default) if layout == word), default) if word else default
+    return type(default)(word) if word in set(type(default)) else default
+
+
+def layouts(attributes: Attributes, dialect: Dialect) -> tuple[DataFormat, FilterFormat]:
+    """Return the layouts of data and filter: those that are written, if they are of the vocabulary, or the defaults."""
+    return _layout(attributes.data_format, dialect.data_format), _layout(
+        attributes.filter_format, dialect.filter_format
+    )
 
 
 def _written(attributes: Attributes, dialect: Dialect, whose: Speller) -> dict[str, Value]:
@@ -166,7 +172,7 @@ def _inputs(case: Case, dialect: Dialect, data_format: DataFormat, filter_format
     constant = {role: source == "initializer" for role, source in case.sources.items()}
     inputs = [
         Input("x", names["x"], data_shape(case.x.shape, data_format), case.x.dtype, constant["x"]),
-        Input("w", names["w"], _filter_shape(case.w.shape, filter_format, groups), case.w.dtype, constant["w"]),
+        Input("w", names["w"], filter_shape(case.w.shape, filter_format, groups), case.w.dtype, constant["w"]),
     ]
     if case.b is not None and "b" in names:
         inputs.append(Input("b", names["b"], case.b.shape, case.b.dtype, constant["b"]))
@@ -174,17 +180,6 @@ def _inputs(case: Case, dialect: Dialect, data_format: DataFormat, filter_format
     if size is not None and "output_shape" in names:
         inputs.append(Input("output_shape", names["output_shape"], (len(size),), None, constant["output_shape"], size))
     return tuple(inputs)
-
-
-def _filter_shape(shape: Ints, filter_format: FilterFormat, groups: int) -> Ints:
-    """Return an IOX shape in `filter_format`."""
-    match filter_format:
-        case FilterFormat.XOI:
-            return (*shape[2:], *shape[1::-1])
-        case FilterFormat.GIOX:
-            return (groups, shape[0] // groups, *shape[1:])
-        case _:
-            return shape
 
 
 def in_layouts(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:

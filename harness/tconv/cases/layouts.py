@@ -1,68 +1,95 @@
-"""Permutations between the canonical layouts, NCX and IOX, and the others; a layout may be given as its text."""
+"""Layouts. A layout is its letters, X for all spatial axes, and the permutation follows from them here alone.
+
+The canonical ones are NCX for data and output, and IOX for a filter. A filter with G has its groups as an axis apart:
+its memory is a permutation of GIOX, which is IOX with its first axis split. A layout may be given as its text.
+"""
 
 from __future__ import annotations
 
-from math import prod
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tconv.vocabulary import Array, Ints
 
-
-def data_shape(shape: Ints, data_format: DataFormat) -> Ints:
-    """Return an NCX shape in `data_format`."""
-    return shape if DataFormat(data_format) is DataFormat.NCX else (*shape[:1], *shape[2:], *shape[1:2])
+T = TypeVar("T")
 
 
-def from_ncx(array: Array, data_format: DataFormat) -> Array:
-    """Return an (N, C, X...) array in `data_format`, contiguous."""
-    if DataFormat(data_format) is DataFormat.NCX:
-        return array
-    return np.ascontiguousarray(array.transpose(0, *range(2, array.ndim), 1))
+def permutation(layout: str, rank: int) -> list[int]:
+    """Return the axes that transpose an array of `layout` with `rank` spatial axes to NCX, to IOX or to GIOX."""
+    axes, at = {}, 0
+    for letter in layout:
+        width = rank if letter == "X" else 1
+        axes[letter], at = range(at, at + width), at + width
+    return [axis for letter in _canonical(layout) for axis in axes[letter]]
 
 
-def to_ncx(array: Array, data_format: DataFormat) -> Array:
-    """Return an array in `data_format` as (N, C, X...)."""
-    if DataFormat(data_format) is DataFormat.NCX:
-        return array
-    return array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
-
-
-def from_iox(array: Array, filter_format: FilterFormat, groups: int = 1) -> Array:
-    """Return a (C, O/G, K...) filter in `filter_format`, contiguous."""
-    match FilterFormat(filter_format):
-        case FilterFormat.IOX:
-            return array
-        case FilterFormat.XOI:
-            return np.ascontiguousarray(array.transpose(*range(2, array.ndim), 1, 0))
-        case FilterFormat.GIOX:
-            return array.reshape(groups, array.shape[0] // groups, *array.shape[1:])
-        case _:
-            assert_never(filter_format)
-
-
-def to_iox(array: Array, filter_format: FilterFormat) -> Array:
-    """Return a filter in `filter_format` as (C, O/G, K...)."""
-    match FilterFormat(filter_format):
-        case FilterFormat.IOX:
-            return array
-        case FilterFormat.XOI:
-            return np.moveaxis(array, (-1, -2), (0, 1))
-        case FilterFormat.GIOX:
-            return array.reshape(prod(array.shape[:2]), *array.shape[2:])
-        case _:
-            assert_never(filter_format)
-
-
-def permutation(rank: int, data_format: DataFormat) -> list[int]:
-    """Return the axes that transpose an array of `data_format` with `rank` spatial axes to NCX."""
-    return list(range(rank + 2)) if DataFormat(data_format) is DataFormat.NCX else [0, rank + 1, *range(1, rank + 1)]
-
-
-def inverse(axes: list[int]) -> list[int]:
+def inverse(axes: Sequence[int]) -> list[int]:
     """Return the permutation that undoes `axes`."""
     return sorted(range(len(axes)), key=axes.__getitem__)
+
+
+def fewest_axes(layout: str) -> int:
+    """Return how many axes an array has at least that can be in a layout; one in NCX or IOX may have any shape."""
+    return 0 if layout in {DataFormat.NCX, FilterFormat.IOX} else len(layout) - 1
+
+
+def data_shape(shape: Ints, data_format: str) -> Ints:
+    """Return an NCX shape in `data_format`."""
+    return tuple(_arranged(shape, DataFormat(data_format)))
+
+
+def filter_shape(shape: Ints, filter_format: str, groups: int) -> Ints:
+    """Return an IOX shape in `filter_format`."""
+    return tuple(_arranged(_with_groups(shape, filter_format, groups), FilterFormat(filter_format)))
+
+
+def from_ncx(array: Array, data_format: str) -> Array:
+    """Return an (N, C, X...) array in `data_format`, contiguous."""
+    return _in_layout(array, DataFormat(data_format))
+
+
+def to_ncx(array: Array, data_format: str) -> Array:
+    """Return an array in `data_format` as (N, C, X...)."""
+    return _in_canonical(array, DataFormat(data_format))
+
+
+def from_iox(array: Array, filter_format: str, groups: int = 1) -> Array:
+    """Return a (C, O/G, K...) filter in `filter_format`, contiguous."""
+    shape = _with_groups(array.shape, filter_format, groups)
+    return _in_layout(array.reshape(shape), FilterFormat(filter_format))
+
+
+def to_iox(array: Array, filter_format: str) -> Array:
+    """Return a filter in `filter_format` as (C, O/G, K...)."""
+    array = _in_canonical(array, FilterFormat(filter_format))
+    return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]) if "G" in filter_format else array
+
+
+def _canonical(layout: str) -> str:
+    return next(letters for letters in ("NCX", "IOX", "GIOX") if set(letters) == set(layout))
+
+
+def _with_groups(shape: Ints, filter_format: str, groups: int) -> Ints:
+    return (groups, shape[0] // groups, *shape[1:]) if "G" in filter_format else shape
+
+
+def _arranged(axes: Sequence[T], layout: str) -> Sequence[T]:
+    """Return what is given for each axis of a canonical layout in the order of another one."""
+    if layout == _canonical(layout):
+        return axes
+    return [axes[axis] for axis in inverse(permutation(layout, len(axes) - len(layout) + 1))]
+
+
+def _in_layout(array: Array, layout: str) -> Array:
+    order = _arranged(range(array.ndim), layout)
+    return array if layout == _canonical(layout) else np.ascontiguousarray(array.transpose(order))
+
+
+def _in_canonical(array: Array, layout: str) -> Array:
+    return array if layout == _canonical(layout) else array.transpose(permutation(layout, array.ndim - len(layout) + 1))

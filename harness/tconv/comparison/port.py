@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Ints
 
+_OF_DATA = {"N": "N", "C": "C", "X": "X..."}
+_OF_FILTER = {"I": "C", "O": "O/G", "X": "K..."}
+_OF_GROUPS = {"G": "G", "I": "C/G", "O": "O/G", "X": "K..."}
 AXES = {
-    DataFormat.NCX: "(N, C, X...)",
-    DataFormat.NXC: "(N, X..., C)",
-    FilterFormat.IOX: "(C, O/G, K...)",
-    FilterFormat.XOI: "(K..., O/G, C)",
-    FilterFormat.GIOX: "(G, C/G, O/G, K...)",
+    layout: f"({', '.join(names[letter] for letter in layout)})"
+    for layout in (*DataFormat, *FilterFormat)
+    for names in (_OF_DATA, _OF_FILTER, _OF_GROUPS)
+    if set(names) == set(layout)
 }
 """The axes of an array in each layout."""
 

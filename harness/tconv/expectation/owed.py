@@ -8,14 +8,15 @@ from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
-from tconv.cases.call import signature
+from tconv.cases.call import layouts, signature
+from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together, results_in
 from tconv.errors import Violation
 from tconv.expectation.violations import takes_types, violations, writable
-from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
+from tconv.vocabulary import ATTRIBUTES, Attributes, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -218,18 +219,14 @@ def _owed(written: Signature, dialect: Dialect, breaks: str | None, *, disputed:
 
 def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
     """Return whether the operands have enough axes for the layouts that are written."""
-    data = written.attributes.data_format or dialect.data_format
-    filters = written.attributes.filter_format or dialect.filter_format
-    sizes = len(written.x.shape), len(written.w.shape)
-    if data == DataFormat.NXC and sizes[0] < _LEADING_AXES:
+    data, filters = layouts(written.attributes, dialect)
+    if len(written.x.shape) < fewest_axes(data):
         return False
-    if filters == FilterFormat.GIOX:
-        return sizes[1] >= _LEADING_AXES and written.groups > 0 and written.w.shape[0] % written.groups == 0
-    return filters != FilterFormat.XOI or sizes[1] >= _LEADING_AXES
-
-
-_LEADING_AXES = 2
-"""Batch and channels of the data, input and output channels of the filter."""
+    if filters != FilterFormat.GIOX:
+        return len(written.w.shape) >= fewest_axes(filters)
+    # The groups are no axis of an IOX filter.
+    has_axes = len(written.w.shape) >= fewest_axes(filters) - 1
+    return has_axes and written.groups > 0 and written.w.shape[0] % written.groups == 0
 
 
 def _values(

@@ -45,7 +45,7 @@ def torch(problem: Problem) -> list[str] | None:
         lines += [f"y = torch.nn.functional.pad(y, {zeros})"] if any(zeros) else []
         lines.append(f"y = y[:, :, {window}]")
         lines += [f"y = y + b.reshape({[-1, *[1] * call.rank]})"] if _has_bias(call) else []
-    lines += ["y = y.movedim(1, -1)"] if call.data_format is DataFormat.NXC else []
+    lines += [] if call.data_format is DataFormat.NCX else [f"y = y.permute({_back(call)})"]
     last = "y.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)" if bf16 else "y.contiguous().numpy()"
     return [*lines, f"y = {last}"]
 
@@ -71,7 +71,7 @@ def jax(problem: Problem) -> list[str] | None:
         "y = np.asarray(jax.lax.conv_general_dilated(x, w, strides, pads, **options))",
     ]
     lines += [f"y = y + {_name(call, 'b')}.reshape({[-1, *[1] * call.rank]})"] if _has_bias(call) else []
-    return [*lines, *(["y = np.moveaxis(y, 1, -1)"] if call.data_format is DataFormat.NXC else [])]
+    return [*lines, *([] if call.data_format is DataFormat.NCX else [f"y = y.transpose({_back(call)})"])]
 
 
 def openvino_inference(fed: str) -> tuple[str, ...]:
@@ -109,15 +109,15 @@ def openvino(problem: Problem) -> list[str] | None:
     for tensor in call.inputs:
         lines += _openvino_node(tensor, call)
     x, w = (f"{_name(call, role)}_node" for role in ("x", "w"))
-    if call.data_format is DataFormat.NXC:
-        lines.append(f"{x} = op.transpose({x}, op.constant(np.array({permutation(call.rank, call.data_format)})))")
+    if call.data_format is not DataFormat.NCX:
+        lines.append(f"{x} = op.transpose({x}, op.constant(np.array({permutation(call.data_format, call.rank)})))")
     lines += _openvino_filter(call, w, grouped=grouped)
     attributes = {name: list(v) if isinstance(v, tuple) else v for name, v in call.attributes.items()}
     arguments = "".join(f", {name}={value!r}" for name, value in attributes.items() if name != "strides")
     size = next((f"{tensor.name}_node" for tensor in call.inputs if tensor.role == "output_shape"), "None")
     lines.append(f"y = op.{function}({x}, {w}, {attributes.get('strides', [])}, {size}{arguments})")
-    if call.data_format is DataFormat.NXC:
-        lines.append(f"y = op.transpose(y, op.constant(np.array({inverse(permutation(call.rank, call.data_format))})))")
+    if call.data_format is not DataFormat.NCX:
+        lines.append(f"y = op.transpose(y, op.constant(np.array({_back(call)})))")
     return [*lines, 'ov_model, core = openvino.Model([y], parameters, "one"), openvino.Core()', *inference[5:]]
 
 
@@ -166,14 +166,21 @@ def _has_bias(call: Call) -> bool:
 
 def _ncx(call: Call) -> str:
     name = _name(call, "x")
-    return name if call.data_format is DataFormat.NCX else f"np.moveaxis({name}, -1, 1)"
+    axes = permutation(call.data_format, call.rank)
+    return name if call.data_format is DataFormat.NCX else f"{name}.transpose({axes})"
+
+
+def _back(call: Call) -> list[int]:
+    """Return the axes that bring an output from NCX to the call's layout."""
+    return inverse(permutation(call.data_format, call.rank))
 
 
 def _iox(call: Call) -> str:
     name = _name(call, "w")
-    if call.filter_format is FilterFormat.XOI:
-        return f"np.moveaxis({name}, (-1, -2), (0, 1))"
-    return f"{name}.reshape({list(call.written.w.shape)})" if call.filter_format is FilterFormat.GIOX else name
+    if call.filter_format is FilterFormat.GIOX:
+        return f"{name}.reshape({list(call.written.w.shape)})"
+    axes = permutation(call.filter_format, call.rank)
+    return name if call.filter_format is FilterFormat.IOX else f"{name}.transpose({axes})"
 
 
 def _torch_tensor(array: str, *, bf16: bool) -> str:
@@ -196,9 +203,8 @@ def _openvino_node(tensor: Input, call: Call) -> Iterator[str]:
 
 def _openvino_filter(call: Call, w: str, *, grouped: bool) -> Iterator[str]:
     """Yield the lines that bring the filter into the operation's layout."""
-    if call.filter_format is FilterFormat.XOI:
-        axes = [call.rank + 1, call.rank, *range(call.rank)]
-        yield f"{w} = op.transpose({w}, op.constant(np.array({axes})))"
+    if call.filter_format not in {FilterFormat.IOX, FilterFormat.GIOX}:
+        yield f"{w} = op.transpose({w}, op.constant(np.array({permutation(call.filter_format, call.rank)})))"
     if grouped != (call.filter_format is FilterFormat.GIOX):
         channels, *others = call.written.w.shape
         shape = [call.groups, channels // call.groups, *others] if grouped else [channels, *others]

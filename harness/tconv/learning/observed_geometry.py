@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tconv.cases.layouts import permutation
 from tconv.diagnosis.placement import Placement
 from tconv.expectation.problem import Problem
 from tconv.learning.axis_terms import terms
 from tconv.learning.situations import situation_of
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
-from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -177,8 +177,8 @@ def _placement(record: Record, problem: Problem, owed: Values) -> Placement | No
     if record.placement is not None:
         return record.placement
     if isinstance(verdict, ver.WrongShape) and len(verdict.actual) == len(verdict.expected):
-        is_ncx = problem.call.data_format is DataFormat.NCX
-        sizes = verdict.actual[2:] if is_ncx else verdict.actual[1:-1]
+        axes = permutation(problem.call.data_format, problem.call.rank)
+        sizes = tuple(verdict.actual[axis] for axis in axes[2:])
         return _of(replace(owed.primary.geometry, output=sizes), ())
     return None
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.layouts import from_iox, from_ncx, to_iox, to_ncx
 from tconv.diagnosis.misreadings.misreading import Misreading, OperandsOtherwise, in_data, in_filter
+from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,19 +42,19 @@ def _read_as_xoi(w: Array, geometry: Geometry) -> Array | None:
     if prod(geometry.kernel) < _SEVERAL or prod(w.shape[:2]) < _SEVERAL:
         return None
     memory = np.ascontiguousarray(w).reshape(*geometry.kernel, w.shape[1], w.shape[0])
-    return np.moveaxis(memory, (-1, -2), (0, 1))
+    return to_iox(memory, FilterFormat.XOI)
 
 
 def _read_as_nxc(x: Array, geometry: Geometry) -> Array | None:
     if x.shape[1] < _SEVERAL or prod(geometry.spatial) < _SEVERAL:
         return None
-    return np.moveaxis(np.ascontiguousarray(x).reshape(x.shape[0], *x.shape[2:], x.shape[1]), -1, 1)
+    return to_ncx(np.ascontiguousarray(x).reshape(x.shape[0], *x.shape[2:], x.shape[1]), DataFormat.NXC)
 
 
 def _xoi_read_as_iox(w: Array, geometry: Geometry) -> Array | None:
     if prod(geometry.kernel) < _SEVERAL or prod(w.shape[:2]) < _SEVERAL:
         return None
-    return np.ascontiguousarray(np.moveaxis(w, (0, 1), (-1, -2))).reshape(w.shape)
+    return from_iox(w, FilterFormat.XOI).reshape(w.shape)
 
 
 def _read_as_oix(w: Array, _: Geometry) -> Array | None:
@@ -64,7 +66,7 @@ def _read_as_oix(w: Array, _: Geometry) -> Array | None:
 def _nxc_read_as_ncx(x: Array, geometry: Geometry) -> Array | None:
     if x.shape[1] < _SEVERAL or prod(geometry.spatial) < _SEVERAL:
         return None
-    return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(x.shape)
+    return from_ncx(x, DataFormat.NXC).reshape(x.shape)
 
 
 def _of_groups(order: Callable[[int], list[int]]) -> Callable[[Array, Geometry], Array | None]:
