@@ -62,7 +62,7 @@ def settings(backend: str, folder: Path, *, jobs: int = 1, resume: bool = False)
 def records(backend: str, folder: Path, text: str = CASES, *, jobs: int = 1, resume: bool = False) -> Path:
     """Run a backend on a corpus and return the record file."""
     corpus = Corpus.load(written(folder, text))
-    return run(Selection(corpus), settings(backend, folder, jobs=jobs, resume=resume), lambda *_: None)
+    return run(Selection(corpus), settings(backend, folder, jobs=jobs, resume=resume), lambda *_: None).path
 
 
 def assessed(

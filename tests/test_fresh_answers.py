@@ -14,22 +14,21 @@ import pytest
 
 from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from small_corpus import HEAD, written
-from tconv.corpus import Corpus
+from tconv.cases.case import Case, Operand
 from tconv.dialects.readings import Together
-from tconv.errors import DialectError, FileError
-from tconv.execution.asking import Asking
-from tconv.execution.lock import exclusive
+from tconv.execution import again
+from tconv.execution.again import WaitingFailures, is_same
 from tconv.gate.assessment import assess
 from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
 from tconv.gate.waivers_of_run import ActiveEntries
-from tconv.investigation import fresh_answers
 from tconv.records.record import FreshAnswer, Record
-from tconv.records.record_file import Run, read
+from tconv.records.record_file import read
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.phrases import fresh_process_phrase
 from tconv.verdict import kinds as ver
+from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,10 +121,15 @@ def test_another_failure_alone_is_another_answer(
 
     Who gets no answer knows nothing.
     """
-    first, second = (Record("a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (after_others, alone))
-    found = list(fresh_answers._beside(first, second))
-    assert [record.alone for record in found] == answers
-    assert all(record.verdict is after_others for record in found)
+    first, second = (Record("small/a", "b", "onnx/ConvTranspose-22", verdict) for verdict in (after_others, alone))
+    failures = WaitingFailures(lambda *_: True)
+    case = Case("small/a", Attributes(), Operand((1, 1, 2), DType.F32), Operand((1, 1, 2), DType.F32))
+    assert failures.take(case, first)
+    assert failures.next() is case
+    found = failures.answered(second)
+    assert found is not None
+    assert [answer for answer in [found.alone] if answer] == answers
+    assert found.verdict is after_others
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,7 @@ def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() ->
     """Where a search for names came to no end, they are not compared."""
     first = Record("a", "b", "onnx/ConvTranspose-22", BEYOND, diagnosis=(Together(("bias-doubled",)),))
     others = [replace(first, diagnosis=names) for names in ((Together(("bias-ignored",)),), ())]
-    assert [fresh_answers._same(first, other) for other in others] == [False, True]
+    assert [is_same(first, other) for other in others] == [False, True]
 
 
 def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tuple[dict[str, Record], str]]) -> None:
@@ -157,38 +161,6 @@ def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tu
     failures = [record for record in records.values() if record.verdict.kind == "differed"]
     assert {record.alone for record in failures} == {FreshAnswer("differed", same=True)}
     assert "pads-exchanged" in printed
-
-
-def test_no_other_run_writes_the_records_meanwhile(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What came of the second questions would stand in the file of the other run."""
-    refused: list[str] = []
-
-    def asked(run: Run, *_: object) -> list[Record]:
-        with pytest.raises(FileError) as other, exclusive(run.path):
-            pass
-        refused.append(str(other.value))
-        return []
-
-    monkeypatch.setattr("tconv.cli.finished_run.fresh_answers", asked)
-    recorded("RemembersPads")
-    assert "must be written by one run at a time" in refused[0]
-
-
-def test_a_backend_that_does_not_start_again_loses_no_answer(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its failures are reported as they were."""
-
-    def gone(*_: object) -> None:
-        raise DialectError("dialect must be one that RemembersPads speaks (got another)")
-
-    monkeypatch.setattr(fresh_answers, "Pool", gone)
-    records, printed = recorded("RemembersPads")
-    assert {record.alone for record in records.values()} == {None}
-    assert "2 cases failed without a waiver" in printed
-    assert f"{NOT_KNOWN} 2 failures" in printed
 
 
 def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
@@ -201,7 +173,7 @@ def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
 
     words = ("--backend", "wrong_backends:PadsSwapped", "--cases", "small.yaml", "--output", "out", "-j", "1")
     with monkeypatch.context() as patch:
-        patch.setattr(fresh_answers, "Pool", stopped)
+        patch.setattr(WaitingFailures, "next", stopped)
         ended = command("run", *words)
     assert (ended.returncode, "terminated; a run goes on from here" in ended.stderr) == (143, True)
     (path,) = Path("out").glob("*.jsonl")
@@ -270,7 +242,7 @@ def test_without_time_the_rest_is_said_to_be_unknown(
 ) -> None:
     """Others may have another cause than those that were asked again, or the same; no name is given to them."""
     clock = iter([0.0, 0.0, 100.0])
-    monkeypatch.setattr(fresh_answers, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(again, "monotonic", lambda: next(clock))
     records, printed = recorded("RemembersPads", "--junit", "junit.xml")
     assert [record.alone for record in records.values()].count(AGREES) == 1
     assert f"     1  differed, and {NOT_ASKED[:30]}" in printed
@@ -308,37 +280,22 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
         assert {member.status for member in members} == {Status.FAILED}
 
 
-def test_a_failure_is_written_when_the_run_is_finished(
+def test_a_failure_is_written_when_it_was_asked_again(
     recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is no failure is there before, and no line is written again."""
     seen: list[str] = []
+    own = WaitingFailures.next
 
-    def asked(run: Run, *_: object) -> list[Record]:
-        seen.append(run.path.read_text(encoding="utf-8"))
-        return [replace(record, alone=AGREES) for record in run.records]
+    def asked(failures: WaitingFailures) -> Case | None:
+        (path,) = Path("out").glob("*.jsonl")
+        seen.append(path.read_text(encoding="utf-8"))
+        return own(failures)
 
-    monkeypatch.setattr("tconv.cli.finished_run.fresh_answers", asked)
+    monkeypatch.setattr(WaitingFailures, "next", asked)
     records, _ = recorded("RemembersPads")
     (path,) = Path("out").glob("*.jsonl")
     assert path.read_text(encoding="utf-8").startswith(seen[0])
     assert seen[0].count('"case":') == 2
     assert {record.alone for record in records.values() if record.verdict.kind == "agreed"} == {None}
     assert {record.alone for record in records.values() if record.verdict.kind == "differed"} == {AGREES}
-
-
-def test_an_answer_that_time_cuts_off_is_none(
-    recorded: Callable[..., tuple[dict[str, Record], str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A failure whose fresh answer did not come in time was not asked again."""
-    recorded("BiasDoubled")
-    (path,) = (tmp_path / "out").glob("*.jsonl")
-    run = read(path)
-    run.records[:] = [replace(record, alone=None) for record in run.records]
-    failed = {record.case for record in run.records if record.verdict.kind == "differed"}
-    assert failed
-    monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", 0.01)
-    find = Corpus.load(tmp_path / "small.yaml").find
-    monkeypatch.chdir(tmp_path)
-    asking = Asking("wrong_backends:BiasDoubled", timeout=9.0)
-    assert fresh_answers.fresh_answers(run, failed, asking, find) == []

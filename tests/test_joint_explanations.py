@@ -16,9 +16,9 @@ from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess
+from tconv.gate.joint_explanations import joint_explanations
 from tconv.gate.status import Status
 from tconv.gate.waivers import WaiverFile
-from tconv.investigation.joint_explanations import joint_explanations
 from tconv.records.record import SHOWN_ALONE
 from tconv.records.record_file import read
 from tconv.reports.causes import causes
@@ -53,7 +53,7 @@ def recorded(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Run:
             Selection(corpus, "gate", PATTERNS),
             RunSettings(Asking(backend, timeout=TIMEOUT), folder, 2),
             lambda *_: None,
-        )
+        ).path
     )
 
 
@@ -71,17 +71,18 @@ def test_mistakes_that_meet_are_explained_by_the_names_that_they_have_alone(reco
     """Each failure that nothing explained has both names, and says nothing any more of an output without a name."""
     assert len(unexplained(recorded)) > 10
     found = joint_explanations(recorded, failed_of(recorded), corpus.find)
-    explained = {record.case: record for record in found}
-    assert unexplained(recorded) <= explained.keys()
-    assert Counter(record.diagnosis[-1] for record in found).most_common(1)[0][0] in {BOTH, Together((BIAS, PADS))}
-    assert {record.described for record in found} == {SHOWN_ALONE}
-    assert not any(record.relation for record in found)
+    assert unexplained(recorded) <= found.keys()
+    assert Counter(record.diagnosis[-1] for record in found.values()).most_common(1)[0][0] in {
+        BOTH,
+        Together((BIAS, PADS)),
+    }
+    assert {record.described for record in found.values()} == {SHOWN_ALONE}
+    assert not any(record.relation for record in found.values())
 
 
 def test_they_are_one_cause_that_names_no_new_mistake(recorded: Run, corpus: Corpus) -> None:
     """Three causes for two mistakes: the one, the other, and both in one call."""
-    known = recorded.with_records(joint_explanations(recorded, failed_of(recorded), corpus.find))
-    found = causes(assess(known, None, corpus.facts, find=corpus.find), Status.FAILED)
+    found = causes(assess(recorded, None, corpus.facts, find=corpus.find), Status.FAILED)
     assert len(found) == 3, [cause.what for cause in found]
     joint = [cause for cause in found if " + " in cause.what]
     assert ["; other failures show each of these alone" in cause.what for cause in joint] == [True]
@@ -92,7 +93,7 @@ def test_a_name_of_few_failures_is_not_looked_for_in_others(recorded: Run, corpu
     alone = [record for record in recorded.records if Together((BIAS,)) in record.diagnosis]
     few = {record.case for record in alone[3:]}
     without = replace(recorded, records=[record for record in recorded.records if record.case not in few])
-    assert joint_explanations(without, failed_of(without), corpus.find) == []
+    assert joint_explanations(without, failed_of(without), corpus.find) == {}
 
 
 def test_a_failure_without_its_arrays_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
@@ -100,13 +101,13 @@ def test_a_failure_without_its_arrays_stays_as_it_is(recorded: Run, corpus: Corp
     (first, *_) = unexplained(recorded)
     bare = [replace(record, artifact=None) if record.case == first else record for record in recorded.records]
     found = joint_explanations(replace(recorded, records=bare), failed_of(recorded), corpus.find)
-    assert first not in {record.case for record in found}
+    assert first not in found
     assert found
 
 
 def test_what_is_no_failure_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
     """A waived deviation has its reason already."""
-    assert joint_explanations(recorded, frozenset(), corpus.find) == []
+    assert joint_explanations(recorded, frozenset(), corpus.find) == {}
 
 
 LOST = ("channels/counts[channels=31]", "special-values/subnormal-*", "interactions/**[rank=1]")
@@ -118,14 +119,14 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
     """One cause, also where an output has too few wrong elements for the name, or another name fits it by chance."""
     patterns = (*LOST, "real-data/**[rank=1]")
     settings = RunSettings(Asking("wrong_backends:HalfResults", timeout=TIMEOUT), tmp_path, 2)
-    recorded = read(run(Selection(corpus, "gate", patterns), settings, lambda *_: None))
+    recorded = read(run(Selection(corpus, "gate", patterns), settings, lambda *_: None).path)
     name = Together(("sums-kept-in-f16",))
     failed = failed_of(recorded)
     without = {record.case for record in recorded.records if record.case in failed and name not in record.diagnosis}
     assert len(without) > 4
     joined = joint_explanations(recorded, failed, corpus.find)
-    assert {record.case for record in joined if record.diagnosis[-1] == name} == without
-    assessment = assess(recorded.with_records(joined), None, corpus.facts, find=corpus.find)
+    assert {record.case for record in joined.values() if record.diagnosis[-1] == name} == without
+    assessment = assess(recorded, None, corpus.facts, find=corpus.find)
     assert [cause.group for cause in causes(assessment, Status.FAILED)] == [("explained", str(name))]
 
 
@@ -135,20 +136,17 @@ def test_a_single_misreading_that_a_search_did_not_reach_is_no_pair(recorded: Ru
     lost = replace(alone[0], diagnosis=(), described="undiagnosed, the search took too long: 1 of 2 elements differ")
     records = [lost if record.case == lost.case else record for record in recorded.records]
     found = joint_explanations(replace(recorded, records=records), {lost.case}, corpus.find)
-    assert [(record.diagnosis, record.described) for record in found] == [((Together((PADS,)),), None)]
+    assert [(record.diagnosis, record.described) for record in found.values()] == [((Together((PADS,)),), None)]
 
 
 def test_what_is_waived_shows_a_misreading_too(recorded: Run, corpus: Corpus) -> None:
     """With waivers for each mistake the calls in which they meet are explained as before."""
-    assert {record.case for record in joint_explanations(recorded, unexplained(recorded), corpus.find)} == unexplained(
-        recorded
-    )
+    assert joint_explanations(recorded, unexplained(recorded), corpus.find).keys() == unexplained(recorded)
 
 
 def test_a_proposed_waiver_holds_in_the_next_run(recorded: Run, corpus: Corpus) -> None:
     """The evidence of a joint explanation is other failures, which are waived then: the waiver does not ask for it."""
-    known = recorded.with_records(joint_explanations(recorded, failed_of(recorded), corpus.find))
-    text = proposed(assess(known, None, corpus.facts, find=corpus.find))
+    text = proposed(assess(recorded, None, corpus.facts, find=corpus.find))
     data = yaml.safe_load(text.replace("TODO", "written"))
     waivers = WaiverFile.model_validate(data)
     # As the workers of the next run have recorded it.

@@ -21,10 +21,9 @@ from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Together
-from tconv.execution import recording
+from tconv.execution import again, recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
-from tconv.investigation import fresh_answers
 from tconv.learning import Lesson, denials, lessons, shared_facts, sheet, without_named
 from tconv.learning.axis_terms import FULL
 from tconv.learning.formulas import HALVES, SUMS, Formula, TermColumns, simplest
@@ -524,7 +523,7 @@ def test_a_proposal_for_what_comes_by_chance_holds_in_further_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each run shows other failures: the entry is for all calls for which they may come, and for this version alone."""
-    monkeypatch.setattr(fresh_answers, "_LONGEST_SECONDS", 2.0)
+    monkeypatch.setattr(again, "_LONGEST_SECONDS", 2.0)
     written(tmp_path, CHANCES)
     cases = ("--cases", "small.yaml")
     run = ("run", *cases, "--backend", f"wrong_backends:{backend}", "--tier", "full", "-j", "1")

@@ -18,7 +18,6 @@ from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.records.record_file import read
 
 FOLDER = Path(__file__).parent.parent / "conformance" / "runners"
 WEB = f"exec:node {FOLDER / 'onnxruntime_web.mjs'}"
@@ -60,8 +59,7 @@ def test_onnxruntime_web_is_judged_by_its_answers(tmp_path: Path) -> None:
     """The small corpus agrees, with options too, which stand in the header."""
     selection = Selection(Corpus.load(written(tmp_path)))
     options = {"graphOptimizationLevel": "disabled"}
-    path = run(selection, RunSettings(Asking(WEB, options=options, timeout=10 * TIMEOUT), tmp_path), lambda *_: None)
-    done = read(path)
+    done = run(selection, RunSettings(Asking(WEB, options=options, timeout=10 * TIMEOUT), tmp_path), lambda *_: None)
     assert {record.case.rpartition("/")[2] for record in done.records if record.verdict.kind == "agreed"} == set(NAMES)
     assert (done.header.backend.name, done.header.backend.options) == ("onnxruntime-web", options)
 

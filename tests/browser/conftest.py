@@ -41,7 +41,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
     settings = RunSettings(Asking(backend, timeout=2.0, repeat=2), folder / backend.partition(":")[2])
-    return run(Selection(corpus), settings, lambda *_: None)
+    return run(Selection(corpus), settings, lambda *_: None).path
 
 
 @pytest.fixture(scope="module")

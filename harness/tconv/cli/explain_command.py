@@ -93,7 +93,7 @@ def command(
             prepare()
             jobs = options.jobs_of(None)
             settings = RunSettings(Asking(backend, chosen, option, timeout), Path(folder), jobs)
-            _print_sheets([read_selected(run(Selection(corpus, "gate"), settings, progress), corpus)], corpus)
+            _print_sheets([read_selected(run(Selection(corpus, "gate"), settings, progress).path, corpus)], corpus)
         return 0
     files = record_files(records, cases)
     corpus = Corpus.load(cases_of(files, cases))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import click
 
 from tconv.backends import names
 from tconv.cli import options
-from tconv.cli.finished_run import finished_run
 from tconv.cli.options import option_field, with_options
 from tconv.cli.progress import showing
 from tconv.cli.reporting import Reporting, baseline_runs
@@ -21,8 +19,10 @@ from tconv.corpus.corpus import EXCLUDING
 from tconv.corpus.literals import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.asking import Asking
-from tconv.execution.run import RunSettings, running
+from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.gate.assessment import assess_with_corpus
+from tconv.gate.status import fails_of
 from tconv.gate.waivers import chosen_waivers, header_of
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
+    from tconv.records.headers import RunHeader
 
 _ALL = "all"
 
@@ -178,11 +179,25 @@ def _run(
     arguments: RunArguments, settings: RunSettings, selection: Selection, file: WaiverFile | None, *, quiet: bool
 ) -> list[Assessment]:
     """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
+
+    def waivers(header: RunHeader) -> WaiverFile | None:
+        # The name of one's own backend, and so its waivers, are known with its records.
+        return chosen_waivers(arguments.waivers, header.backend.name) if ":" in header.backend.spec else file
+
+    settings = replace(settings, fails=lambda header: fails_of(waivers(header), header))
     try:
-        with ExitStack() as stack:
-            with showing(settings.asking.backend, quiet=quiet) as progress:
-                unfinished = stack.enter_context(running(selection, settings, progress))
-            return [finished_run(arguments, settings, unfinished, file, selection, own=_own(arguments), quiet=quiet)]
+        with showing(settings.asking.backend, quiet=quiet) as progress:
+            done = run(selection, settings, progress)
+        return [
+            assess_with_corpus(
+                done,
+                waivers(done.header),
+                selection.corpus,
+                strict=arguments.strict,
+                own=_own(arguments),
+                find=selection.find,
+            )
+        ]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
         if _ALL not in arguments.backends or isinstance(error, BackendLost):

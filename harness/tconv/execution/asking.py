@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter, ValidationError
+
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
 
 VARIABLE = "TCONV_ISOLATE"
 """The environment variable that says it, also for commands that have no option for it."""
-_MEANINGS = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True) | dict.fromkeys(
-    ("0", "false", "f", "no", "n", "off"), False
-)
 
 
 def required() -> bool | None:
@@ -26,12 +25,10 @@ def required() -> bool | None:
     Raises:
         UsageError: it says neither yes nor no. Taken for nothing, a wish to confine would be lost in silence.
     """
-    text = os.environ.get(VARIABLE, "")
-    if not text.strip():
-        return None
+    text = os.environ.get(VARIABLE, "").strip()
     try:
-        return _MEANINGS[text.strip().lower()]
-    except KeyError:
+        return TypeAdapter(bool).validate_python(text) if text else None
+    except ValidationError:
         raise UsageError(f"environment variable {VARIABLE} must be yes or no (got {text!r})") from None
 
 
@@ -47,8 +44,6 @@ class Asking:
         repeat: how often each case is asked.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         folder: where artifacts go; None for nowhere.
-        only_compares: whether wrong outputs are only compared with those of a run, see `investigation.unset_memory`:
-            memory is filled in valid calls too, and nothing is explained.
     """
 
     backend: str
@@ -58,4 +53,3 @@ class Asking:
     repeat: int = 1
     isolate: bool | None = field(default_factory=required)
     folder: str | None = None
-    only_compares: bool = False

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tconv.cases.case import Case
+    from tconv.execution.again import WaitingFailures
     from tconv.execution.asking import Asking
     from tconv.records.headers import BackendHeader
 
@@ -101,13 +102,14 @@ class Cluster:
         self._facts = _facts(self)
         _compare(said, self._facts)
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Record]:
-        """Yield a record for every case, in the order in which they are done.
+    def run(self, cases: Iterable[Case], failures: WaitingFailures | None = None) -> Iterator[Record]:
+        """Yield a record for every case, in the order in which they are done; no failure is asked again.
 
         Raises:
             ClusterError: the scheduler is lost, dask gives a chunk up, or a worker judges differently.
             BackendLost: a process of a pool died, and the backend does not start again.
         """
+        del failures
         remaining = iter(cases)
         chunks = iter(lambda: list(islice(remaining, _CHUNK)), [])
         futures = as_completed(map(self._submitted, islice(chunks, _AHEAD)), loop=self._client.loop)

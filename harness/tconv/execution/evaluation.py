@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends import outcome as out
 from tconv.execution.accumulation import path_of, probe
+from tconv.execution.again import TIMES
 from tconv.execution.call import CallResult, FloatingPoint, alike, changed, checked, patterned, private
 from tconv.execution.journal import Journal
 from tconv.execution.recording import Recorder
@@ -46,14 +47,14 @@ class Evaluator:
         name: the backend's name in records.
         dialect: the dialect that expresses the cases.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
-        repeat: how often each case is run; outcomes that differ are unstable.
+        repeat: how often each case is asked; outcomes that differ are unstable.
         journal: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
-        only_compares: as in `Asking`.
 
     Attributes:
         dialect: the dialect.
+        alone: whether a case is asked alone, perhaps again. It is asked several times, and writes no arrays.
         unprobed: the paths that are not probed, as a worker ended in the probe: their sums are judged as kept in f32.
     """
 
@@ -67,15 +68,13 @@ class Evaluator:
         journal: Journal | None = None,
         chosen: Sequence[str] = (),
         floating_point: FloatingPoint | None = None,
-        *,
-        only_compares: bool = False,
     ) -> None:
         self.dialect = dialect
         self.unprobed: frozenset[SumPath] = frozenset()
         self._accumulators: dict[SumPath, DType | None] = {}
-        self._recorder = Recorder(name, dialect.name, folder, chosen, explains=not only_compares)
-        self._only_compares = only_compares
+        self._recorder = Recorder(name, dialect.name, folder, chosen)
         self._backend = backend
+        self.alone = False
         self._repeat = repeat
         self._journal = journal or Journal()
         self._floating_point = floating_point or FloatingPoint()
@@ -122,17 +121,21 @@ class Evaluator:
         if isinstance(problem.expectation, Inexpressible):
             return None
         result = self._timed(problem)
-        for _ in range(1, self._repeat):
-            again = self._timed(problem)
+        for _ in range(1, max(self._repeat, TIMES if self.alone else 1)):
+            if isinstance(result.outcome, out.Died | out.TimedOut):
+                # Of a process of the backend's own.
+                break
+            again = self._timed(problem, filled=True)
             other = None if alike(result.outcome, again.outcome) else again.outcome
             result = CallResult(result.outcome, result.seconds + again.seconds, other)
             if other is not None:
                 break
         return result
 
-    def _timed(self, problem: Problem) -> CallResult:
+    def _timed(self, problem: Problem, *, filled: bool = False) -> CallResult:
+        """Call the backend; if `filled`, an output that it never writes is another one than before."""
         call, arrays = private(problem.call, problem.arrays)
-        with patterned(wanted=self._only_compares or problem.case.breaks is not None):
+        with patterned(wanted=filled or problem.case.breaks is not None):
             return self._called(call, arrays)
 
     def _called(self, call: Call, arrays: Mapping[str, Array]) -> CallResult:
@@ -155,6 +158,7 @@ class Evaluator:
 
     def record(self, problem: Problem, result: CallResult | None) -> Record:
         """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
+        self._recorder.writes = not self.alone
         if result is None:
             assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
             return self._recorder.inexpressible(problem.case, problem.expectation.reason)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from tconv.backends.outcome import Broke, Died, TimedOut
 from tconv.dialects import dialect_named
 from tconv.errors import BackendLost, BackendMissing
+from tconv.execution.again import WaitingFailures
 from tconv.execution.queue import CHUNK, Queue
 from tconv.execution.supervisor import EndedWhileLoading, WorkerProcess
 from tconv.execution.zygote import LOST
@@ -91,25 +92,17 @@ class Pool:
         finally:
             self._folder.cleanup()
 
-    def run(self, cases: Iterable[Case]) -> Iterator[Record]:
+    def run(self, cases: Iterable[Case], failures: WaitingFailures | None = None) -> Iterator[Record]:
         """Yield a record for every case, in the order in which they are done.
 
         Args:
             cases: read as the workers need them, one chunk ahead.
+            failures: takes failures, some of which are asked again; the records that it has at the end are not yielded.
 
         Raises:
             BackendLost: a worker died, and the backend does not start again; or it says something else of itself then.
         """
-        return self._run(Queue(cases))
-
-    def record_alone(self, case: Case) -> Record:
-        """Run a case as the first one of a worker, and return its record."""
-        queue = Queue([])
-        queue.alone.append(case)
-        (record,) = self._run(queue)
-        return record
-
-    def _run(self, queue: Queue) -> Iterator[Record]:
+        queue = Queue(cases, failures or WaitingFailures())
         try:
             while self._employ(queue):
                 self._wait()
@@ -137,9 +130,11 @@ class Pool:
         idle = sorted(self._idle(), key=lambda worker: worker.is_fresh)
         for worker in idle[: max(0, self._jobs - self._busy())]:
             if queue.alone and worker.is_fresh:
-                worker.give([queue.alone.popleft()], self._unprobed, staged=False, alone=True)
+                worker.give([queue.alone.popleft()], self._unprobed, alone=True)
             elif queue.has_others:
                 self._give(worker, queue)
+        if not (queue.alone or queue.has_others or self._busy()):
+            queue.ask_failures_again(self._jobs)
         is_left = bool(queue.alone or queue.has_others)
         if queue.alone and self._idle() and not any(worker.is_fresh for worker in self._workers):
             self._remove(self._idle()[0])
@@ -208,9 +203,7 @@ class Pool:
     def _answers(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
         """Yield the records that a worker has written; a process of the backend's own may have ended, too."""
         for answer in worker.read():
-            verdict = answer.record.verdict
-            if not isinstance(verdict, Died | TimedOut) or queue.ended(answer.case, verdict, answer.earlier):
-                yield queue.answered(answer.record)
+            yield from queue.answered(*answer)
 
     def _read_loading(self, worker: WorkerProcess) -> None:
         """Read what a worker says of itself; start another one for one that ended, some times in turn.
@@ -261,18 +254,17 @@ class Pool:
         if path is not None and code != LOST:
             self._unprobed |= {path}
         is_known = code != LOST and worker.has_begun
-        if case is not None and (is_known or not queue.asked_in_vain(case)) and queue.ended(case, outcome, earlier):
-            yield self._unanswered(case, outcome)
+        if case is not None and (is_known or not queue.asked_in_vain(case)):
+            yield from queue.answered(case, self._unanswered(case, outcome), earlier)
         queue.put_back(worker.pending.values())
         self._remove(worker)
 
     def _without_records(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
-        """Ask cases again, each alone, whose records have gone; one that was alone has spoilt the journal itself."""
-        cases = [*worker.pending.values()]
-        if worker.alone:
-            outcome = Broke("must leave the journal of its worker alone (got one without the record of this case)")
-            yield queue.answered(self._unanswered(cases.pop(), outcome))
-        queue.alone.extend(cases)
+        """Ask cases again, each alone, whose records have gone; one that loses it again and again does so itself."""
+        for case in worker.pending.values():
+            if not queue.asked_in_vain(case):
+                outcome = Broke("must leave the journal of its worker alone (got one without the record of this case)")
+                yield from queue.answered(case, self._unanswered(case, outcome), None)
         self._remove(worker)
 
     def _unanswered(self, case: Case, verdict: ver.Verdict) -> Record:

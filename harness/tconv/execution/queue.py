@@ -1,23 +1,28 @@
-"""The cases that wait for a worker, and the one rule for those at which a worker ended.
+"""The cases that wait for a worker, and the one rule for failures: what fails after others is asked again alone.
 
 If a worker ends during a case, killed or silent, the case is asked again, alone in a fresh worker. If that one ends
 too, that is its verdict. If it answers, the record says both: how the worker ended after other cases, and what came of
 the case alone. If the first worker had been asked nothing else, the case is not asked again.
+
+Some of the wrong answers are asked again too, at the end, see `again`.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from tconv.records.record import FreshAnswer, Record
+from tconv.backends.outcome import Died, TimedOut
+from tconv.records.record import FreshAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from tconv.backends.outcome import Died, TimedOut
     from tconv.cases.case import Case
+    from tconv.execution.again import WaitingFailures
+    from tconv.records.record import Record
 
 CHUNK = 32
 """Cases that a worker is given at a time; so few that the last chunks of several workers end at about the same time."""
@@ -26,29 +31,24 @@ CHUNK = 32
 _MOST_IN_VAIN = 3
 
 
-class _End(NamedTuple):
-    """How a worker ended at a case, and which cases it was asked before."""
-
-    outcome: Died | TimedOut
-    earlier: tuple[str, ...]
-
-
 class Queue:
     """Cases that wait.
 
     Args:
         cases: read as they are needed.
+        failures: takes wrong answers, some of which are asked again at the end.
 
     Attributes:
         alone: those that must be asked alone.
     """
 
-    def __init__(self, cases: Iterable[Case]) -> None:
+    def __init__(self, cases: Iterable[Case], failures: WaitingFailures) -> None:
         self.alone: deque[Case] = deque()
+        self._failures = failures
         self._cases = iter(cases)
         self._next: deque[Case] = deque()
         self._returned: deque[Case] = deque()
-        self._ends: dict[str, _End] = {}
+        self._ends: dict[str, Record] = {}
         self._in_vain: Counter[str] = Counter()
 
     @property
@@ -66,25 +66,34 @@ class Queue:
         source = self._returned if self.has_others and self._returned else self._next
         return [source.popleft() for _ in range(min(CHUNK, len(source)))], source is self._next
 
+    def ask_failures_again(self, count: int) -> None:
+        """Let up to so many failures wait to be asked alone."""
+        self.alone.extend(islice(iter(self._failures.next, None), count))
+
     def put_back(self, cases: Iterable[Case]) -> None:
         """Let cases wait again, before the others; one that must be asked alone waits for that."""
         for case in reversed([*cases]):
-            (self.alone if case.id in self._ends else self._returned).appendleft(case)
+            is_alone = case.id in self._ends or case.id in self._failures.records
+            (self.alone if is_alone else self._returned).appendleft(case)
 
-    def ended(self, case: Case, outcome: Died | TimedOut, earlier: tuple[str, ...] | None) -> bool:
-        """Return whether a worker's end is the verdict of the case; else the case waits to be asked alone.
+    def answered(self, case: Case, record: Record, earlier: tuple[str, ...] | None) -> Iterator[Record]:
+        """Yield the record of a case if nothing more is asked of it; if not, the case waits to be asked alone.
 
         Args:
             case: the case.
-            outcome: how the worker ended.
-            earlier: the cases that it was asked before; None for none.
+            record: what came of it now.
+            earlier: the cases that the worker was asked before; None for none.
         """
-        if earlier is None or self._ends.pop(case.id, None) is not None:
-            self._ends.pop(case.id, None)
-            return True
-        self._ends[case.id] = _End(outcome, earlier)
-        self.alone.append(case)
-        return False
+        ended = isinstance(record.verdict, Died | TimedOut)
+        if (before := self._ends.pop(case.id, None)) is not None:
+            yield record if ended else replace(before, alone=FreshAnswer(record.verdict.kind, same=False))
+        elif (failure := self._failures.answered(record)) is not None:
+            yield failure
+        elif ended and earlier is not None:
+            self._ends[case.id] = replace(record, earlier=earlier)
+            self.alone.append(case)
+        elif not self._failures.take(case, record):
+            yield record
 
     def asked_in_vain(self, case: Case) -> bool:
         """Let a case wait to be asked alone, as nothing is known of how a worker ended at it; False after some times.
@@ -96,11 +105,3 @@ class Queue:
             return False
         self.alone.append(case)
         return True
-
-    def answered(self, record: Record) -> Record:
-        """Return the record of a case; with how a worker ended at it before, if one did."""
-        end = self._ends.pop(record.case, None)
-        if end is None:
-            return record
-        alone = FreshAnswer(record.verdict.kind, same=False)
-        return Record(record.case, record.backend, record.dialect, end.outcome, alone=alone, earlier=end.earlier)

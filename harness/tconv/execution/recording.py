@@ -41,15 +41,15 @@ class Recorder:
         dialect_name: the dialect that expresses the cases.
         folder: where artifacts go, in `artifacts/`; None for nowhere.
         chosen: the backend's options that are not at their defaults, as `name=value`.
-        explains: whether what explains a wrong output is looked for.
-        artifacts: how many were written.
+        writes: whether the arrays of wrong outputs are written.
+        artifacts: how many were.
     """
 
     name: str
     dialect_name: str
     folder: Path | None
     chosen: Sequence[str] = ()
-    explains: bool = field(default=True, kw_only=True)
+    writes: bool = field(default=True, init=False)
     artifacts: int = field(default=0, init=False)
 
     def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict, sums: Sums | None = None) -> Record:
@@ -79,7 +79,7 @@ class Recorder:
             record = replace(record, tolerance=_tolerance(verdict.rule, case.x.dtype, accumulator))
         if output is not None:
             record = replace(record, digest=digest(output.array, problem.truth, output.geometry, accumulator))
-        if not self.explains or output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout:
+        if output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout:
             return record
         try:
             diagnosis = diagnose(problem, output.array, accumulator)
@@ -111,7 +111,7 @@ class Recorder:
 
     def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict, accumulator: DType) -> str | None:
         """Write the arrays of a wrong output; return the path relative to the folder."""
-        if self.folder is None or self.artifacts >= MOST_ARTIFACTS:
+        if self.folder is None or not self.writes or self.artifacts >= MOST_ARTIFACTS:
             return None
         expected = problem.truth.values(output.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": output.array}

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import mkstemp
+from itertools import count
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from tconv import __version__
 from tconv.backends.extras import installing
 from tconv.errors import ClusterError, FileError, UsageError, writing
+from tconv.execution.again import WaitingFailures
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
 from tconv.records.headers import RunHeader, differences, header_line, versions
 from tconv.records.record import record_line
 from tconv.records.record_file import Run, header_in, read
 from tconv.records.texts import file_name_part
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
+    from tconv.cases.case import Case
     from tconv.execution.asking import Asking
     from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
@@ -50,6 +51,7 @@ class RunSettings:
         resume: whether to go on with a record file whose header is equal.
         dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
         waivers: returns what the header says of the waivers for a backend of this name.
+        fails: returns for a header what says whether a record of a case is a failure: some are asked again.
         earlier: the record files that the same command has written, each with how its backend was named.
     """
 
@@ -59,87 +61,15 @@ class RunSettings:
     resume: bool = False
     dask: str | None = None
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
+    fails: Callable[[RunHeader], Callable[[Case, Record], bool]] = lambda _header: lambda *_: False
     earlier: Mapping[Path, str] = field(default_factory=dict)
 
 
-class UnfinishedRun:
-    """A run whose cases have all been answered, and whose failures have no line yet: more may be found out of them.
+def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]) -> Run:
+    """Run a selection, and return the run with all records of its file. No other run may write the file meanwhile.
 
-    Each record is written once: what is no failure when it arrives, a failure when the run is finished, or is broken
-    off.
-
-    Args:
-        run: the header, and the records that the file has already.
-        file: the open file.
-
-    Attributes:
-        run: the same with all records, in the order of their ids.
-    """
-
-    def __init__(self, run: Run, file: TextIO) -> None:
-        self.run = run
-        self._file = file
-        self._failures: dict[str, Record] = {}
-
-    @property
-    def failures(self) -> tuple[Record, ...]:
-        """The failures that have no line yet."""
-        return tuple(self._failures.values())
-
-    def take(self, record: Record) -> None:
-        """Take a record that has arrived.
-
-        Raises:
-            FileError: it cannot be written.
-        """
-        self.run.records.append(record)
-        if isinstance(record.verdict, _WRITTEN_AT_ONCE):
-            self._write(record)
-        else:
-            self._failures[record.case] = record
-
-    def update(self, records: Iterable[Record]) -> None:
-        """Put what was found out into the failures that have no line yet; other records stay as they are."""
-        self._failures |= {record.case: record for record in records if record.case in self._failures}
-        self.run = self.run.with_records(self._failures.values())
-
-    def finish(self) -> None:
-        """Write the failures.
-
-        Raises:
-            FileError: they cannot be written.
-        """
-        for record in self._failures.values():
-            self._write(record)
-        self._failures = {}
-
-    def _write(self, record: Record) -> None:
-        try:
-            self._file.write(f"{record_line(record)}\n")
-        except OSError as error:
-            # What did not fit must not be tried again when the file is closed.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._file.fileno())
-            raise _unwritable(self.run.path, error) from None
-
-
-_WRITTEN_AT_ONCE = (
-    ver.Agreed | ver.Disputed | ver.Mistrusted | ver.Inexpressible | ver.Unsupported | ver.AcceptedInvalid | ver.Died
-)
-"""Verdicts of which nothing more is found out."""
-
-
-def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]) -> Path:
-    """Run a selection and return the record file; see `running`."""
-    with running(selection, settings, progress) as unfinished:
-        pass
-    return unfinished.run.path
-
-
-@contextmanager
-def running(
-    selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]
-) -> Iterator[UnfinishedRun]:
-    """Run a selection and give the run, which is finished behind this context; no other run may write its file then.
+    Each record is written once: a failure that waits to be asked again when that has happened, or when the run is
+    broken off.
 
     Args:
         selection: the cases.
@@ -158,38 +88,50 @@ def running(
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        with _pool(settings) as pool:
-            header = _header(selection, settings, pool, total)
-            path = settings.output / record_name(header, selection.name)
-            _refuse_earlier(path, settings, header)
-            stack.enter_context(exclusive(path))
-            unfinished = _opened(path, selection, settings, header, stack)
-            done = {record.case for record in unfinished.run.records}
-            progress(len(done), total, None)
-            cases = (case for case in selection.stream() if case.id not in done)
-            for number, record in enumerate(pool.run(cases), start=len(done) + 1):
-                unfinished.take(record)
-                progress(number, total, record)
-        unfinished.run.records.sort(key=lambda record: record.case)
-        yield unfinished
+        pool = stack.enter_context(_pool(settings))
+        header = _header(selection, settings, pool, total)
+        path = settings.output / record_name(header, selection.name)
+        _refuse_earlier(path, settings, header)
+        stack.enter_context(exclusive(path))
+        recorded = (_recorded(path, header, selection) if settings.resume else None) or Run(path, header)
+        file = stack.enter_context(_opened(path, header, resume=settings.resume))
+        done = {record.case for record in recorded.records}
+        progress(len(done), total, None)
+        cases = (case for case in selection.stream() if case.id not in done)
+        failures = WaitingFailures(settings.fails(header))
+        numbers = count(len(done) + 1)
+
+        def take(record: Record) -> None:
+            recorded.records.append(record)
+            _write(file, path, record_line(record))
+            progress(next(numbers), total, record)
+
+        try:
+            for record in pool.run(cases, failures):
+                take(record)
+        finally:
+            for record in failures.records.values():
+                take(record)
+    recorded.records.sort(key=lambda record: record.case)
+    return recorded
 
 
-def _opened(
-    path: Path, selection: Selection, settings: RunSettings, header: RunHeader, stack: ExitStack
-) -> UnfinishedRun:
-    """Return the run with its open file, which the stack closes after the failures were written."""
-    recorded = _recorded(path, header, selection) if settings.resume else None
+def _opened(path: Path, header: RunHeader, *, resume: bool) -> TextIO:
     with writing(path):
         _refuse_no_file(path)
-        file = stack.enter_context(path.open("a" if settings.resume else "w", encoding="utf-8", buffering=1))
+        file = path.open("a" if resume else "w", encoding="utf-8", buffering=1)
+    if file.tell() == 0:
+        _write(file, path, header_line(header))
+    return file
+
+
+def _write(file: TextIO, path: Path, line: str) -> None:
     try:
-        if file.tell() == 0:
-            file.write(header_line(header) + "\n")
+        file.write(f"{line}\n")
     except OSError as error:
+        # What did not fit must not be tried again when the file is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
         raise _unwritable(path, error) from None
-    unfinished = UnfinishedRun(recorded or Run(path, header), file)
-    stack.callback(unfinished.finish)
-    return unfinished
 
 
 def _unwritable(path: Path, error: OSError) -> FileError:
@@ -278,36 +220,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
     # What is refused stays as it is.
-    recorded, resumed = read(path, lambda _: frozenset(selection.ids())), before.resumed(header)
-    _cut(path, data[: data.rfind(b"\n") + 1], None if resumed == before else resumed)
-    return replace(recorded, header=resumed)
-
-
-def _cut(path: Path, whole: bytes, header: RunHeader | None) -> None:
-    """Leave what is whole in a record file; under another header, where there is one, the file is replaced at once."""
-    if header is not None:
-        _replaced(path, header_line(header).encode() + whole[whole.index(b"\n") :])
-        return
+    recorded = read(path, lambda _: frozenset(selection.ids()))
     with writing(path):
-        os.truncate(path, len(whole))
-
-
-def _replaced(path: Path, content: bytes) -> None:
-    """Replace a file at once; a link stays, and the file that it leads to is replaced.
-
-    Raises:
-        FileError: it cannot be written; the old file is unchanged.
-    """
-    with writing(path):
-        file = path.resolve()
-        # A new file, as whoever knew its name could have put a link there.
-        descriptor, name = mkstemp(dir=file.parent, prefix=".")
-        partial = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as new:
-                if hasattr(os, "fchmod"):
-                    os.fchmod(descriptor, file.stat().st_mode)
-                new.write(content)
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+        os.truncate(path, data.rfind(b"\n") + 1)
+    return recorded

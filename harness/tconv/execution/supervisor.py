@@ -161,19 +161,22 @@ class WorkerProcess:
         """Whether it has not read all that it was given."""
         return bool(self._outgoing)
 
-    def give(self, cases: list[Case], unprobed: frozenset[SumPath], *, staged: bool, alone: bool = False) -> None:
+    def give(
+        self, cases: list[Case], unprobed: frozenset[SumPath], *, staged: bool = False, alone: bool = False
+    ) -> None:
         """Give it cases.
 
         Args:
             cases: the cases.
             unprobed: the paths of sums that it must not probe.
             staged: whether they may be judged a few together.
-            alone: whether no others are to be given before this one, the only one, has a record.
+            alone: whether no others are to be given before this one, the only one, has a record. It is asked several
+                times.
         """
         self.alone = alone
         if not self.pending:
             self._at, self._doing, self._since = self._given, "read", monotonic()
-        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, staged))
+        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, staged, alone))
         self.pending.update(enumerate(cases, start=self._given))
         self._given += len(cases)
         self.send()
@@ -351,9 +354,5 @@ def _raise(said: list[str]) -> None:
     match said:
         case ["unwritable", folder, reason]:
             raise _unwritable(folder, reason)
-        case ["missing", text]:
-            raise BackendMissing(text)
-        case ["option", text]:
-            raise OptionError(text)
         case _:
-            raise DialectError(said[-1])
+            raise {kind.__name__: kind for kind in (BackendMissing, OptionError)}.get(said[0], DialectError)(said[-1])

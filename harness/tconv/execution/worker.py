@@ -19,7 +19,7 @@ from tconv.backends.confinement import WORDS, confine
 from tconv.backends.options import assignments, not_default
 from tconv.backends.orphans import end_with_parent
 from tconv.dialects import dialect_named
-from tconv.errors import BackendMissing, OptionError, TconvError, UsageError
+from tconv.errors import BackendMissing, TconvError, UsageError
 from tconv.execution.call import FloatingPoint
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.journal import Journal
@@ -70,12 +70,14 @@ class Chunk(NamedTuple):
         cases: the cases.
         unprobed: the paths of sums that are not probed.
         staged: whether they are judged a few together, see `evaluation`.
+        alone: whether it is one case that is asked alone, perhaps again.
     """
 
     first: int
     cases: list[Case]
     unprobed: frozenset[SumPath]
     staged: bool
+    alone: bool
 
 
 def main(commands: int, journal: int, log: int) -> None:
@@ -105,7 +107,7 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         evaluator = _started(start, journal)
         while True:
             chunk: Chunk = pickle.load(commands)  # noqa: S301 - as above
-            evaluator.unprobed = chunk.unprobed
+            evaluator.unprobed, evaluator.alone = chunk.unprobed, chunk.alone
             if os.fstat(1).st_size > _LARGEST_LOG:
                 os.ftruncate(1, 0)
             for record in evaluator.evaluate_all(chunk.cases, chunk.first, PREPARED if chunk.staged else 1):
@@ -113,21 +115,11 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
             journal.write("done")
     except TconvError as error:
         # A backend's exception may have many lines, and the message is shown as one.
-        journal.write("error", json.dumps([_word(error), one_line(str(error))]))
+        journal.write("error", json.dumps([type(error).__name__, one_line(str(error))]))
     except OSError as error:
         # Such as a full disk: neither tconv nor the case is at fault.
         where = str(error.filename or tempfile.gettempdir())
         journal.write("error", json.dumps(["unwritable", where, error.strerror or str(error)]))
-
-
-def _word(error: TconvError) -> str:
-    match error:
-        case BackendMissing():
-            return "missing"
-        case OptionError():
-            return "option"
-        case _:
-            return "wrong"
 
 
 def _first_dialect(name: str, spec: str) -> Dialect:
@@ -165,7 +157,6 @@ def _started(start: Start, journal: Journal) -> Evaluator:
         journal,
         assignments(chosen),
         floating_point,
-        only_compares=asking.only_compares,
     )
 
 

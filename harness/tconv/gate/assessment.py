@@ -13,10 +13,10 @@ from tconv.gate.explanations import (
     Explanations,
     answers_vary,
     explanations,
-    may_vary,
     where_answers_vary,
     without_explanations,
 )
+from tconv.gate.joint_explanations import joint_explanations
 from tconv.gate.notes import notes_of
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import incomplete, other_reasons
@@ -109,7 +109,7 @@ class Assessment:
     def unasked(self) -> int:
         """How many failures may depend on earlier calls, as none was asked again."""
         failed = [member.record for member in self.statuses if member.status is Status.FAILED]
-        may = sum(map(may_vary, failed))
+        may = sum(record.may_vary for record in failed)
         return 0 if any(record.alone and not isinstance(record.verdict, ver.Died) for record in failed) else may
 
     @property
@@ -253,6 +253,11 @@ def assess(
     run, settles = replace(run, records=pinned.records), find is not None and not run.header.shard
     run, mixed = settled(run, find, vary=vary, pinned=pinned.by_case) if find is not None and settles else (run, ())
     statuses = excused_ends(_statuses(run, of, settles=settles, vary=vary), active.waivers, facts)
+    if find is not None and settles and not vary:
+        joint = joint_explanations(
+            run, {member.record.case for member in statuses if member.status is Status.FAILED}, find
+        )
+        statuses = tuple(replace(member, record=joint.get(member.record.case, member.record)) for member in statuses)
     failed = [member.record for member in statuses if member.status is Status.FAILED]
     # A pin explains what it finds.
     unexplained = [record for record in failed if not isinstance(record.verdict, ver.ReadingChanged)]

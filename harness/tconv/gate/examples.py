@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,10 +36,4 @@ def rank(record: Record, group: tuple[str, ...]) -> Rank:
     otherwise = not set(group).issuperset(map(str, record.diagnosis))
     empty = record.call is not None and any(0 in shape for _, shape, _ in record.call.inputs)
     inconsistent = record.verdict.kind == "inconsistent"
-    return inconsistent, otherwise, record.case.startswith(_INVALID), empty, size(record)
-
-
-def size(record: Record) -> tuple[int, int, str]:
-    """Return how large a record's case is: elements of its inputs, then the length of its id."""
-    elements = sum(prod(shape) for _, shape, _ in record.call.inputs) if record.call else 0
-    return elements, len(record.case), record.case
+    return inconsistent, otherwise, record.case.startswith(_INVALID), empty, record.size

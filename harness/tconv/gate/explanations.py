@@ -19,7 +19,6 @@ from tconv.learning import (
     without_misread,
     without_named,
 )
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -38,8 +37,6 @@ _LARGER = {True: 2, False: 4}
 
 By whether it is known of no fact where the rule holds.
 """
-_SAID_ONCE = ver.WrongOutput | ver.WrongDtype | ver.RefusedValid | ver.Broke
-"""Verdicts on an answer that was given once. Deaths were confirmed by repetition."""
 NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
 """What is said of a failure of which it is not known whether its answer depends on the calls before it."""
 
@@ -93,16 +90,11 @@ def where_answers_vary(run: Run, failed: Sequence[Record], find: Callable[[str],
 
     Their values explain nothing.
     """
-    varying = [record for record in failed if record.varies or may_vary(record)]
+    varying = [record for record in failed if record.varies or record.may_vary]
     met = JudgedCalls(run.records, find, run.dialect).condition(_ids(varying))
     if met is None or len(met[1]) < _MOST * len(varying):
         return Explanations()
     return Explanations(varying=Varying(met[0], frozenset(met[1])))
-
-
-def may_vary(record: Record) -> bool:
-    """Return whether a record's answer may depend on the calls before it, for all that is known."""
-    return record.alone is None and isinstance(record.verdict, _SAID_ONCE)
 
 
 def answers_vary(members: Iterable[RecordStatus]) -> bool:
@@ -120,10 +112,10 @@ def without_explanations(members: Iterable[RecordStatus]) -> tuple[RecordStatus,
 
 def _without_explanation(member: RecordStatus) -> RecordStatus:
     record = member.record
-    if member.status is not Status.FAILED or not (record.varies or may_vary(record)):
+    if member.status is not Status.FAILED or not (record.varies or record.may_vary):
         return member
     unexplained = replace(record, diagnosis=(), described=None, relation=None, placement=None)
-    return replace(member, record=unexplained, reason=NOT_ASKED if may_vary(record) else "")
+    return replace(member, record=unexplained, reason=NOT_ASKED if record.may_vary else "")
 
 
 def _without_accidents(

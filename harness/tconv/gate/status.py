@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
+from tconv.gate.waivers_of_run import active_entries
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tconv.gate.waivers import Waiver
+    from tconv.cases.case import Case
+    from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.gate.waivers_of_run import ActiveEntries
+    from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
 
@@ -99,6 +102,17 @@ def status_of(record: Record, facts: Mapping[str, str], active: ActiveEntries, *
             return RecordStatus(record, Status.REPORTED if reported else Status.FAILED)
         case _:
             assert_never(record.verdict)
+
+
+def fails_of(file: WaiverFile | None, header: RunHeader) -> Callable[[Case, Record], bool]:
+    """Return what says whether a record is a failure, before the other cases of its run are known.
+
+    Args:
+        file: the backend's known deviations; None for none.
+        header: the run's.
+    """
+    active = active_entries(file, header.dialect, header.backend)
+    return lambda case, record: status_of(record, case.facts, active).status is Status.FAILED
 
 
 def with_better_causes(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tconv.backends.options import assignments
 from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
-from tconv.records.machine_facts import joined_backend, without_confinement
+from tconv.records.machine_facts import without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 from tconv.shown_texts import shortened
 from tconv.vocabulary import Tier  # noqa: TC001 - as above
@@ -101,7 +101,7 @@ class WaiversHeader(BaseModel):
 
 
 class RunHeader(BaseModel):
-    """The settings of a run. `--resume` continues a record file where `continues` says that it may.
+    """The settings of a run, as it began. `--resume` continues a record file if `continues` says that it may.
 
     Attributes:
         tconv: the version of tconv.
@@ -150,14 +150,6 @@ class RunHeader(BaseModel):
     def continues(self, other: RunHeader) -> bool:
         """Return whether `other` may resume this run: the fields of `comparable` are equal."""
         return self.comparable == other.comparable
-
-    def resumed(self, other: RunHeader) -> RunHeader:
-        """Return the header of the record file after `other` resumed this run.
-
-        It has the start of this run, the confinement of both, and all else of `other`.
-        """
-        backend = joined_backend([self.backend, other.backend])
-        return other.model_copy(update={"started": self.started, "backend": backend})
 
     @property
     def comparable(self) -> RunHeader:

@@ -17,7 +17,7 @@ from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary read
 )
 from tconv.dialects.readings import Together
 from tconv.shown_texts import printable, shortened
-from tconv.verdict.kinds import Died, TimedOut, Verdict
+from tconv.verdict.kinds import Broke, Died, RefusedValid, TimedOut, Verdict, WrongDtype, WrongOutput
 from tconv.vocabulary import DType
 
 
@@ -90,7 +90,7 @@ class Record(Recorded):
         earlier: of a process that ended at this case, and does not at the case alone: the cases that it was asked
             before, the last one last, without those of which it is known that they agreed.
         digest: of a wrong output, what is compared with a later run, see `verdict.comparison.digest`; None if there is
-            no output, only its shape and type, or another output when the call was asked once more.
+            no output, or only its shape and type.
         sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
     """
 
@@ -120,6 +120,17 @@ class Record(Recorded):
     def varies(self) -> bool:
         """Whether the answer depends on the calls before it: alone in a fresh process there is another one."""
         return self.alone is not None and not self.alone.same
+
+    @property
+    def may_vary(self) -> bool:
+        """Whether its answer may depend on the calls before it, for all that is known; not of a death."""
+        return self.alone is None and isinstance(self.verdict, WrongOutput | WrongDtype | RefusedValid | Broke)
+
+    @property
+    def size(self) -> tuple[int, int, str]:
+        """How large its case is: elements of its inputs, then the length of its id."""
+        elements = sum(math.prod(shape) for _, shape, _ in self.call.inputs) if self.call else 0
+        return elements, len(self.case), self.case
 
     @property
     def answer_varies(self) -> bool:

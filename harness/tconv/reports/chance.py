@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
 from tconv.corpus.facts import NAMES
-from tconv.gate.explanations import may_vary
 from tconv.gate.status import AGREEING, Status
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
@@ -52,7 +51,7 @@ def by_chance(assessment: Assessment) -> list[Chance]:
     """Return the failures of which another answer was seen, and others like them that were not asked again."""
     failed = [member for member in assessment.statuses if member.status is Status.FAILED]
     seen = {_words(member) for member in failed if member.record.varies}
-    varying = [m for m in failed if _words(m) in seen and (m.record.varies or may_vary(m.record))]
+    varying = [m for m in failed if _words(m) in seen and (m.record.varies or m.record.may_vary)]
     found: list[Chance] = []
     right = [member for member in assessment.statuses if member.status in AGREEING]
     outputs = [member for member in right if ver.is_output(member.record.verdict)]

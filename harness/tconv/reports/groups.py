@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.explanations import NOT_ASKED, may_vary
+from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import AGREEING, Status
 from tconv.learning import UNANSWERED, Lesson, shared_facts
 from tconv.records.failure import group_of
@@ -97,7 +97,7 @@ def _by_key(
     groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
     for member in members:
         case = member.record.case
-        if spoiled and may_vary(member.record):
+        if spoiled and member.record.may_vary:
             groups[NOT_ASKED_GROUP].append(member)
         elif rule := learnt.get(case):
             groups[_key(rule)].append(member)

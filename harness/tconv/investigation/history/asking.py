@@ -11,10 +11,8 @@ from packaging.version import InvalidVersion, Version
 from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.execution.run import RunSettings, running
-from tconv.gate.status import Status, status_of
-from tconv.gate.waivers_of_run import ActiveEntries
-from tconv.investigation.fresh_answers import fresh_answers
+from tconv.execution.run import RunSettings, run
+from tconv.gate.status import fails_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.investigation.history.environments import Environments
     from tconv.investigation.history.interpreters import Interpreter
     from tconv.investigation.history.runtimes import Runtime
-    from tconv.records.headers import BackendHeader
+    from tconv.records.headers import BackendHeader, RunHeader
     from tconv.records.record import Record
 
 
@@ -65,13 +63,14 @@ class Fleet:
             BackendMissing: the release cannot be installed or does not start.
         """
         asking = self._asking(version)
-        settings = RunSettings(asking, output, self.jobs, resume=resume)
-        with _of(version), running(selection, settings, progress) as unfinished:
-            run = unfinished.run
-            _check(version, run.header.backend)
-            failed = {record.case for record in unfinished.failures if _fails(record)}
-            unfinished.update(fresh_answers(run, failed, asking, selection.find))
-        return run.path
+
+        def fails(header: RunHeader) -> Callable[[Case, Record], bool]:
+            _check(version, header.backend)
+            return fails_of(None, header)
+
+        settings = RunSettings(asking, output, self.jobs, resume=resume, fails=fails)
+        with _of(version):
+            return run(selection, settings, progress).path
 
     def record(self, version: Version, case: Case) -> Record:
         """Run a case on a release, and return its record.
@@ -86,11 +85,6 @@ class Fleet:
     def _asking(self, version: Version) -> Asking:
         command = self.environments.command(self.runtime, version, self.pythons[version], self.dialect.name)
         return Asking(f"exec:{command}", self.dialect, timeout=self.timeout)
-
-
-def _fails(record: Record) -> bool:
-    """Return whether a record is a failure if nothing is waived."""
-    return status_of(record, {}, ActiveEntries()).status is Status.FAILED
 
 
 @contextmanager

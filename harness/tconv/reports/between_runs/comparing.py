@@ -10,7 +10,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.gate.examples import Rank, rank
-from tconv.gate.explanations import may_vary
 from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.gate.status import Status
 from tconv.records.headers import differences
@@ -233,7 +232,7 @@ def _state(member: RecordStatus, cause: Cause | None, *, spoilt: bool) -> CaseSt
     if member.status is Status.PASSED and NO_VALUES in noted(member.record):
         what = NOTE_MEANINGS[NO_VALUES]
     by_chance = member.waiver is not None and member.waiver.after_others
-    varies = member.record.varies or by_chance or (spoilt and may_vary(member.record))
+    varies = member.record.varies or by_chance or (spoilt and member.record.may_vary)
     return CaseState(member.status, what, member.record, group, varies)
 
 

@@ -109,7 +109,7 @@ def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
         return False
     if now.level != was.level and not {was.status, now.status}.isdisjoint(AGREEING):
         return False
-    # What memory held by chance has no digest, and nor has what follows a reading.
+    # What follows a reading has no digest.
     digests = not any(isinstance(state.record.verdict, _WRONG) and state.record.digest is None for state in (was, now))
     before, after = (_compared(state.record, digests=digests) for state in (was, now))
     return bool(before and after) and before.isdisjoint(after)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.gate.examples import size
 from tconv.records import artifacts
 from tconv.reports.page.blocks import block
 from tconv.reports.page.cause_lines import cause_numbers
@@ -62,7 +61,7 @@ def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> 
     examples = {line.members[0] for line in lines}
     in_order = sorted(
         _with_artifacts(assessments),
-        key=lambda item: ((item[1], item[2].record.case) not in examples, size(item[2].record)),
+        key=lambda item: ((item[1], item[2].record.case) not in examples, item[2].record.size),
     )
     ranked = []
     sizes: dict[tuple[int, int], int] = {}

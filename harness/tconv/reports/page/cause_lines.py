@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
-from tconv.gate.examples import size
 from tconv.gate.status import Status
 from tconv.learning.situations import situation_names
 from tconv.reports.causes import causes
@@ -119,7 +118,7 @@ def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
     for run, its_status, cause in causes:
         counts[run][its_status] += cause.count
-    sizes = {(run, member.record.case): size(member.record) for run, _, cause in causes for member in cause.members}
+    sizes = {(run, member.record.case): member.record.size for run, _, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
     shares, conditional = str(_shared(largest) or ""), bool(largest.symptom or largest.unanswered)

@@ -45,8 +45,8 @@ _SECONDS = 10.0
 """Of this thread's processor, after which the search ends with what it has found."""
 
 
-def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> list[Record]:
-    """Return the records of failures that misreadings of other failures explain, each with that explanation.
+def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> dict[str, Record]:
+    """Return, by ids, the records of failures that misreadings of other failures explain, with that explanation.
 
     These are several misreadings together, or one that loses bits.
 
@@ -64,14 +64,14 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
     named = [misreadings[name] for name in names if name in misreadings]
     sets = [*_losing_bits(named), *_combinations(named)] if named else []
     ends = thread_time() + _SECONDS
-    records = []
+    records: dict[str, Record] = {}
     for record in wrong:
         if thread_time() > ends:
             break
         if record.case not in failed or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
             continue
         if (explained := _explained(record, sets, run, find(record.case))) is not None:
-            records.append(explained)
+            records[record.case] = explained
     return records
 
 
