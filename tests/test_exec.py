@@ -90,13 +90,8 @@ def printing(errors: str, output: str = "") -> str:
 def recorded(how: str, folder: Path, **options: str) -> Run:
     """Run the small corpus on a runner and return its records."""
     selection = Selection(Corpus.load(written(folder)))
-    return read(
-        run(
-            selection,
-            RunSettings(Asking(command(how), options=options, timeout=TIMEOUT), folder / "out"),
-            lambda *_: None,
-        )
-    )
+    settings = RunSettings(Asking(command(how), options=options, timeout=TIMEOUT), folder / "out")
+    return run(selection, settings, lambda *_: None)
 
 
 def verdicts(recorded_run: Run) -> dict[str, ver.Verdict]:
