@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def built(**settings: Any) -> Case:  # noqa: ANN401 - settings by their names
     """Return the case of settings as a file writes them."""
-    return build("topic/file/name", Settings.model_validate(settings).written(), {})
+    return build("topic/file/name", Settings.model_validate(settings).written())
 
 
 def refused(**settings: Any) -> str:  # noqa: ANN401 - as above
@@ -177,17 +177,20 @@ def test_an_override_without_effect_is_refused(settings: dict[str, Any], message
 
 def test_later_layers_win_and_null_takes_back() -> None:
     """What comes later wins; null is the default again, and an attribute is not written again."""
-    layers = merged({"strides": 2, "bias": True, "batch": 5}, {"strides": 3}, {"bias": None, "batch": None})
-    case = build("a/b/c", layers, {})
+    layers = {"strides": 2, "bias": True, "batch": 5}, {"strides": 3}, {"bias": None, "batch": None}
+    case = build("a/b/c", *layers)
     assert (case.attributes.strides, case.b, case.x.shape[0]) == ((3,), None, 1)
-    assert build("a/b/c", merged(layers, {"strides": None}), {}).attributes.strides is None
+    assert (case.facts["strides"], case.facts["bias"], case.facts["batch"]) == ("3", "false", "1")
+    taken_back = build("a/b/c", *layers, {"strides": None})
+    assert taken_back.attributes.strides is None
+    assert "strides" not in taken_back.facts
 
 
 def test_operands_are_merged_key_by_key() -> None:
     """What layers say of one operand adds up; null for a key, or for the operand, takes it back."""
     base = {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
     assert merged(base, {"x": {"seed": 5}}) == {"x": {"dtype": "f16", "seed": 5}, "w": {"seed": 1}}
-    again = build("a/b/c", merged(base, {"x": {"dtype": None}, "w": None}), {})
+    again = build("a/b/c", merged(base, {"x": {"dtype": None}, "w": None}))
     assert (again.x.dtype, again.x.seed, again.w.seed) == (DType.F32, 4, 0)
     assert merged({"x": None}, {"x": {"seed": 1}}) == {"x": {"seed": 1}}
     assert base == {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
@@ -196,9 +199,9 @@ def test_operands_are_merged_key_by_key() -> None:
 def test_a_later_filling_takes_the_earlier_one_back() -> None:
     """Of data and values the one said later fills the operand, whichever comes first."""
     values = {"x": {"values": [1, 2, 3, 4]}}
-    assert build("a/b/c", merged(values, {"x": {"data": "ones"}}), {}).x.data == "ones"
-    assert build("a/b/c", merged({"x": {"data": "ones"}}, values), {}).x.values == (1, 2, 3, 4)
-    assert build("a/b/c", merged(values, {"x": {"seed": 3}}), {}).x.values == (1, 2, 3, 4)
+    assert build("a/b/c", merged(values, {"x": {"data": "ones"}})).x.data == "ones"
+    assert build("a/b/c", merged({"x": {"data": "ones"}}, values)).x.values == (1, 2, 3, 4)
+    assert build("a/b/c", merged(values, {"x": {"seed": 3}})).x.values == (1, 2, 3, 4)
 
 
 # Words, omissions, breaks.
@@ -249,8 +252,9 @@ def test_facts_are_settings_as_text() -> None:
 def test_labels_are_facts_and_win() -> None:
     """The labels of a sweep's axes are facts; a label that has a setting's name stands for it."""
     settings = Settings.model_validate({"strides": 2}).written()
-    assert build("a/b/c", settings, {"strides": "two", "shape": "line"}).facts["strides"] == "two"
-    assert build("a/b/c", settings, {"shape": "line"}).facts["shape"] == "line"
+    facts = build("a/b/c[strides=two,shape=line,rank=one]", settings).facts
+    assert (facts["strides"], facts["shape"], facts["rank"]) == ("two", "line", "one")
+    assert build("a/b/c[shape=line]", settings).facts["strides"] == "2"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def small_products() -> Case:
     values = {role: random.standard_normal(size).astype(np.float32) for role, size in (("x", 80), ("w", 24))}
     written = {role: {"values": (2.0**-62 * array).tolist()} for role, array in values.items()}
     settings = {"spatial": [20], "kernel": [3], "channels": 4, "out_channels": 2, "bias": False, **written}
-    return build("topic/file/name", Settings.model_validate(settings).written(), {})
+    return build("topic/file/name", Settings.model_validate(settings).written())
 
 
 def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
@@ -211,7 +211,7 @@ def test_a_diagnosis_of_sums_that_overflow_warns_nobody(value: float) -> None:
     """What misreadings make of them overflows too; numpy's warnings would be printed between the lines of a report."""
     operands = {"x": {"values": [1.5 * 2.0**1023] * 2}, "w": {"values": [1.0, 1.0]}, "dtype": "f64"}
     settings = {"spatial": [1], "kernel": [1], "channels": 2, "out_channels": 1, "bias": False, **operands}
-    case = build("topic/file/name", Settings.model_validate(settings).written(), {})
+    case = build("topic/file/name", Settings.model_validate(settings).written())
     assert isinstance(asked(case, np.array([[[value]]])), Diagnosis)
 
 

@@ -93,7 +93,7 @@ def test_what_is_written_is_read(one: Case) -> None:
     """The settings of a case build it again, in this process."""
     left_out: dict[str, Any] = dict.fromkeys(one.omit)
     one = replace(one, attributes=replace(one.attributes, **left_out))
-    again = build(one.id, settings(one), {}, about=one.about)
+    again = build(one.id, settings(one), about=one.about)
     assert content(again) == content(one)
 
 
@@ -124,7 +124,7 @@ def test_invalid_cases_of_the_corpus_are_written(corpus: Corpus) -> None:
     assert len(invalid) > 50
     for invalid_case in invalid:
         assert content(
-            build(invalid_case.id, settings(invalid_case), {}, about=invalid_case.about, expected=invalid_case.expected)
+            build(invalid_case.id, settings(invalid_case), about=invalid_case.about, expected=invalid_case.expected)
         ) == content(replace(invalid_case, tier="gate"))
 
 
@@ -190,4 +190,4 @@ def test_all_attributes_are_written() -> None:
 def test_what_cannot_be_is_not_built() -> None:
     """The writer checks nothing: an impossible case is found out where it is built."""
     with pytest.raises(ImpossibleCase, match="filter must have"):
-        build("a/b/c", settings(replace(case((4,), (3,)), w=Operand((2, 1, 3), DType.F32))), {})
+        build("a/b/c", settings(replace(case((4,), (3,)), w=Operand((2, 1, 3), DType.F32))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from math import prod
 from typing import Annotated, Any, Literal
 
@@ -96,60 +97,48 @@ class Expected:
     values: tuple[float, ...]
 
 
-FactsPart = Mapping[str, str | None]
-"""Some facts by name; None for what is not set."""
-
-
 class Facts(Mapping[str, str]):
-    """Facts that are worked out when the first one is asked for; for most cases that never happens.
+    """Facts that are worked out when the first one is asked for; for most cases that never happens."""
 
-    Args:
-        work_out: returns them in parts, which cases share; a later part replaces what an earlier one says, and None
-            takes it back.
-    """
+    __slots__ = ("_numbers", "_texts", "_work_out")
 
-    __slots__ = ("_facts", "_parts", "_work_out")
+    def __init__(self, work_out: Callable[[], Mapping[str, str]]) -> None:
+        self._work_out: Callable[[], Mapping[str, str]] | None = work_out
 
-    def __init__(self, work_out: Callable[[], tuple[FactsPart, ...]]) -> None:
-        self._work_out = work_out
-        self._parts: tuple[FactsPart, ...] | None = None
-        self._facts: dict[str, str] | None = None
-
-    @property
-    def parts(self) -> tuple[FactsPart, ...]:
-        """The parts: who looks at many cases looks at each part once."""
-        if self._parts is None:
-            self._parts = self._work_out()
-        return self._parts
-
-    def _all(self) -> dict[str, str]:
-        if self._facts is None:
-            merged: dict[str, str | None] = {}
-            for part in self.parts:
-                merged.update(part)
-            self._facts = {name: text for name, text in merged.items() if text is not None}
-        return self._facts
+    def _worked_out(self) -> Mapping[str, int]:
+        """Return the number of each fact's text by its name, which cases of the same names share."""
+        if self._work_out is not None:
+            facts, self._work_out = self._work_out(), None
+            self._numbers, self._texts = _numbers(tuple(facts)), tuple(facts.values())
+        return self._numbers
 
     def __bool__(self) -> bool:
         # Each case has facts: they need not be worked out to know that.
         return True
 
     def __getitem__(self, name: str) -> str:
-        return self._all()[name]
+        number = self._worked_out()[name]
+        return self._texts[number]
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as of `Mapping`
-        """Return a fact; that of `Mapping` looks it up in two steps."""
-        return self._all().get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
+        """Return a fact; that of `Mapping` raises an error first where there is none."""
+        number = self._worked_out().get(name)
+        return default if number is None else self._texts[number]
 
     def items(self) -> ItemsView[str, str]:
         """Return names and texts; those of `Mapping` are looked up one by one."""
-        return self._all().items()
+        return dict(zip(self._worked_out(), self._texts, strict=True)).items()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._worked_out())
+
+    def __len__(self) -> int:
+        return len(self._worked_out())
+
+
+@lru_cache(maxsize=1024)
+def _numbers(names: tuple[str, ...]) -> Mapping[str, int]:
+    return {name: number for number, name in enumerate(names)}
 
 
 @dataclass(frozen=True, slots=True)

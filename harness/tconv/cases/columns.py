@@ -1,61 +1,66 @@
-"""Columns of rows that share parts: what thousands of rows have in common is looked at once."""
+"""The facts of many cases, column by column: what waivers and conditions ask of thousands of cases."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from itertools import chain, count, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.cases.case import Facts
+from tconv.cases.patterns import label
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Mask
 
-    Parts = tuple[Mapping[str, Any], ...]
+    Numbers = np.ndarray[Any, np.dtype[np.intp]]
+
+NOT_WRITTEN = label(None)
+"""The value of an attribute that a case does not write, as waivers and patterns have it."""
 
 
-class Column(NamedTuple):
-    """A column of rows.
+@dataclass
+class FactColumns:
+    """The facts of some of many cases.
 
     Attributes:
-        values: what parts of rows have in it, the first of them None; a value may be there several times.
-        places: for each row, (rows,), which of the values it has; 0 where no part of it has one.
+        every: the facts of each of the many cases.
+        numbers: which of them are meant, (cases,).
     """
 
-    values: list[Any]
-    places: Array
+    every: Sequence[Mapping[str, str]]
+    numbers: Numbers
+    _columns: dict[str, tuple[dict[str | None, int], Numbers]] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def of(cls, facts: Sequence[Mapping[str, str]]) -> FactColumns:
+        """Return the facts of all of some cases."""
+        return cls(facts, np.arange(len(facts)))
 
-def columns(rows: Sequence[Parts], names: Collection[str] | None = None) -> dict[str, Column]:
-    """Return the columns of rows, by name.
+    def chosen(self, numbers: Sequence[int]) -> FactColumns:
+        """Return the facts of other ones of the many cases; what is looked up for these is looked up for all."""
+        return FactColumns(self.every, np.array(numbers, np.intp), self._columns)
 
-    Args:
-        rows: each is the union of its parts; a later part replaces what an earlier one says. A part that several rows
-            have is looked at once.
-        names: the columns that are asked for; None for all.
-    """
-    values: defaultdict[str, list[Any]] = defaultdict(lambda: [None])
-    places: defaultdict[str, Array] = defaultdict(lambda: np.zeros(len(rows), np.intp))
-    for parts in zip_longest(*rows, fillvalue={}):
-        ids = list(map(id, parts))
-        by_id = dict(zip(ids, parts, strict=True))
-        of_part, distinct = dict(zip(by_id, count(), strict=False)), list(by_id.values())
-        present = dict.fromkeys(chain.from_iterable(distinct))
-        if not (wanted := present if names is None else present.keys() & names):
-            continue
-        of_row = np.fromiter(map(of_part.__getitem__, ids), np.intp, len(rows))
-        for name in wanted:
-            place = np.arange(len(distinct)) + len(values[name])
-            values[name] += [part.get(name) for part in distinct]
-            has = np.array([name in part for part in distinct])
-            places[name] = np.where(has[of_row], place[of_row], places[name])
-    return {name: Column(values[name], places[name]) for name in values}
+    def __len__(self) -> int:
+        return len(self.numbers)
 
+    def __iter__(self) -> Iterator[Mapping[str, str]]:
+        return (self.every[number] for number in self.numbers)
 
-def parts_of(facts: Mapping[str, str]) -> Parts:
-    """Return the parts of a case's facts, which other cases have too."""
-    return facts.parts if isinstance(facts, Facts) else (facts,)
+    def holding(self, name: str, values: Collection[str], absent: str | None = NOT_WRITTEN) -> Mask:
+        """Return which cases have one of some values of a fact, (cases,).
+
+        Args:
+            name: the fact.
+            values: any of them is meant.
+            absent: the value of a case that does not have the fact; None for one that is never meant.
+        """
+        if name not in self._columns:
+            codes: dict[str | None, int] = {}
+            column = [codes.setdefault(facts.get(name), len(codes)) for facts in self.every]
+            self._columns[name] = codes, np.array(column, np.intp)
+        codes, column_codes = self._columns[name]
+        wanted = [codes[value] for value in (*values, *[None] * (absent in values)) if value in codes]
+        mask: Mask = np.isin(column_codes[self.numbers], wanted)
+        return mask

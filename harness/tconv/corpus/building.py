@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
+from tconv.cases.patterns import facts_of
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
-from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DType
+from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.cases.case import Cite, Expected
     from tconv.vocabulary import Ints, Signature, Tier
+
+T = TypeVar("T")
 
 DEFAULTS: dict[str, Any] = {
     "batch": 1,
@@ -40,14 +44,6 @@ _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_chann
 """The sizes that each operand has by their meaning."""
 _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 _WORDS = ("auto_pad", "data_format", "filter_format")
-LIST_SETTINGS: Final = frozenset({*NEUTRAL, "kernel_shape", "output_shape", "spatial", "kernel", "omit"})
-WORD_SETTINGS: Final = frozenset({*_WORDS, "groups", "omit"})
-DERIVING_SETTINGS: Final = LIST_SETTINGS | {"auto_pad", "groups"}
-OPERAND_SETTINGS: Final = frozenset({*_SIZES, *OPERAND_ROLES, "groups", "bias", "dtype", "data", "seed", "breaks"})
-COPIED_SETTINGS: Final = (*PRESENTATION, "breaks", "omit")
-"""The settings that are fields of a case, with the value that is written."""
-Operands: TypeAlias = tuple[Operand, Operand, Operand | None]
-"""Data, filter and bias."""
 
 
 class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its file's loader makes an error of it
@@ -86,35 +82,57 @@ def _replaced(operand: Mapping[str, Any]) -> set[str]:
 
 def build(
     case_id: str,
-    settings: Mapping[str, Any],
-    labels: Mapping[str, str],
-    *,
+    *layers: Mapping[str, Any],
     about: str = "",
     cites: Sequence[Cite] = (),
     expected: Sequence[Expected] = (),
     tier: Tier = "gate",
 ) -> Case:
-    """Return the case of these settings.
+    """Return the case of these settings, a later layer replacing an earlier one.
 
     Raises:
         ImpossibleCase: no tensor has such a shape, or one would be too large.
     """
-    settings = completed(settings)
-    attributes, operands = attributes_of(settings), operands_of(settings)
-    facts = Facts(partial(facts_from, settings, attributes, operands, labels))
+    settings = _completed(layers)
+    attributes = _shared(_attributes(settings))
+    x, w, b = _operands(settings)
+    copied: dict[str, Any] = {name: settings.get(name) for name in (*PRESENTATION, "breaks")}
     case = Case(
         case_id,
         attributes,
-        *operands,
-        **copied_of(settings),
+        x,
+        w,
+        b,
+        **copied,
+        omit=tuple(settings.get("omit", ())),
         expected=tuple(expected),
         tier=tier,
         about=about,
         cites=tuple(cites),
-        facts=facts,
+        # The layers are shared by many cases, and their union is not: it is made again for a case that is asked.
+        facts=Facts(partial(_facts, case_id, layers, attributes, x, w)),
     )
-    refuse_impossible(case)
+    if case.b is not None and case.bias_source == "unnamed":
+        raise ImpossibleCase("bias_source must be initializer or input beside a bias (got unnamed)", "bias_source")
+    _refuse_impossible(case.signature, case.breaks)
     return case
+
+
+def _shared(value: T) -> T:
+    """Return a value, the same object for equal ones: a corpus has tens of thousands of cases with few of them."""
+    found: T = _remembered(value)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _remembered(value: T) -> T:
+    return value
+
+
+def _facts(
+    case_id: str, layers: Sequence[Mapping[str, Any]], attributes: Attributes, x: Operand, w: Operand
+) -> Mapping[str, str]:
+    return facts_from(_completed(layers), facts_of(case_id), attributes, x, w)
 
 
 def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
@@ -124,44 +142,24 @@ def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
     return f"; spatial is not given, so it is {DEFAULTS['spatial']}"
 
 
-def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without those that take an earlier value back, and with the defaults."""
-    return DEFAULTS | {key: value for key, value in settings.items() if value is not None}
+def _completed(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of all layers without those that take an earlier value back, and with the defaults."""
+    return DEFAULTS | {key: value for key, value in merged(*layers).items() if value is not None}
 
 
-def attributes_of(settings: Mapping[str, Any]) -> Attributes:
-    """Return the attributes of completed settings."""
-    return Attributes(**lists_of(settings), **words_of(settings))
-
-
-def lists_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with an entry for each axis, by name; they depend on `LIST_SETTINGS`."""
-    spatial, written = tuple(settings["spatial"]), _written(settings)
-    kernel = per_axis(settings["kernel"], len(spatial))
-    lists: dict[str, Any] = {name: per_axis(settings[name], len(spatial)) for name in NEUTRAL if name in written}
+def _attributes(settings: Mapping[str, Any]) -> Attributes:
+    """Return the attributes; `omit` names some that are not written, though a size depends on them."""
+    spatial, omit = tuple(settings["spatial"]), settings.get("omit", ())
+    rank, kernel = len(spatial), per_axis(settings["kernel"], len(spatial))
+    written = {name: settings[name] for name in ATTRIBUTES if name in settings and name not in omit}
+    written |= {name: per_axis(written[name], rank) for name in NEUTRAL if name in written}
+    written |= {name: str(unwrapped(written[name])) for name in _WORDS if name in written}
     if "kernel_shape" in written:
-        kernel_shape = settings["kernel_shape"]
-        lists["kernel_shape"] = kernel if kernel_shape == "kernel" else tuple(kernel_shape)
-    if "output_shape" in written:
-        lists["output_shape"] = _output_shape(settings["output_shape"], Attributes(**lists), spatial, kernel)
-    return lists
-
-
-def words_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the other attributes, by name; they depend on `WORD_SETTINGS`."""
-    written = _written(settings)
-    words: dict[str, Any] = {name: str(unwrapped(settings[name])) for name in _WORDS if name in written}
-    return words | ({"groups": settings["groups"]} if "groups" in written else {})
-
-
-def _written(settings: Mapping[str, Any]) -> set[str]:
-    """Return the settings that are written; `omit` names some that are not, though a size depends on them."""
-    return settings.keys() - set(settings.get("omit", ()))
-
-
-def copied_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the other fields of a case by name; they depend on `COPIED_SETTINGS`."""
-    return {name: settings.get(name) for name in COPIED_SETTINGS} | {"omit": tuple(settings.get("omit", ()))}
+        written["kernel_shape"] = kernel if written["kernel_shape"] == "kernel" else tuple(written["kernel_shape"])
+    if (output_shape := written.pop("output_shape", None)) is None:
+        return Attributes(**written)
+    attributes = Attributes(**written)
+    return replace(attributes, output_shape=_output_shape(output_shape, attributes, spatial, kernel))
 
 
 def _output_shape(value: Any, attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:  # noqa: ANN401
@@ -179,8 +177,8 @@ def _size(value: int | str, full: int) -> int:
     return value if isinstance(value, int) else full + int(value.removeprefix("full") or 0)
 
 
-def operands_of(settings: Mapping[str, Any]) -> Operands:
-    """Return data, filter and bias of completed settings; they depend on `OPERAND_SETTINGS`.
+def _operands(settings: Mapping[str, Any]) -> tuple[Operand, Operand, Operand | None]:
+    """Return data, filter and bias.
 
     Raises:
         ImpossibleCase: no tensor has such a shape, or one would be too large.
@@ -223,7 +221,7 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
         raise ImpossibleCase(f"{most} (got {prod(shape)} in {role} alone, of shape {list(shape)})", setting)
     dtype, seed = DType(own.get("dtype", settings["dtype"])), own.get("seed", settings["seed"])
     if "values" not in own:
-        return Operand(shape, dtype, own.get("data", settings["data"]), seed)
+        return _shared(Operand(shape, dtype, own.get("data", settings["data"]), seed))
     if len(own["values"]) != prod(shape):
         raise ImpossibleCase(
             f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})"
@@ -231,8 +229,8 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
     return Operand(shape, dtype, "values", seed, tuple(own["values"]))
 
 
-def refuse_impossible(case: Case) -> None:
-    """Refuse what has no value, unless the case breaks that on purpose, and outputs too large.
+def _refuse_impossible(written: Signature, breaks: str | None) -> None:
+    """Refuse what has no value, unless a case breaks that on purpose, and outputs too large.
 
     Where a case breaks the bound of output_padding, its output may be of any size: dialects without that bound are not
     asked for it, see `owed`.
@@ -240,27 +238,22 @@ def refuse_impossible(case: Case) -> None:
     Raises:
         ImpossibleCase: it is such a case.
     """
-    if case.b is not None and case.bias_source == "unnamed":
-        raise ImpossibleCase("bias_source must be initializer or input beside a bias (got unnamed)", "bias_source")
-    written = case.signature
     for constraint in _NEEDED:
         if violation := constraint.violation(written):
-            if case.breaks is None:
-                raise ImpossibleCase(
-                    f"{violation.attribute} {violation.must} (got {violation.got}), "
-                    f"or say breaks: {violation.constraint}",
-                    violation.attribute,
-                )
+            if breaks is None:
+                message = f"{violation.attribute} {violation.must} (got {violation.got})"
+                raise ImpossibleCase(f"{message}, or say breaks: {violation.constraint}", violation.attribute)
             return
     # For an empty batch, too, the reference counts the products of every point.
-    elements = max(case.x.shape[0] * case.w.shape[1] * written.groups, 1) * prod(_largest_sizes(written))
-    if case.breaks == "output-padding-below-stride-or-dilation":
+    x, w = written.x.shape, written.w.shape
+    elements = max(x[0] * w[1] * written.groups, 1) * prod(_largest_sizes(written))
+    if breaks == "output-padding-below-stride-or-dilation":
         elements = 0
-    total = elements + sum(prod(operand.shape) for operand in (case.x, case.w))
+    total = elements + prod(x) + prod(w)
     if total > MOST_ELEMENTS:
         got = f"up to {total}, of which the output has {elements}"
         raise ImpossibleCase(f"operands and output together must have at most {MOST_ELEMENTS} elements (got {got})")
-    products = prod(case.x.shape) * prod(case.w.shape[1:])
+    products = prod(x) * prod(w[1:])
     if products > MOST_PRODUCTS:
         raise ImpossibleCase(f"a case must have at most {MOST_PRODUCTS} products (got {products})")
 

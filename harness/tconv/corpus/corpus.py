@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import compress, islice
 from typing import TYPE_CHECKING, TypeAlias
@@ -62,6 +62,7 @@ class Corpus:
     folder: Path
     whole: bool
     files: tuple[CorpusFile, ...]
+    _found: dict[str, Case | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def load(cls, path: Path | None = None, folder: Path | None = None) -> Corpus:
@@ -159,12 +160,15 @@ class Corpus:
                 yield sweep, rows
 
     def find(self, case_id: str) -> Case | None:
-        """Return the case of that id, or None."""
-        if case_id in self.singles:
-            return self.singles[case_id]
+        """Return the case of that id, or None; one that was found is not made again."""
+        if case_id not in self._found:
+            self._found[case_id] = self.singles.get(case_id) or self._of_a_sweep(case_id)
+        return self._found[case_id]
+
+    def _of_a_sweep(self, case_id: str) -> Case | None:
         sweep = self.sweeps.get(path_of(case_id))
         row = None if sweep is None else sweep.row(facts_of(case_id))
-        return None if sweep is None or row is None else sweep.case(row[0].tolist())
+        return None if sweep is None or row is None else sweep.case(row)
 
     def case(self, text: str) -> Case:
         """Return the case of that id, or the only one that a pattern matches.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from operator import ge, gt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tconv.cases.patterns import label
 from tconv.corpus.case_file import Settings
@@ -12,68 +12,38 @@ from tconv.dialects.geometry import reach
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from tconv.cases.case import FactsPart
-    from tconv.corpus.building import Operands
+    from tconv.cases.case import Operand
     from tconv.vocabulary import Ints
 
 OPERAND_ROLES = ("x", "w", "b")
 """The settings that are of one operand; they are no facts."""
 
 
-_OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
-"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
-
-
 def facts_from(
-    settings: Mapping[str, Any], attributes: Attributes, operands: Operands, labels: Mapping[str, str]
-) -> tuple[FactsPart, ...]:
-    """Return the parts of the facts of the case that completed settings make."""
-    return texts_of(settings), source_of(settings), derived_of(settings, attributes), empty_of(operands), labels
+    settings: Mapping[str, Any], labels: Mapping[str, str], attributes: Attributes, x: Operand, w: Operand
+) -> Mapping[str, str]:
+    """Return the facts of a case; where several have one name, the label of a sweep's axis counts.
 
-
-def texts_of(settings: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the facts that single settings are; None for what is not set."""
-    texts = ((key, value) for key, value in settings.items() if key not in OPERAND_ROLES)
-    return {key: None if value is None else label(unwrapped(value)) for key, value in texts}
-
-
-def derived_of(settings: Mapping[str, Any], attributes: Attributes) -> dict[str, str]:
-    """Return the facts that follow from several of completed settings, those of the operands' sizes aside."""
+    Args:
+        settings: what the case is built from, with the defaults.
+        labels: the labels of its sweep's axes.
+        attributes: what it mentions.
+        x: its data.
+        w: its filter.
+    """
+    texts = {name: label(unwrapped(value)) for name, value in settings.items() if name not in OPERAND_ROLES}
+    texts.setdefault("bias_source", label(settings["filter_source"]))
     spatial = tuple(settings["spatial"])
-    return _derived(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
+    following = _following(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
+    return {**texts, **following, "empty": _empty(x.shape, w.shape), **labels}
 
 
-def source_of(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return where the bias comes from, as a fact of completed settings."""
-    return {"bias_source": label(settings.get("bias_source") or settings["filter_source"])}
-
-
-def empty_of(operands: Operands) -> dict[str, str]:
-    """Return which of the operands' dimensions are 0, as a fact."""
-    return _empty(operands[0].shape, operands[1].shape)
-
-
-def _derived(attributes: Attributes, spatial: Ints, kernel: Ints) -> dict[str, str]:
-    """Return facts that follow from several settings, and that runtimes are known to get wrong."""
-    rank, strides = len(spatial), attributes.per_axis("strides", len(spatial))
-    beyond = _beyond_reach(attributes, spatial, kernel)
-    below = any(y < x for y, x in zip(attributes.output_shape or (), spatial, strict=False))
-    reaches = any(op >= s for op, s in zip(attributes.output_padding or (), strides, strict=False))
-    return {
-        "rank": str(rank),
-        **{f"{name}_given": label(getattr(attributes, name) is not None) for name in _OPTIONAL},
-        "pads_given": label(attributes.pads_begin is not None or attributes.pads_end is not None),
-        "output_shape_below_spatial": label(below),
-        "output_shape_beyond_reach": label(any(map(gt, beyond, attributes.per_axis("output_padding", rank)))),
-        "output_shape_beyond_reach_by_stride": label(any(map(ge, beyond, strides))),
-        "output_padding_reaches_stride": label(reaches),
-        "output_padding_positive": label(any(op > 0 for op in attributes.output_padding or ())),
-        "pads_begin_beyond_kernel": label(_pads_begin_beyond_kernel(attributes, kernel)),
-        "output_empty": label(_output_empty(attributes, spatial, kernel)),
-        "grouped": label((attributes.groups or 1) > 1),
-    }
+@lru_cache(maxsize=1024)
+def _following(attributes: Attributes, spatial: Ints, kernel: Ints) -> Mapping[str, str]:
+    """Return the facts of `_FOLLOWING`; many cases share them."""
+    return {name: label(fact(attributes, spatial, kernel)) for name, fact in _FOLLOWING.items()}
 
 
 def _beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:
@@ -81,12 +51,6 @@ def _beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:
     lists = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations"))
     axes = zip(attributes.output_shape or (), spatial, kernel, *lists, strict=False)
     return tuple(size - reach(*axis) for size, *axis in axes)
-
-
-def _pads_begin_beyond_kernel(attributes: Attributes, kernel: Ints) -> bool:
-    """Return whether more is cropped at the beginning of an axis than a kernel reaches beyond one element."""
-    dilations = attributes.per_axis("dilations", len(kernel))
-    return any(p > (k - 1) * d for p, k, d in zip(attributes.pads_begin or (), kernel, dilations, strict=False))
 
 
 def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
@@ -97,16 +61,45 @@ def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
     return any(reach(x, k, s, d) + op == begin + end for x, k, s, d, begin, end, op in axes)
 
 
-@lru_cache(maxsize=1024)
-def _empty(x: Ints, w: Ints) -> dict[str, str]:
+def _is_given(name: str) -> Callable[[Attributes, Ints, Ints], bool]:
+    return lambda a, *_: getattr(a, name) is not None
+
+
+_OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
+"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
+_FOLLOWING: Final[dict[str, Callable[[Attributes, Ints, Ints], int | bool]]] = {
+    "rank": lambda _, x, __: len(x),
+    **{f"{name}_given": _is_given(name) for name in _OPTIONAL},
+    "pads_given": lambda a, *_: a.pads_begin is not None or a.pads_end is not None,
+    "output_shape_below_spatial": lambda a, x, _: any(
+        y < size for y, size in zip(a.output_shape or (), x, strict=False)
+    ),
+    "output_shape_beyond_reach": lambda a, x, k: any(
+        map(gt, _beyond_reach(a, x, k), a.per_axis("output_padding", len(x)))
+    ),
+    "output_shape_beyond_reach_by_stride": lambda a, x, k: any(
+        map(ge, _beyond_reach(a, x, k), a.per_axis("strides", len(x)))
+    ),
+    "output_padding_reaches_stride": lambda a, x, _: any(
+        map(ge, a.output_padding or (), a.per_axis("strides", len(x)))
+    ),
+    "output_padding_positive": lambda a, *_: any(op > 0 for op in a.output_padding or ()),
+    # More is cropped at the beginning of an axis than a kernel reaches beyond one element.
+    "pads_begin_beyond_kernel": lambda a, _, k: any(
+        p > (size - 1) * d for p, size, d in zip(a.pads_begin or (), k, a.per_axis("dilations", len(k)), strict=False)
+    ),
+    "output_empty": _output_empty,
+    "grouped": lambda a, *_: (a.groups or 1) > 1,
+}
+"""What follows from attributes, spatial sizes and kernel, and what runtimes are known to get wrong."""
+
+
+def _empty(x: Ints, w: Ints) -> str:
     """Return which of the operands' dimensions are 0, by their meaning."""
     if 0 not in x and 0 not in w:
-        return _NOT_EMPTY
+        return "none"
     dimensions = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
-    return {"empty": "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes)}
-
-
-_NOT_EMPTY = {"empty": "none"}
+    return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes)
 
 
 def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
@@ -119,7 +112,7 @@ def per_axis(value: int | Sequence[int], rank: int) -> Ints:
     return (value,) * rank if isinstance(value, int) else tuple(value)
 
 
-DERIVED = frozenset({*_derived(Attributes(), (), ()), "empty", "bias_source"})
+DERIVED = frozenset({*_FOLLOWING, "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
 NAMES = frozenset({*Settings.model_fields, *DERIVED}) - frozenset(OPERAND_ROLES)
 """The facts that every case may have; the axes of its sweep are facts too."""

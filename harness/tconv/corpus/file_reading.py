@@ -239,7 +239,6 @@ def _single(
         return build(
             f"{path}/{single.name}",
             settings,
-            {},
             about=single.about,
             cites=cites,
             expected=expected,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.corpus.building import ImpossibleCase, default_spatial_hint, merged
-from tconv.corpus.expansion import Expansion
+from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint, merged
 from tconv.corpus.facts import DERIVED
 from tconv.documents.document import error_at
 
@@ -94,10 +93,6 @@ class Sweep:
         """What an id has of each label of each axis."""
         return [[f"{axis.name}={text}" for text in axis.labels] for axis in self.axes]
 
-    @cached_property
-    def _expansion(self) -> Expansion:
-        return Expansion(self)
-
     @property
     def digest(self) -> str:
         """A digest of everything that decides which rows there are and which dialects can express them."""
@@ -142,14 +137,16 @@ class Sweep:
             mask &= ~skip.covers(rows)
         return rows[mask]
 
-    def row(self, labels: Mapping[str, str]) -> Rows | None:
-        """Return the row, (1, axes), of these labels, or None where they are not a case of this sweep."""
+    def row(self, labels: Mapping[str, str]) -> list[int] | None:
+        """Return the row of these labels, or None where they are not a case of this sweep."""
         if set(labels) != {axis.name for axis in self.axes}:
             return None
         if any(labels[axis.name] not in axis.labels for axis in self.axes):
             return None
-        row = np.array([[axis.labels.index(labels[axis.name]) for axis in self.axes]], dtype=np.int32)
-        return None if any(skip.covers(row)[0] for skip in self.skips) else row
+        row = [axis.labels.index(labels[axis.name]) for axis in self.axes]
+        if any(all(row[axis] in indices for axis, indices in skip.when.items()) for skip in self.skips):
+            return None
+        return row
 
     def labels(self, row: Sequence[int]) -> dict[str, str]:
         """Return the labels of a row by axis."""
@@ -195,9 +192,10 @@ class Sweep:
         Raises:
             FileError: its settings make no case.
         """
+        layers = self.layer, *(axis.layers[label] for axis, label in zip(self.axes, row, strict=True))
+        case_id = self.case_id(row)
         try:
-            return self._expansion.case(row)
+            return build(case_id, *layers, about=self.about, cites=self.cites)
         except ImpossibleCase as error:
-            settings = merged(self.layer, *(axis.layers[i] for axis, i in zip(self.axes, row, strict=True)))
-            what = f"{error} in {self.case_id(row)}{default_spatial_hint(settings, str(error))}; skip it or correct it"
-            raise error_at(self.document, self.place, what) from None
+            hint = default_spatial_hint(merged(*layers), str(error))
+            raise error_at(self.document, self.place, f"{error} in {case_id}{hint}; skip it or correct it") from None

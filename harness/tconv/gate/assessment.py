@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from tconv.cases.columns import FactColumns
 from tconv.comparison.siblings import settled
 from tconv.expectation.violations import is_invalid
 from tconv.gate.explanations import (
@@ -23,7 +24,6 @@ from tconv.gate.reasons import incomplete, other_reasons
 from tconv.gate.status import Status, status_of, with_better_causes
 from tconv.gate.waiver_uses import WaiverUse, declaration_uses, excused_ends, is_whole, waiver_uses
 from tconv.gate.waivers_of_run import active_entries, waivers_elsewhere, waivers_of_other_versions
-from tconv.learning import FactColumns
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from tconv.backends.machine import SIMD
-from tconv.cases.columns import Column
 from tconv.cases.patterns import label, parse, path_of
 from tconv.documents.models import Part, Texts, Values, known_as
 from tconv.errors import TconvError
@@ -18,6 +17,7 @@ from tconv.vocabulary import ATTRIBUTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tconv.cases.columns import FactColumns
     from tconv.vocabulary import Mask
 
 Scalar = str | int | bool | None
@@ -123,23 +123,12 @@ class Scope(Part):
         """Return whether a case of these facts is covered, where its path is."""
         return all(facts.get(key, default) in labels for key, default, labels in self._wanted)
 
-    def holding(self, facts: Mapping[str, Column], cases: int) -> Mask:
-        """Return which of many cases are covered, where their paths are, as `holds` says of one.
-
-        Args:
-            facts: the columns of `fact_names`; what no case has is not there.
-            cases: how many cases they are.
-        """
-        mask = np.ones(cases, dtype=bool)
+    def holding(self, facts: FactColumns) -> Mask:
+        """Return which of many cases are covered, where their paths are, as `holds` says of one."""
+        mask = np.ones(len(facts), dtype=bool)
         for key, default, labels in self._wanted:
-            column = facts.get(key) or Column([None], np.zeros(cases, np.intp))
-            mask &= np.array([(default if text is None else text) in labels for text in column.values])[column.places]
+            mask &= facts.holding(key, labels, default)
         return mask
-
-    @property
-    def fact_names(self) -> set[str]:
-        """The names of the facts that decide whether a case is covered."""
-        return {key for key, _, _ in self._wanted}
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
         """Return the first fact of pattern or `where` that a case lacks: name, value there, texts that it may have."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tconv.cases.columns import columns, parts_of
+from tconv.cases.columns import FactColumns
 from tconv.cases.patterns import path_of
 from tconv.gate.status import AGREEING, Status
 from tconv.verdict import kinds as ver
@@ -85,7 +85,7 @@ def waiver_uses(
     """
     whole = is_whole(run)
     by_case = {member.record.case: member for member in members}
-    covered_by = _covering(members, active, facts)
+    covered_by = _covering(members, facts)
     for waiver in active:
         example_facts = facts_of(waiver.example)
         if example_facts is None and own:
@@ -126,7 +126,7 @@ def declaration_uses(
         entries: the declarations that hold for its backend and machine.
         facts: the facts of the records' cases, by id.
     """
-    covered_by = _covering(members, entries, facts)
+    covered_by = _covering(members, facts)
     for entry in entries:
         covered = covered_by(entry)
         unsupported = sum(isinstance(member.record.verdict, ver.Unsupported) for member in covered)
@@ -140,7 +140,7 @@ def declaration_uses(
 
 
 def _covering(
-    members: Sequence[RecordStatus], entries: Sequence[Scope], facts: Mapping[str, Mapping[str, str]]
+    members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]
 ) -> Callable[[Scope], list[RecordStatus]]:
     """Return what says which records an entry covers, in the order of the run.
 
@@ -148,17 +148,15 @@ def _covering(
 
     Args:
         members: the records of the run with their statuses.
-        entries: the entries that will be asked for.
         facts: the facts of the records' cases, by id.
     """
-    names = {name for entry in entries for name in entry.fact_names}
-    of_cases = columns([parts_of(facts[member.record.case]) for member in members], names)
+    of_cases = FactColumns.of([facts[member.record.case] for member in members])
     paths: dict[str, int] = {}
     of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
 
     def covered(entry: Scope) -> list[RecordStatus]:
         named = np.array([entry.is_for(path) for path in paths], dtype=bool)[of_path]
-        return [members[index] for index in np.flatnonzero(named & entry.holding(of_cases, len(members))).tolist()]
+        return [members[index] for index in np.flatnonzero(named & entry.holding(of_cases)).tolist()]
 
     return covered
 

@@ -59,7 +59,7 @@ def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: b
         name = choose.among(faults_of(dialect))
         settings |= {"breaks": name} | FAULTS[name].settings(choose, settings)
     try:
-        case = build("drawn", settings, {}, cites=(Cite(dialect.name, "drawn by tconv fuzz, not by a clause"),))
+        case = build("drawn", settings, cites=(Cite(dialect.name, "drawn by tconv fuzz, not by a clause"),))
     except ImpossibleCase:
         return None
     expected = expectation(case, dialect)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from tconv.cases.patterns import path_of
 from tconv.corpus.building import DEFAULTS, ImpossibleCase, build
 from tconv.corpus.writing import PRESENTATION_WITH_DEFAULTS, settings
 from tconv.dialects.geometry import reach
@@ -87,7 +88,7 @@ def simpler(case: Case) -> Iterator[Case]:
     for step in _STEPS:
         for candidate in step(replace(case, expected=(), tier="gate")):
             try:
-                built = build(case.id, settings(candidate), {}, cites=case.cites)
+                built = build(path_of(case.id), settings(candidate), cites=case.cites)
             except ImpossibleCase:
                 continue
             if built.content != case.content:

@@ -5,7 +5,7 @@ from tconv.learning.judged_calls import Condition, JudgedCalls
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.lessons import lessons, without_named
 from tconv.learning.named_conditions import Misread, named_conditions, without_misread
-from tconv.learning.shared_facts import FactColumns, Shared, shared_facts
+from tconv.learning.shared_facts import Shared, shared_facts
 from tconv.learning.sheet import SheetLine, sheet
 from tconv.learning.symptoms import Symptom, symptoms
 from tconv.learning.unanswered import UNANSWERED, Unanswered, UnansweredCalls
@@ -13,7 +13,6 @@ from tconv.learning.unanswered import UNANSWERED, Unanswered, UnansweredCalls
 __all__ = [
     "UNANSWERED",
     "Condition",
-    "FactColumns",
     "JudgedCalls",
     "Lesson",
     "Misread",

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.cases.patterns import label
+from tconv.cases.columns import NOT_WRITTEN, FactColumns
 from tconv.corpus.facts import NAMES
 from tconv.vocabulary import ATTRIBUTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tconv.vocabulary import Mask
 
-    Numbers = np.ndarray[Any, np.dtype[np.intp]]
-
-NOT_WRITTEN = label(None)
-"""The value of an attribute that a case does not write, as waivers and patterns have it."""
 _MOST_FACTS = 3
 _MOST_VALUES = 3
 """Values that a fact of all members may have between them."""
@@ -46,46 +42,6 @@ _MANY = 16
 """So many members have hardly a fact in common by chance."""
 IDENTITY = frozenset({"seed", "about", "name"})
 """Settings that say which case it is, and nothing about the call."""
-
-
-@dataclass
-class FactColumns:
-    """The facts of some of many cases.
-
-    Attributes:
-        every: the facts of each of the many cases.
-        numbers: which of them are meant, (cases,).
-    """
-
-    every: Sequence[Mapping[str, str]]
-    numbers: Numbers
-    _columns: dict[str, tuple[dict[str, int], Numbers]] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(cls, facts: Sequence[Mapping[str, str]]) -> FactColumns:
-        """Return the facts of all of some cases."""
-        return cls(facts, np.arange(len(facts)))
-
-    def chosen(self, numbers: Sequence[int]) -> FactColumns:
-        """Return the facts of other ones of the many cases; what is looked up for these is looked up for all."""
-        return FactColumns(self.every, np.array(numbers, np.intp), self._columns)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __iter__(self) -> Iterator[Mapping[str, str]]:
-        return (self.every[number] for number in self.numbers)
-
-    def holding(self, name: str, values: Collection[str]) -> Mask:
-        """Return which cases have one of some values of a fact, (cases,)."""
-        if name not in self._columns:
-            codes: dict[str, int] = {}
-            column = [codes.setdefault(facts.get(name, NOT_WRITTEN), len(codes)) for facts in self.every]
-            self._columns[name] = codes, np.array(column, np.intp)
-        codes, column_codes = self._columns[name]
-        wanted = [codes[value] for value in values if value in codes]
-        mask: Mask = np.isin(column_codes[self.numbers], wanted)
-        return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.cases.columns import parts_of
 from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
@@ -110,7 +109,7 @@ class _Records:
         facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
-            self.facts.append(_topic(topic_of(case)), *parts_of(known))
+            self.facts.append(_topic(topic_of(case)), dict(known.items()))
         rows = [self._row(number, member) for number, run in enumerate(runs) for member in run.assessment.statuses]
         self.columns = dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True))
 

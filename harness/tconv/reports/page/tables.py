@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain, count, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-
-from tconv.cases.columns import columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.cases.columns import Parts
     from tconv.vocabulary import Array
+
+    Parts = tuple[Mapping[str, Any], ...]
 
 T = TypeVar("T")
 _WAITING = 8192
@@ -65,7 +65,7 @@ class Table:
         """Number the values of the rows that wait, column by column: that is faster than row by row."""
         rows, self._waiting = self._waiting, []
         found = {}
-        for name, (values, places) in columns(rows).items():
+        for name, (values, places) in _columns(rows).items():
             column = self._columns.get(name) or _Column()
             numbers = [0] * len(values)
             # In the order in which the rows have them.
@@ -98,3 +98,36 @@ def _in_order(rows: Sequence[Parts], new: Mapping[str, Array]) -> Iterable[str]:
     first = {name: int(np.argmax(numbers > 0)) for name, numbers in new.items()}
     order = {row: list(dict.fromkeys(chain.from_iterable(rows[row]))) for row in set(first.values())}
     return sorted(new, key=lambda name: (first[name], order[first[name]].index(name)))
+
+
+class _Values(NamedTuple):
+    """A column of rows.
+
+    Attributes:
+        values: what parts of rows have in it, the first of them None; a value may be there several times.
+        places: for each row, (rows,), which of the values it has; 0 where no part of it has one.
+    """
+
+    values: list[Any]
+    places: Array
+
+
+def _columns(rows: Sequence[Parts]) -> dict[str, _Values]:
+    """Return the columns of rows, by name; a part that several rows have is looked at once.
+
+    Args:
+        rows: each is the union of its parts; a later part replaces what an earlier one says.
+    """
+    values: defaultdict[str, list[Any]] = defaultdict(lambda: [None])
+    places: defaultdict[str, Array] = defaultdict(lambda: np.zeros(len(rows), np.intp))
+    for parts in zip_longest(*rows, fillvalue={}):
+        ids = list(map(id, parts))
+        by_id = dict(zip(ids, parts, strict=True))
+        of_part, distinct = dict(zip(by_id, count(), strict=False)), list(by_id.values())
+        of_row = np.fromiter(map(of_part.__getitem__, ids), np.intp, len(rows))
+        for name in dict.fromkeys(chain.from_iterable(distinct)):
+            place = np.arange(len(distinct)) + len(values[name])
+            values[name] += [part.get(name) for part in distinct]
+            has = np.array([name in part for part in distinct])
+            places[name] = np.where(has[of_row], place[of_row], places[name])
+    return {name: _Values(values[name], places[name]) for name in values}
