@@ -18,7 +18,7 @@ from small_corpus import written
 from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.corpus.budget import MOST_PATHS
-from tconv.corpus.digest import digest_at
+from tconv.corpus.file_reading import digest_at
 from tconv.errors import FileError
 from tconv.records.headers import header_line
 from tconv.records.record_file import read

@@ -265,12 +265,14 @@ def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
         (
             "axes: {auto_pad: [same_uper]}",
             "same_uper]",
-            "must be one of explicit, same_lower, same_upper, valid (got 'same_uper'); did you mean 'same_upper'?",
+            "must be 'explicit', 'valid', 'same_upper' or 'same_lower' or a mapping (got 'same_uper'); did you mean",
         ),
-        ("axes: {strides: [one]}", "one]", "must be a value of strides (got 'one')"),
-        ("axes: {batch: [-1]}", "-1]", "must be a value of batch (got -1)"),
-        ("axes: {bias: [1]}", "1]", "must be a value of bias (got 1)"),
-        ("axes: {output_shape: [half]}", "half]", "must be a value of output_shape (got 'half')"),
+        ("axes: {strides: [one]}", "one]", "must be an integer or a list of integers (got 'one')"),
+        ("axes: {strides: [1, [1, x]]}", "x]]", "must be an integer (got 'x')"),
+        ("axes: {batch: [-1]}", "-1]", "must be greater than or equal to 0 (got -1)"),
+        ("axes: {bias: [1]}", "1]", "must be true or false (got 1)"),
+        ("axes: {output_shape: [half]}", "half]", "must be an integer or full, full+n, full-n (got 'half')"),
+        ("axes: {breaks: [strds]}", "strds]", "must be a constraint's name (got 'strds')"),
         (
             "axes: {strides: [1]}, skip: [{when: {stride: 1}, because: so}]",
             "stride:",
@@ -311,8 +313,8 @@ def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
         ),
         (
             "axes: {x: [{data: nan}]}",
-            "{data: nan}",
-            "an axis must have values that an id can hold (got \"{'data': 'nan'}\"); give a mapping of labels instead",
+            "x:",
+            "an axis with a list must be an attribute or a size (got 'x'); give a mapping of labels to settings",
         ),
     ],
 )

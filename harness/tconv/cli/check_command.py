@@ -18,7 +18,7 @@ from tconv.corpus.building import DEFAULTS
 from tconv.corpus.combinations import ATTRIBUTES, product_coverage
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.coverage import coverage
-from tconv.corpus.lint import lint
+from tconv.corpus.lint import lint, unsized
 from tconv.corpus.size_coverage import size_coverage
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.errors import UsageError
@@ -144,7 +144,7 @@ def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
 def _notes(corpus: Corpus) -> Iterator[str]:
     """Yield a line for each sweep and case that leaves the spatial sizes to the default."""
     for file in corpus.files:
-        for place in file.unsized:
+        for place in unsized(file):
             where = ":".join(map(str, (file.document.path, *file.document.mark(place))))
             yield f"{where}: note: spatial is not given, so it is {DEFAULTS['spatial']} unless an axis gives it"
 

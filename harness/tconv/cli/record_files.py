@@ -13,7 +13,7 @@ import click
 
 from tconv.cli.streams import standard_input
 from tconv.corpus import Corpus
-from tconv.corpus.digest import digest_at
+from tconv.corpus.file_reading import digest_at
 from tconv.errors import FileError
 from tconv.records.record_file import header_in, received
 from tconv.shown_texts import shortened

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
 from tconv.cases.patterns import facts_of
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
-from tconv.corpus.facts import OPERAND_ROLES, facts_from, per_axis, unwrapped
+from tconv.corpus.case_file import OPERAND_ROLES
+from tconv.corpus.facts import facts_from, per_axis, unwrapped
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType

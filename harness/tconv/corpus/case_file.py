@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf, ldexp
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema, create_model
 
 from tconv.cases.case import BiasSource, Filling, Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
@@ -218,6 +218,23 @@ class Skip(Part):
     because: Annotated[str, Field(min_length=1)]
 
 
+OPERAND_ROLES = ("x", "w", "b")
+"""The settings that are of one operand: mappings, and no texts."""
+LISTED = Settings.model_fields.keys() - set(OPERAND_ROLES)
+"""The settings whose values an axis may list: those of an operand have no labels for the ids."""
+_FIELDS = Settings.model_fields.items()
+_OF_SETTINGS: dict[str, Any] = {name: (list[field.annotation], []) for name, field in _FIELDS if name in LISTED}  # type: ignore[name-defined]
+_ListAxes = create_model("_ListAxes", __base__=Part, **_OF_SETTINGS)
+"""Values by the name of a setting."""
+
+
+def _of_settings(axes: dict[str, Any]) -> dict[str, Any]:
+    """Check the values of axes that are lists, and return them as settings are written; other axes are mappings."""
+    lists = {name: axis for name, axis in axes.items() if isinstance(axis, list) and name in _OF_SETTINGS}
+    written: dict[str, Any] = axes | _ListAxes.model_validate(lists).model_dump(exclude_unset=True)
+    return written
+
+
 class Sweep(Part):
     """The product of its axes: a list gives an attribute's values, a mapping gives labels that set several keys.
 
@@ -238,6 +255,7 @@ class Sweep(Part):
     axes: Annotated[
         dict[str, Annotated[Values[Any], Field(min_length=1)] | Annotated[dict[_Name, Settings], Field(min_length=1)]],
         Field(min_length=1),
+        AfterValidator(_of_settings),
     ]
     skip: Mappings[Skip] = Field(default=[])
     tier: Tier | None = None

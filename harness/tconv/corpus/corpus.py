@@ -12,9 +12,8 @@ import numpy as np
 from tconv.cases.patterns import facts_of, parse, path_of
 from tconv.corpus import tiers
 from tconv.corpus.budget import Budget
-from tconv.corpus.digest import digest_of
 from tconv.corpus.facts import NAMES
-from tconv.corpus.file_reading import case_files, read_file
+from tconv.corpus.file_reading import case_files, digest_of, read_file
 from tconv.corpus.mismatch import mismatch
 from tconv.datafiles import data_folder
 from tconv.errors import UsageError, make_all

@@ -7,7 +7,7 @@ from operator import ge, gt
 from typing import TYPE_CHECKING, Any, Final
 
 from tconv.cases.patterns import label
-from tconv.corpus.case_file import Settings
+from tconv.corpus.case_file import LISTED
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Operand
     from tconv.vocabulary import Ints
-
-OPERAND_ROLES = ("x", "w", "b")
-"""The settings that are of one operand; they are no facts."""
 
 
 def facts_from(
@@ -33,7 +30,7 @@ def facts_from(
         x: its data.
         w: its filter.
     """
-    texts = {name: label(unwrapped(value)) for name, value in settings.items() if name not in OPERAND_ROLES}
+    texts = {name: label(unwrapped(value)) for name, value in settings.items() if name in LISTED}
     texts.setdefault("bias_source", label(settings["filter_source"]))
     spatial = tuple(settings["spatial"])
     following = _following(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
@@ -114,5 +111,5 @@ def per_axis(value: int | Sequence[int], rank: int) -> Ints:
 
 DERIVED = frozenset({*_FOLLOWING, "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
-NAMES = frozenset({*Settings.model_fields, *DERIVED}) - frozenset(OPERAND_ROLES)
+NAMES = DERIVED | LISTED
 """The facts that every case may have; the axes of its sweep are facts too."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tconv.corpus.building import merged
 from tconv.corpus.literals import wrong_literals
 from tconv.corpus.tiers import FILE_NAME, advice, missing_tuples
 from tconv.corpus.tiers import expressible as expressible_rows
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus.corpus import Corpus
+    from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.literals import Found
     from tconv.corpus.sweep import Sweep
     from tconv.expectation.owed import Expectation
@@ -77,6 +79,21 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             message = f"must say something new (got the same as {first}); remove one"
             yield LintFinding(case.id, message, corpus.place(case.id))
+
+
+def unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
+    """Yield the location of each sweep and case of a file that leaves the data's spatial sizes to the default."""
+    for number, sweep in enumerate(file.sweeps):
+        by_axis = (axis.name == "spatial" or all(map(_is_sized, axis.layers)) for axis in sweep.axes)
+        if not _is_sized(sweep.layer) and not any(by_axis):
+            yield "sweeps", number
+    for number, single in enumerate(file.model.cases):
+        if not _is_sized(merged(file.model.base.written(), single.with_.written())):
+            yield "cases", number
+
+
+def _is_sized(settings: Mapping[str, Any]) -> bool:
+    return settings.get("spatial") is not None
 
 
 def _expressible_rows(sweep: Sweep) -> _Masks:

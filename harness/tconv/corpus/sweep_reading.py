@@ -7,22 +7,20 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from tconv.cases.patterns import label
 from tconv.corpus.building import merged
-from tconv.corpus.case_file import Settings
+from tconv.corpus.case_file import LISTED
+from tconv.corpus.facts import unwrapped
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.documents.document import error_at
-from tconv.errors import FileError, joined, make_all
+from tconv.errors import make_all
 from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tconv.cases.case import Cite
     from tconv.corpus import case_file
     from tconv.corpus.budget import Budget
+    from tconv.corpus.case_file import Settings
     from tconv.documents.document import Document
     from tconv.vocabulary import Tier
 
@@ -51,9 +49,12 @@ def read_sweep(
     place = ("sweeps", index)
     axes = _axes(model, document, place)
     _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
-    skips = _skips(model, axes, document, place)
+    skips = [
+        partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
+    ]
     layer = merged(base.written(), model.with_.written())
-    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skips, layer, model.tier, document, place)
+    skipped = tuple(make_all(skips))
+    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skipped, layer, model.tier, document, place)
     if next(sweep.blocks(), None) is None:
         raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
     return sweep
@@ -63,16 +64,13 @@ def _axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ..
     """Return the axes of a sweep.
 
     Raises:
-        FileError: there are too many, or some are not as they must be; then the axes of skips are looked at too.
+        FileError: there are too many, or some are not as they must be.
     """
     if (count := len(model.axes)) > MOST_AXES:
         message = f"a sweep must have at most {MOST_AXES} axes (got {count}); split it"
         raise error_at(document, (*place, "axes"), message, key=True)
     makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
-    try:
-        return tuple(make_all(makers))
-    except FileError as error:
-        raise joined([error, *_unknown_axes(model, document, place)]) from error
+    return tuple(make_all(makers))
 
 
 def _refuse_too_large(
@@ -92,40 +90,21 @@ def _refuse_too_large(
         raise error_at(document, place, f"{beyond}; leave axes or labels out, or split the corpus", key=True)
 
 
-def _skips(
-    model: case_file.Sweep, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]
-) -> tuple[Skipped, ...]:
-    """Return what a sweep leaves out.
-
-    Raises:
-        FileError: a skip names an axis or a label that the sweep does not have.
-    """
-    if unknown := list(_unknown_axes(model, document, place)):
-        raise joined(unknown)
-    skips = enumerate(model.skip)
-    return tuple(
-        make_all(partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in skips)
-    )
-
-
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
     if isinstance(values, dict):
         if not _NAME.fullmatch(name):
             message = f"an axis must have a name of letters, digits, '_', '.', '+' and '-' (got {name!r}); rename it"
             raise error_at(document, place, message, key=True)
         return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
-    if name not in Settings.model_fields:
+    if name not in LISTED:
         raise error_at(
             document,
             place,
-            f"an axis with a list must be an attribute or a size (got {name!r}){nearest(name, Settings.model_fields)}"
+            f"an axis with a list must be an attribute or a size (got {name!r}){nearest(name, sorted(LISTED))}"
             "; give a mapping of labels to settings otherwise",
             key=True,
         )
-    layers = tuple(
-        make_all(partial(_setting, name, value, document, (*place, number)) for number, value in enumerate(values))
-    )
-    labels = tuple(label(value.get("raw", value) if isinstance(value, dict) else value) for value in values)
+    labels = tuple(label(unwrapped(value)) for value in values)
     seen: set[str] = set()
     for number, text in enumerate(labels):
         if text in seen:
@@ -134,7 +113,7 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
             message = f"an axis must have values that an id can hold (got {text!r}); give a mapping of labels instead"
             raise error_at(document, (*place, number), message)
         seen.add(text)
-    return Axis(name, labels, layers)
+    return Axis(name, labels, tuple({name: value} for value in values))
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
@@ -142,44 +121,18 @@ _LABEL = re.compile(r"[^\s\x00-\x1f\x7f\[\]{},=|]+")
 """What may stand in an id, a pattern and a line of output; the braces of an operand's mapping may not."""
 
 
-def _setting(name: str, value: Any, document: Document, place: tuple[str | int, ...]) -> dict[str, Any]:  # noqa: ANN401
-    try:
-        return Settings.model_validate({name: value}).written()
-    except ValidationError as error:
-        raise _wrong_value(error, name, value, document, place) from None
-
-
-def _wrong_value(
-    error: ValidationError, name: str, value: object, document: Document, place: tuple[str | int, ...]
-) -> FileError:
-    expected = [str(detail.get("ctx", {}).get("expected", "")) for detail in error.errors()]
-    choices = {text for words in expected for text in words.split("'")[1::2]}
-    hint = f" one of {', '.join(sorted(choices))}" if choices else f" a value of {name}"
-    return error_at(document, place, f"must be{hint} (got {value!r}){nearest(str(value), choices)}")
-
-
-def _unknown_axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ...]) -> Iterator[FileError]:
-    """Yield an error for each axis of a skip that the sweep does not have."""
-    for number, skip in enumerate(model.skip):
-        for name in skip.when:
-            if name not in model.axes:
-                where = (*place, "skip", number, "when", name)
-                message = f"must be an axis of the sweep (got {name!r}){nearest(name, model.axes)}"
-                yield error_at(document, where, message, key=True)
-
-
 def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Skipped:
     names = [axis.name for axis in axes]
     when: dict[int, frozenset[int]] = {}
     for name, value in skip.when.items():
-        axis = axes[names.index(name)]
+        if name not in names:
+            message = f"must be an axis of the sweep (got {name!r}){nearest(name, names)}"
+            raise error_at(document, (*place, name), message, key=True)
+        labels = axes[names.index(name)].labels
         texts = [label(entry) for entry in (value if isinstance(value, list) else [value])]
         for text in texts:
-            if text not in axis.labels:
-                raise error_at(
-                    document,
-                    (*place, name),
-                    f"must be one of {', '.join(axis.labels)} (got {text!r}){nearest(text, axis.labels)}",
-                )
-        when[names.index(name)] = frozenset(axis.labels.index(text) for text in texts)
+            if text not in labels:
+                message = f"must be one of {', '.join(labels)} (got {text!r}){nearest(text, labels)}"
+                raise error_at(document, (*place, name), message)
+        when[names.index(name)] = frozenset(map(labels.index, texts))
     return Skipped(when, skip.because)
