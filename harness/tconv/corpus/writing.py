@@ -6,24 +6,24 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import yaml
+
 from tconv.cases.case import PRESENTATION
 from tconv.corpus.building import DEFAULTS
-from tconv.documents.scalars import kind_of
+from tconv.documents.scalars import KINDS
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tconv.cases.case import Case, Cite, Operand
     from tconv.vocabulary import Attributes, Ints
 
 T = TypeVar("T")
 
-_WIDTH = 120
+_WIDTH = 100
+"""A line ends after the word that exceeds it."""
 _WORDS = {"auto_pad": AutoPad, "data_format": DataFormat, "filter_format": FilterFormat}
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_/.+-]*")
-"""Texts that need no quotes in a flow mapping, unless YAML reads them as a number, a boolean or null."""
-_EXACT = 2.0**53
 _BATCH, _CHANNELS, _FIRST_AXIS = 0, 1, 2
 _SHAPE = ("spatial", "kernel")
 PRESENTATION_WITH_DEFAULTS = tuple(name for name in PRESENTATION if name in DEFAULTS)
@@ -37,12 +37,13 @@ def case_file(cases: Iterable[Case], about: str) -> str:
     """
     cases = list(cases)
     cites: list[Cite] = list(dict.fromkeys(cite for case in cases for cite in case.cites))
-    lines = ["format: 1", f"about: {flow(about)}", "cites:"]
-    lines += [f"  - {flow({'dialect': cite.dialect, 'clause': cite.clause})}" for cite in cites]
-    lines.append("cases:")
-    for case in cases:
-        lines += _case_lines(case)
-    return "\n".join(lines) + "\n"
+    file = {
+        "format": 1,
+        "about": about,
+        "cites": [{"dialect": cite.dialect, "clause": cite.clause} for cite in cites],
+        "cases": [_written(case) for case in cases],
+    }
+    return _dumped(file, default_flow_style=None, width=_WIDTH)
 
 
 def settings(case: Case) -> dict[str, Any]:
@@ -114,63 +115,37 @@ def _attributes(attributes: Attributes, rank: int, kernel: Ints) -> dict[str, An
     return settings
 
 
-def _case_lines(case: Case) -> list[str]:
-    lines = [f"  - name: {flow(case.id.rpartition('/')[2])}"]
-    if case.about:
-        lines.append(f"    about: {flow(case.about)}")
-    lines += _wrapped("    with: ", settings(case))
+def _written(case: Case) -> dict[str, Any]:
+    """Return a case as an entry of a file."""
+    entry: dict[str, Any] = {"name": case.id.rpartition("/")[2]}
+    entry |= {"about": case.about} if case.about else {}
+    entry["with"] = settings(case)
     if case.expected:
-        lines.append("    expected:")
-    for literal in case.expected:
-        entry = {"dialects": list(literal.dialects), "spatial": list(literal.spatial), "values": list(literal.values)}
-        lines.append(f"      - {flow(entry)}")
-    return lines + ([f"    tier: {case.tier}"] if case.tier != "gate" else [])
+        entry["expected"] = [
+            {"dialects": list(y.dialects), "spatial": list(y.spatial), "values": list(y.values)} for y in case.expected
+        ]
+    return entry | ({"tier": case.tier} if case.tier != "gate" else {})
 
 
-def _wrapped(key: str, mapping: Mapping[str, Any]) -> list[str]:
-    """Return a key and its mapping in lines of the width, broken only between entries."""
-    lines, line = [], f"{key}{{"
-    entries = [f"{name}: {flow(value)}" for name, value in mapping.items()]
-    for number, entry in enumerate(entries):
-        text = entry + ("}" if number == len(entries) - 1 else ", ")
-        if len(line) + len(text.rstrip()) > _WIDTH and number:
-            lines.append(line.rstrip())
-            line = " " * (len(key) + 1)
-        line += text
-    return [*lines, line if entries else f"{line}}}"]
-
-
-def flow(value: Any) -> str:  # noqa: ANN401 - plain values of any kind
+def flow(value: object) -> str:
     """Return a plain value as YAML in one line, which the core schema reads as that value."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return str(value) if _PLAIN.fullmatch(value) and kind_of(value) == "str" else _quoted(value)
-        case float():
-            return _number(value)
-        case dict():
-            return f"{{{', '.join(f'{name}: {flow(entry)}' for name, entry in value.items())}}}"
-        case list():
-            return _listed(value)
-        case _:
-            return str(value)
+    return _dumped(value, default_flow_style=True, width=math.inf).removesuffix("\n").removesuffix("\n...")
 
 
-def _listed(values: Sequence[Any]) -> str:
-    return f"[{', '.join(map(flow, values))}]"
+def _dumped(value: object, **options: Any) -> str:  # noqa: ANN401 - of `yaml.dump`
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, **options)
+    return text
 
 
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return ".nan"
-    if math.isinf(value):
-        return ".inf" if value > 0 else "-.inf"
-    # A whole number is written as an integer; but an integer 0 has no sign.
-    whole = value.is_integer() and abs(value) <= _EXACT and (value != 0 or math.copysign(1, value) > 0)
-    return str(int(value)) if whole else repr(value)
+class _Dumper(yaml.SafeDumper):
+    """Writes by the core schema of YAML 1.2, by which case files are read; PyYAML's own is that of YAML 1.1."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - PyYAML's interface
+        """Return that equal values are written out."""
+        return True
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped) + '"'
+_Dumper.add_multi_representer(str, yaml.SafeDumper.represent_str)
+_Dumper.yaml_implicit_resolvers = {}
+for _name, _kind in KINDS.items():
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_kind.pattern.pattern})\Z"), None)
