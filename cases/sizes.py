@@ -186,7 +186,7 @@ def has_products(row: Row) -> bool:
 def numbers_of(row: Row) -> Numbers:
     """Return the numbers of the sizes that a row has, as an array; none if it is no case."""
     try:
-        case = build("a", row)
+        case = build("a", row, {})
     except ImpossibleCase:
         return np.array([], dtype=int)
     if not has_products(row):
@@ -236,7 +236,7 @@ def lines_of(rows: list[Row]) -> list[str]:
     lines = []
     for number, row in enumerate(rows):
         groups = row.get("groups", 1)
-        sizes = sizes_of(build("a", row))
+        sizes = sizes_of(build("a", row, {}))
         name = (
             f"{sizes['path'].replace(' ', '-')}-c{row['channels'] // groups}-o{row['out_channels'] // groups}-g{groups}"
         )

@@ -14,8 +14,8 @@ from tconv.backends import onnx_model
 from tconv.cases.call import express, in_layouts, signature
 from tconv.cases.operands import make_operands
 from tconv.corpus.budget import MOST_ELEMENTS
-from tconv.corpus.building import ImpossibleCase, build, merged
-from tconv.corpus.case_file import OperandSettings, Settings
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.case_file import OperandSettings, Settings, merged
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, reach, resolve

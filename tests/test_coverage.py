@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import BARE_HEAD, written
-from tconv.corpus import Corpus, coverage, tiers
+from tconv.corpus import Corpus, coverage
 from tconv.corpus.coverage import Coverage, Covered
 from tconv.dialects import DIALECTS
 
@@ -125,7 +125,7 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every dialect the gate tier has every reachable quadruple of every sweep, and smoke every reachable pair."""
-    monkeypatch.setattr(coverage, "expressible", lru_cache(maxsize=None)(tiers.expressible))
+    monkeypatch.setattr(coverage, "expressible_rows", lru_cache(maxsize=None)(coverage.expressible_rows))
     gate = list(coverage.coverage(corpus, "gate"))
     monkeypatch.setattr(coverage, "STRENGTHS", (1, 2))
     monkeypatch.setattr(coverage, "_never", lambda *_: ())

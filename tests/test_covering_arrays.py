@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import examples
-from tconv.corpus.covering_arrays import cover
+from tconv.corpus.coverage import cover
 from tconv.corpus.sweep import Rows
 from tconv.vocabulary import Mask
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, Field, model_validator
 
 from strategies import examples
+from tconv.documents import Document, error_at, load, read
 from tconv.documents import tree as yaml_tree
-from tconv.documents.document import Document, error_at, load, read
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
 from tconv.errors import FileError, FileErrors
 from tconv.shown_texts import printable

@@ -16,7 +16,7 @@ from strategies import examples
 from tconv.comparison.answers import PRIMARY, readings_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
-from tconv.documents.document import read
+from tconv.documents import read
 from tconv.errors import FileError
 from tconv.gate.assessment import assess
 from tconv.gate.pinning import choose_pins, write_pins

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from tconv import schemas
-from tconv.corpus.building import DEFAULTS
+from tconv import documents, schemas
+from tconv.corpus.case_file import DEFAULTS
 from tconv.datafiles import data_folder
-from tconv.documents import document as yaml_file
 from tconv.records.headers import BackendHeader, RunHeader, header_line
 from tconv.records.record import CallSummary, Record, record_line
 from tconv.verdict import kinds as ver
@@ -195,7 +194,7 @@ def test_every_shipped_file_is_valid(make: Any, folder: str) -> None:  # noqa: A
     assert files
     check = validator(make)
     for file in files:
-        check.validate(yaml_file.read(file).value)
+        check.validate(documents.read(file).value)
 
 
 @pytest.mark.parametrize(

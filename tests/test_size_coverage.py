@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tconv.cases.case import Case, Operand
-from tconv.corpus.combinations import ATTRIBUTES, product_coverage
-from tconv.corpus.size_coverage import is_possible, size_coverage, sizes_of
+from tconv.corpus.size_coverage import COMBINED, is_possible, product_coverage, size_coverage, sizes_of
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import Attributes, DType
 
@@ -102,7 +101,7 @@ def test_the_full_tier_has_the_product_of_attributes(corpus: Corpus) -> None:
             == 3072
             == len(list(corpus.cases("full", ["padding/combinations/product"])))
         )
-    assert set(ATTRIBUTES) == {
+    assert set(COMBINED) == {
         "auto_pad", "output_shape", "kind of group", "data_format", "filter_format", "rank", "bias", "output_padding",
     }  # fmt: skip
 

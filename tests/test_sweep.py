@@ -14,7 +14,8 @@ from small_corpus import BARE_HEAD, written
 from strategies import examples
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
-from tconv.corpus.building import build, merged
+from tconv.corpus.building import build
+from tconv.corpus.case_file import merged
 from tconv.corpus.sweep_reading import LARGEST_EXHAUSTIVE, LARGEST_SWEEP, MOST_AXES
 from tconv.errors import FileError
 

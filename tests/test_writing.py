@@ -16,7 +16,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.documents.scalars import KINDS, kind_of
+from tconv.documents.tree import KINDS, kind_of
 from tconv.shown_texts import printable
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat
 

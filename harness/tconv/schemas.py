@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from tconv.corpus.building import DEFAULTS
-from tconv.corpus.case_file import CaseFile
+from tconv.corpus.case_file import DEFAULTS, CaseFile
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import FORMAT, HeaderLine
 from tconv.records.record import Record

@@ -14,12 +14,11 @@ from tconv.cases.patterns import path_of
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
-from tconv.corpus.building import DEFAULTS
-from tconv.corpus.combinations import ATTRIBUTES, product_coverage
+from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.coverage import coverage
 from tconv.corpus.lint import lint, unsized
-from tconv.corpus.size_coverage import size_coverage
+from tconv.corpus.size_coverage import COMBINED, product_coverage, size_coverage
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
@@ -196,10 +195,10 @@ def _print_sizes(corpus: Corpus, tier: Tier, most: int | None) -> None:
 
 def _print_combinations(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:
     """Print how much of the product of attributes the cases of a tier have, by dialect."""
-    click.echo(f"combinations of {', '.join(ATTRIBUTES)}:")
+    click.echo(f"combinations of {', '.join(COMBINED)}:")
     dialects = DIALECTS.values() if dialect_name is None else [dialect_named(dialect_name)]
     for found in product_coverage(corpus.cases(tier), dialects):
         unsaid = [f"{count} cannot be said ({constraint})" for constraint, count in found.unsaid.items()]
         absent = [f"{len(found.absent)} are in no case"] if found.absent else []
         beside = "".join(f"; {text}" for text in (*unsaid, *absent))
-        click.echo(f"  {found.dialect_name}: {found.said} of {prod(map(len, ATTRIBUTES.values()))}{beside}")
+        click.echo(f"  {found.dialect_name}: {found.said} of {prod(map(len, COMBINED.values()))}{beside}")

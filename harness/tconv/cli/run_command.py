@@ -16,7 +16,7 @@ from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus, Tier
 from tconv.corpus.corpus import EXCLUDING
-from tconv.corpus.literals import refuse_contradicted
+from tconv.corpus.lint import refuse_contradicted
 from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError, UsageError, writing
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run

@@ -16,7 +16,7 @@ from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.corpus import Corpus
-from tconv.documents.document import read
+from tconv.documents import read
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
 from tconv.gate.pinning import choose_pins, write_pins
 from tconv.gate.proof import Prover, Standing

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
-from tconv.cases.patterns import facts_of
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
-from tconv.corpus.case_file import OPERAND_ROLES
-from tconv.corpus.facts import facts_from, per_axis, unwrapped
+from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, completed, per_axis, unwrapped
+from tconv.corpus.facts import facts_from
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType
@@ -22,25 +21,6 @@ if TYPE_CHECKING:
     from tconv.cases.case import Cite, Expected
     from tconv.vocabulary import Ints, Signature, Tier
 
-T = TypeVar("T")
-
-DEFAULTS: dict[str, Any] = {
-    "batch": 1,
-    "channels": 1,
-    "out_channels": 1,
-    "spatial": [4],
-    "kernel": [3],
-    "bias": False,
-    "dtype": DType.F32,
-    "data": "integers",
-    "seed": 0,
-    "shapes": "static",
-    "data_source": "input",
-    "filter_source": "initializer",
-    "output_shape_source": "initializer",
-    "spelling": "library",
-}
-"""The settings that are used where a case has none."""
 _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_channels", "kernel"), "b": ("out_channels",)}
 """The sizes that each operand has by their meaning."""
 _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
@@ -60,27 +40,6 @@ class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its fi
         self.setting = setting
 
 
-def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of all layers, a later one replacing an earlier one; operands are merged key by key.
-
-    `data` and `values` are two ways to fill an operand: whichever comes later replaces the other.
-    """
-    result: dict[str, Any] = {}
-    for layer in layers:
-        for key, value in layer.items():
-            if key in OPERAND_ROLES and isinstance(value, dict) and isinstance(result.get(key), dict):
-                result[key] = {name: old for name, old in result[key].items() if name not in _replaced(value)} | value
-            else:
-                result[key] = value
-    return result
-
-
-def _replaced(operand: Mapping[str, Any]) -> set[str]:
-    """Return the settings of earlier layers that these settings of an operand replace, besides those of their names."""
-    fillings = {"data", "values"}
-    return fillings if any(operand.get(name) is not None for name in fillings) else set()
-
-
 def build(
     case_id: str,
     *layers: Mapping[str, Any],
@@ -94,8 +53,8 @@ def build(
     Raises:
         ImpossibleCase: no tensor has such a shape, or one would be too large.
     """
-    settings = _completed(layers)
-    attributes = _shared(_attributes(settings))
+    settings = completed(layers)
+    attributes: Attributes = _shared(_attributes(settings))
     x, w, b = _operands(settings)
     copied: dict[str, Any] = {name: settings.get(name) for name in (*PRESENTATION, "breaks")}
     case = Case(
@@ -110,8 +69,7 @@ def build(
         tier=tier,
         about=about,
         cites=tuple(cites),
-        # The layers are shared by many cases, and their union is not: it is made again for a case that is asked.
-        facts=Facts(partial(_facts, case_id, layers, attributes, x, w)),
+        facts=Facts(partial(facts_from, case_id, layers, attributes, x, w)),
     )
     if case.b is not None and case.bias_source == "unnamed":
         raise ImpossibleCase("bias_source must be initializer or input beside a bias (got unnamed)", "bias_source")
@@ -119,21 +77,10 @@ def build(
     return case
 
 
-def _shared(value: T) -> T:
-    """Return a value, the same object for equal ones: a corpus has tens of thousands of cases with few of them."""
-    found: T = _remembered(value)
-    return found
-
-
 @lru_cache(maxsize=1024)
-def _remembered(value: T) -> T:
+def _shared(value: Any) -> Any:  # noqa: ANN401 - what it returns is what it is given
+    """Return a value, the same object for equal ones: a corpus has tens of thousands of cases with few of them."""
     return value
-
-
-def _facts(
-    case_id: str, layers: Sequence[Mapping[str, Any]], attributes: Attributes, x: Operand, w: Operand
-) -> Mapping[str, str]:
-    return facts_from(_completed(layers), facts_of(case_id), attributes, x, w)
 
 
 def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
@@ -141,11 +88,6 @@ def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
     if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
         return ""
     return f"; spatial is not given, so it is {DEFAULTS['spatial']}"
-
-
-def _completed(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings of all layers without those that take an earlier value back, and with the defaults."""
-    return DEFAULTS | {key: value for key, value in merged(*layers).items() if value is not None}
 
 
 def _attributes(settings: Mapping[str, Any]) -> Attributes:
@@ -170,12 +112,11 @@ def _output_shape(value: Any, attributes: Attributes, spatial: Ints, kernel: Int
     full = [reach(*axis) for axis in zip(spatial, kernel, strides, dilations, strict=False)]
     # A longer list breaks output-shape-length, perhaps on purpose: the last axis's full size is used for the rest.
     full += (full or [1])[-1:] * (len(entries) - len(full))
-    return tuple(_size(entry, size) for entry, size in zip(entries, full, strict=False))
-
-
-def _size(value: int | str, full: int) -> int:
-    """Return an integer, or `full`, `full+n`, `full-n` with full = (X-1)*stride + (K-1)*dilation + 1."""
-    return value if isinstance(value, int) else full + int(value.removeprefix("full") or 0)
+    return tuple(
+        # An integer, or full, full+n, full-n.
+        entry if isinstance(entry, int) else size + int(entry.removeprefix("full") or 0)
+        for entry, size in zip(entries, full, strict=False)
+    )
 
 
 def _operands(settings: Mapping[str, Any]) -> tuple[Operand, Operand, Operand | None]:
@@ -222,7 +163,8 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
         raise ImpossibleCase(f"{most} (got {prod(shape)} in {role} alone, of shape {list(shape)})", setting)
     dtype, seed = DType(own.get("dtype", settings["dtype"])), own.get("seed", settings["seed"])
     if "values" not in own:
-        return _shared(Operand(shape, dtype, own.get("data", settings["data"]), seed))
+        operand: Operand = _shared(Operand(shape, dtype, own.get("data", settings["data"]), seed))
+        return operand
     if len(own["values"]) != prod(shape):
         raise ImpossibleCase(
             f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})"

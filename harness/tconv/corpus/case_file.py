@@ -1,11 +1,14 @@
-"""The models of a case file. Behind the file's boundary there are dataclasses: `cases/case.py`, `sweep.py`."""
+"""The models of a case file, and how layers of settings are one.
+
+Behind the file's boundary there are dataclasses: `cases/case.py`, `sweep.py`.
+"""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 from math import inf, ldexp
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema, create_model
 
@@ -15,6 +18,11 @@ from tconv.dialects.known_names import AttributeName, ConstraintName, DialectNam
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.shown_texts import shown
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat, Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.vocabulary import Ints
 
 _LIMIT = 2**31
 _Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -194,6 +202,63 @@ class Settings(Part):
         return self.model_dump(mode="python", exclude_unset=True)
 
 
+OPERAND_ROLES = ("x", "w", "b")
+"""The settings that are of one operand: mappings, and no texts."""
+DEFAULTS: dict[str, Any] = {
+    "batch": 1,
+    "channels": 1,
+    "out_channels": 1,
+    "spatial": [4],
+    "kernel": [3],
+    "bias": False,
+    "dtype": DType.F32,
+    "data": "integers",
+    "seed": 0,
+    "shapes": "static",
+    "data_source": "input",
+    "filter_source": "initializer",
+    "output_shape_source": "initializer",
+    "spelling": "library",
+}
+"""The settings that are used where a case has none."""
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of all layers, a later one replacing an earlier one; operands are merged key by key.
+
+    `data` and `values` are two ways to fill an operand: whichever comes later replaces the other.
+    """
+    result: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            if key in OPERAND_ROLES and isinstance(value, dict) and isinstance(result.get(key), dict):
+                result[key] = {name: old for name, old in result[key].items() if name not in _replaced(value)} | value
+            else:
+                result[key] = value
+    return result
+
+
+def _replaced(operand: Mapping[str, Any]) -> set[str]:
+    """Return the settings of earlier layers that these settings of an operand replace, besides those of their names."""
+    fillings = {"data", "values"}
+    return fillings if any(operand.get(name) is not None for name in fillings) else set()
+
+
+def completed(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of all layers without those that take an earlier value back, and with the defaults."""
+    return DEFAULTS | {key: value for key, value in merged(*layers).items() if value is not None}
+
+
+def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
+    """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
+    return value["raw"] if isinstance(value, dict) else value
+
+
+def per_axis(value: int | Sequence[int], rank: int) -> Ints:
+    """Return a setting's entry for each axis; an integer stands for all of them."""
+    return (value,) * rank if isinstance(value, int) else tuple(value)
+
+
 class Citation(Part):
     """A clause of a dialect's text.
 
@@ -218,8 +283,6 @@ class Skip(Part):
     because: Annotated[str, Field(min_length=1)]
 
 
-OPERAND_ROLES = ("x", "w", "b")
-"""The settings that are of one operand: mappings, and no texts."""
 LISTED = Settings.model_fields.keys() - set(OPERAND_ROLES)
 """The settings whose values an axis may list: those of an operand have no labels for the ids."""
 _FIELDS = Settings.model_fields.items()

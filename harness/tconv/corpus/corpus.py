@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tconv.cases.patterns import Pattern
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Rows, Sweep
-    from tconv.documents.document import Document
+    from tconv.documents import Document
     from tconv.vocabulary import Mask, Tier
 
 TIERS_TO_FULL = TIERS[:-1]

@@ -3,51 +3,65 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from operator import ge, gt
-from typing import TYPE_CHECKING, Any, Final
+from operator import ge, gt, lt
+from typing import TYPE_CHECKING, Any
 
-from tconv.cases.patterns import label
-from tconv.corpus.case_file import LISTED
+from tconv.cases.patterns import facts_of, label
+from tconv.corpus.case_file import LISTED, completed, per_axis, unwrapped
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tconv.cases.case import Operand
     from tconv.vocabulary import Ints
 
 
 def facts_from(
-    settings: Mapping[str, Any], labels: Mapping[str, str], attributes: Attributes, x: Operand, w: Operand
+    case_id: str, layers: Sequence[Mapping[str, Any]], attributes: Attributes, x: Operand, w: Operand
 ) -> Mapping[str, str]:
     """Return the facts of a case; where several have one name, the label of a sweep's axis counts.
 
     Args:
-        settings: what the case is built from, with the defaults.
-        labels: the labels of its sweep's axes.
+        case_id: its id, which has the labels.
+        layers: the settings that it is built from; many cases share them, and their union is made for those asked.
         attributes: what it mentions.
         x: its data.
         w: its filter.
     """
+    settings = completed(layers)
     texts = {name: label(unwrapped(value)) for name, value in settings.items() if name in LISTED}
     texts.setdefault("bias_source", label(settings["filter_source"]))
     spatial = tuple(settings["spatial"])
     following = _following(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
-    return {**texts, **following, "empty": _empty(x.shape, w.shape), **labels}
+    return {**texts, **following, "empty": _empty(x.shape, w.shape), **facts_of(case_id)}
 
 
 @lru_cache(maxsize=1024)
 def _following(attributes: Attributes, spatial: Ints, kernel: Ints) -> Mapping[str, str]:
-    """Return the facts of `_FOLLOWING`; many cases share them."""
-    return {name: label(fact(attributes, spatial, kernel)) for name, fact in _FOLLOWING.items()}
-
-
-def _beyond_reach(attributes: Attributes, spatial: Ints, kernel: Ints) -> Ints:
-    """Return by how much output_shape is above what the taps reach, for each of its axes."""
-    lists = (attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations"))
-    axes = zip(attributes.output_shape or (), spatial, kernel, *lists, strict=False)
-    return tuple(size - reach(*axis) for size, *axis in axes)
+    """Return what follows from attributes, spatial sizes and kernel, and what runtimes are known to get wrong."""
+    rank = len(spatial)
+    strides, dilations, added = (attributes.per_axis(name, rank) for name in ("strides", "dilations", "output_padding"))
+    output_shape, output_padding = attributes.output_shape or (), attributes.output_padding or ()
+    full = [reach(*axis) for axis in zip(spatial, kernel, strides, dilations, strict=False)]
+    beyond = [size - most for size, most in zip(output_shape, full, strict=False)]
+    # What a kernel reaches on an axis beyond one element.
+    more = ((k - 1) * d for k, d in zip(kernel, attributes.per_axis("dilations", len(kernel)), strict=False))
+    facts = {
+        "rank": rank,
+        **{f"{name}_given": getattr(attributes, name) is not None for name in _OPTIONAL},
+        "pads_given": attributes.pads_begin is not None or attributes.pads_end is not None,
+        "output_shape_below_spatial": any(map(lt, output_shape, spatial)),
+        "output_shape_beyond_reach": any(map(gt, beyond, added)),
+        "output_shape_beyond_reach_by_stride": any(map(ge, beyond, strides)),
+        "output_padding_reaches_stride": any(map(ge, output_padding, strides)),
+        "output_padding_positive": any(op > 0 for op in output_padding),
+        "pads_begin_beyond_kernel": any(map(gt, attributes.pads_begin or (), more)),
+        "output_empty": _output_empty(attributes, spatial, kernel),
+        "grouped": (attributes.groups or 1) > 1,
+    }
+    return {name: label(value) for name, value in facts.items()}
 
 
 def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
@@ -58,39 +72,6 @@ def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
     return any(reach(x, k, s, d) + op == begin + end for x, k, s, d, begin, end, op in axes)
 
 
-def _is_given(name: str) -> Callable[[Attributes, Ints, Ints], bool]:
-    return lambda a, *_: getattr(a, name) is not None
-
-
-_OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
-"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
-_FOLLOWING: Final[dict[str, Callable[[Attributes, Ints, Ints], int | bool]]] = {
-    "rank": lambda _, x, __: len(x),
-    **{f"{name}_given": _is_given(name) for name in _OPTIONAL},
-    "pads_given": lambda a, *_: a.pads_begin is not None or a.pads_end is not None,
-    "output_shape_below_spatial": lambda a, x, _: any(
-        y < size for y, size in zip(a.output_shape or (), x, strict=False)
-    ),
-    "output_shape_beyond_reach": lambda a, x, k: any(
-        map(gt, _beyond_reach(a, x, k), a.per_axis("output_padding", len(x)))
-    ),
-    "output_shape_beyond_reach_by_stride": lambda a, x, k: any(
-        map(ge, _beyond_reach(a, x, k), a.per_axis("strides", len(x)))
-    ),
-    "output_padding_reaches_stride": lambda a, x, _: any(
-        map(ge, a.output_padding or (), a.per_axis("strides", len(x)))
-    ),
-    "output_padding_positive": lambda a, *_: any(op > 0 for op in a.output_padding or ()),
-    # More is cropped at the beginning of an axis than a kernel reaches beyond one element.
-    "pads_begin_beyond_kernel": lambda a, _, k: any(
-        p > (size - 1) * d for p, size, d in zip(a.pads_begin or (), k, a.per_axis("dilations", len(k)), strict=False)
-    ),
-    "output_empty": _output_empty,
-    "grouped": lambda a, *_: (a.groups or 1) > 1,
-}
-"""What follows from attributes, spatial sizes and kernel, and what runtimes are known to get wrong."""
-
-
 def _empty(x: Ints, w: Ints) -> str:
     """Return which of the operands' dimensions are 0, by their meaning."""
     if 0 not in x and 0 not in w:
@@ -99,17 +80,9 @@ def _empty(x: Ints, w: Ints) -> str:
     return "+".join(meaning for meaning, sizes in dimensions.items() if 0 in sizes)
 
 
-def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
-    """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
-    return value["raw"] if isinstance(value, dict) else value
-
-
-def per_axis(value: int | Sequence[int], rank: int) -> Ints:
-    """Return a setting's entry for each axis; an integer stands for all of them."""
-    return (value,) * rank if isinstance(value, int) else tuple(value)
-
-
-DERIVED = frozenset({*_FOLLOWING, "empty", "bias_source"})
+_OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
+"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
+DERIVED = frozenset({*_following(Attributes(), (), ()), "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
 NAMES = DERIVED | LISTED
 """The facts that every case may have; the axes of its sweep are facts too."""

@@ -10,12 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tconv import documents
 from tconv.cases.case import Cite, Expected
 from tconv.corpus import case_file
 from tconv.corpus.budget import MOST_PATHS
-from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint, merged
+from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint
+from tconv.corpus.case_file import merged
 from tconv.corpus.sweep_reading import read_sweep
-from tconv.documents import document as yaml_file
 from tconv.errors import FileError, joined, make_all
 from tconv.shown_texts import one_line
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus.budget import Budget
     from tconv.corpus.sweep import Sweep
-    from tconv.documents.document import Document
+    from tconv.documents import Document
 
 SUFFIXES = (".yaml", ".yml")
 """How the name of a case file ends."""
@@ -62,7 +63,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
         FileError: something in it is not as it must be; all that is found, together.
     """
     name = stem(path, folder)
-    model, document = yaml_file.load(path, case_file.CaseFile)
+    model, document = documents.load(path, case_file.CaseFile)
     if not model.sweeps and not model.cases:
         raise FileError(path, "a case file must have sweeps or cases (got neither)")
     cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
@@ -145,7 +146,7 @@ def digest_at(path: Path) -> str | None:
         if len(list(islice(path.rglob("*"), MOST_PATHS + 1))) > MOST_PATHS:
             return None
         files = case_files(path)
-        if any(file.stat().st_size > yaml_file.MAX_BYTES for file in files):
+        if any(file.stat().st_size > documents.MAX_BYTES for file in files):
             return None
         folder = path if path.is_dir() else path.parent
         return digest_of((stem(file, folder), file) for file in files)
@@ -161,7 +162,7 @@ def _refuse_duplicates(model: case_file.CaseFile, document: Document) -> None:
         for index, part in enumerate(getattr(model, key)):
             if part.name in seen:
                 message = f"a name must be unique in its file (got the id {part.name!r} again)"
-                errors.append(yaml_file.error_at(document, (key, index, "name"), message))
+                errors.append(documents.error_at(document, (key, index, "name"), message))
             seen.add(part.name)
     if errors:
         raise joined(errors)
@@ -191,4 +192,4 @@ def _single(
         remedy = "" if "or say breaks" in str(error) else "; correct it"
         message = f"{error}{default_spatial_hint(settings, str(error))}{remedy}"
         value = ("with", error.setting) if error.setting in single.with_.written() else ()
-        raise yaml_file.error_at(document, ("cases", index, *value), message) from None
+        raise documents.error_at(document, ("cases", index, *value), message) from None

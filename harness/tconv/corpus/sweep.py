@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint, merged
+from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint
+from tconv.corpus.case_file import merged
 from tconv.corpus.facts import DERIVED
-from tconv.documents.document import error_at
+from tconv.documents import error_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case, Cite
     from tconv.cases.patterns import Pattern
-    from tconv.documents.document import Document
+    from tconv.documents import Document
     from tconv.vocabulary import Mask, Tier
 
 _BLOCK = 8192

@@ -8,11 +8,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
-from tconv.corpus.building import merged
-from tconv.corpus.case_file import LISTED
-from tconv.corpus.facts import unwrapped
+from tconv.corpus.case_file import LISTED, merged, unwrapped
 from tconv.corpus.sweep import Axis, Skipped, Sweep
-from tconv.documents.document import error_at
+from tconv.documents import error_at
 from tconv.errors import make_all
 from tconv.nearest_word import nearest
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from tconv.corpus import case_file
     from tconv.corpus.budget import Budget
     from tconv.corpus.case_file import Settings
-    from tconv.documents.document import Document
+    from tconv.documents import Document
     from tconv.vocabulary import Tier
 
 LARGEST_SWEEP = 100_000

@@ -8,29 +8,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from tconv.cases.case import PRESENTATION
-from tconv.corpus.covering_arrays import cover, uncovered
+from tconv.corpus.coverage import cover, expressible_rows, uncovered
 from tconv.datafiles import data_folder
-from tconv.dialects import DIALECTS
 from tconv.errors import FileError, writing
-from tconv.expectation import owed
 from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from tconv.corpus.sweep import Axis, Rows, Sweep
+    from tconv.corpus.sweep import Rows, Sweep
     from tconv.vocabulary import Mask, Tier
 
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
 """How many axis values the tuples have that a tier covers."""
-_WITHOUT_EFFECT = {"data_format", "filter_format", *PRESENTATION} - {"bias_source", "output_shape_source", "spelling"}
-"""Settings that do not decide whether a dialect can express a case. Not every dialect can feed output_shape."""
 
 
 def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -140,7 +134,7 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelect
 
 def select(sweep: Sweep) -> TierSelection:
     """Choose the rows of each tier, which hold every reachable tuple of every dialect; smoke is a part of gate."""
-    rows, masks = sweep.rows(), list(expressible(sweep).values())
+    rows, masks = sweep.rows(), list(expressible_rows(sweep).values())
     gate = cover(rows, sweep.radix, STRENGTH["gate"], masks)
     smoke = cover(rows[gate], sweep.radix, STRENGTH["smoke"], [mask[gate] for mask in masks])
     return TierSelection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
@@ -154,28 +148,8 @@ def missing_tuples(sweep: Sweep, selection: TierSelection, masks_by_dialect: Map
     Args:
         sweep: the sweep.
         selection: its rows in each tier.
-        masks_by_dialect: which rows each dialect can express, see `expressible`.
+        masks_by_dialect: which rows each dialect can express, see `expressible_rows`.
     """
     rows, masks = sweep.rows(), list(masks_by_dialect.values())
     numbers = {"gate": selection.gate, "smoke": selection.smoke}
     return {tier: uncovered(rows, sweep.radix, strength, masks, numbers[tier]) for tier, strength in STRENGTH.items()}
-
-
-def expressible(sweep: Sweep) -> dict[str, Mask]:
-    """Return, by dialect name, which rows of the sweep the dialect can express."""
-    rows = sweep.rows()
-    # Presentation decides nothing here; leaving its axes out cuts the work to a quarter.
-    deciding = [number for number, axis in enumerate(sweep.axes) if not _is_presentation(axis)]
-    _, first, inverse = np.unique(rows[:, deciding], axis=0, return_index=True, return_inverse=True)
-    cases = [sweep.case(row) for row in rows[first].tolist()]
-    return {
-        name: np.array([owed.expressible(case, dialect) for case in cases])[inverse.ravel()]
-        for name, dialect in DIALECTS.items()
-    }
-
-
-def _is_presentation(axis: Axis) -> bool:
-    """Return whether an axis sets presentation alone, in known words: an unknown layout may be inexpressible."""
-    return all(
-        key in _WITHOUT_EFFECT and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
-    )

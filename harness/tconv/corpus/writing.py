@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 
 from tconv.cases.case import PRESENTATION
-from tconv.corpus.building import DEFAULTS
-from tconv.documents.scalars import KINDS
+from tconv.corpus.case_file import DEFAULTS
+from tconv.documents.tree import KINDS
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, FilterFormat
 
 if TYPE_CHECKING:

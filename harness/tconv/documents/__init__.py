@@ -1,1 +1,127 @@
-"""A YAML file as plain values that know their places, or as a model with every error at its line and column."""
+"""A YAML file as plain values or as a model, with every error at its line and column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import ValidationError
+
+from tconv.documents.models import Part, complaints
+from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
+from tconv.errors import FileError, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Document", "error_at", "load", "read"]
+
+M = TypeVar("M", bound=Part)
+
+MAX_BYTES: Final = MAX_CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The value of a YAML file, and the places of its parts.
+
+    Attributes:
+        path: the file.
+        value: plain dicts with text as keys, lists, str, int, float, bool and None; aliases share their value.
+        root: the tree of the places; use `mark`.
+    """
+
+    path: Path
+    value: Plain
+    root: Node = field(repr=False, compare=False)
+
+    def mark(self, location: Sequence[str | int], *, key: bool = False) -> Place:
+        """Return the place of a value.
+
+        Args:
+            location: the keys and indices that lead to the value.
+            key: whether the place of its key is wanted; in a list, that is the place of the value.
+
+        Returns:
+            1-based line and column; those of the nearest enclosing value where the location does not exist.
+        """
+        node = self.root
+        for segment in location:
+            if segment not in node.parts:
+                return node.place
+            node = node.parts[segment]
+        return node.key if key else node.place
+
+
+def read(path: Path) -> Document:
+    """Read a YAML file by the core schema of YAML 1.2.
+
+    Keys are text, as written: `on`, `010` and `<<` are keys like others.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its one document.
+
+    Raises:
+        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags
+            other than the core schema's, several documents or none, or exceeds a limit.
+    """
+    root = compose(path, _text(path))
+    return Document(path, root.value, root)
+
+
+def load(path: Path, model: type[M]) -> tuple[M, Document]:
+    """Read a YAML file and validate it; the model's own validators raise a ValueError for what they refuse.
+
+    Args:
+        path: the file.
+        model: what it must be, a `Part`.
+
+    Returns:
+        The model, and the document for errors that are found later.
+
+    Raises:
+        FileError: as `read`, or for every place that the model does not accept.
+    """
+    document = read(path)
+    try:
+        return model.model_validate(document.value), document
+    except ValidationError as error:
+        file_errors = [
+            error_at(document, location, message, key=key)
+            for location, key, message in complaints(document.root, model, error)
+        ]
+        raise joined(file_errors) from error
+
+
+def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:
+    """Return the error with `message` at a place of the document.
+
+    Args:
+        document: what was read.
+        location: the keys and indices that lead to the place.
+        message: what must be, what was got, what to do; one line.
+        key: whether the key is at fault, not the value.
+    """
+    return FileError(document.path, message, *document.mark(location, key=key))
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(path, f"must be a file that can be read (got: {reason}); check the path") from error
+    if len(data) > MAX_BYTES:
+        raise FileError(path, f"must be at most {MAX_BYTES} bytes (got more); split the file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # `error.object` is without the byte order mark, where there was one.
+        place = place_after(error.object[: error.start].decode())
+        message = f"must be UTF-8 (got the byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
+        raise FileError(path, message, *place) from error

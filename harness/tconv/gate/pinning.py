@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.documents.document import Document
+    from tconv.documents import Document
     from tconv.gate.waivers import Waiver, WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record_file import Run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from tconv import documents
 from tconv.cases.patterns import parse, path_of
-from tconv.documents import document as yaml_file
 from tconv.gate.waivers import WaiverFile, have_common_version, load
 from tconv.nearest_word import nearest
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tconv.corpus import Corpus
-    from tconv.documents.document import Document
+    from tconv.documents import Document
     from tconv.gate.scope import Scope
     from tconv.gate.waivers import Pin, Waiver
 
@@ -48,7 +48,7 @@ def is_waiver_file(path: Path) -> bool:
     Raises:
         FileError: it cannot be read.
     """
-    value = yaml_file.read(path).value
+    value = documents.read(path).value
     return isinstance(value, dict) and not {"backend", "waivers", "unsupported", "pins"}.isdisjoint(value)
 
 
@@ -58,7 +58,7 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
     Raises:
         FileError: it cannot be read, or something in it is not as it must be.
     """
-    file, document = load(path), yaml_file.read(path)
+    file, document = load(path), documents.read(path)
     fact_names = corpus.fact_names
     findings: list[WaiverFinding] = []
     for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers), ("pins", file.pins)):

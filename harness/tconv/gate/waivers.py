@@ -12,13 +12,13 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from tconv import documents
 from tconv.comparison.answers import readings_of
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects import dialect_named
 from tconv.dialects.known_names import DialectName, MisreadingNames
 from tconv.dialects.rules import QUESTIONS
-from tconv.documents import document as yaml_file
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
 from tconv.gate.scope import NarrowScope, Scalar, Scope, texts_of
@@ -282,13 +282,13 @@ def load(path: Path) -> WaiverFile:
     Raises:
         FileError: it is not there, or something in it is not as it must be.
     """
-    file, document = yaml_file.load(path, WaiverFile)
+    file, document = documents.load(path, WaiverFile)
     names: set[str] = set()
     errors = []
     for index, waiver in enumerate(file.waivers):
         if waiver.name in names:
             message = f"a waiver's name must be unique (got {waiver.name!r} again)"
-            errors.append(yaml_file.error_at(document, ("waivers", index, "name"), message))
+            errors.append(documents.error_at(document, ("waivers", index, "name"), message))
         names.add(waiver.name)
     if errors:
         raise joined(errors)

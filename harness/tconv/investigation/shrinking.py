@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from tconv.cases.patterns import path_of
-from tconv.corpus.building import DEFAULTS, ImpossibleCase, build
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.writing import PRESENTATION_WITH_DEFAULTS, settings
 from tconv.dialects.geometry import reach
 from tconv.expectation.owed import Inexpressible, expectation

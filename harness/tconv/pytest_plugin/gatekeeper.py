@@ -15,7 +15,7 @@ from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.file_reading import stem
-from tconv.corpus.literals import refuse_contradicted
+from tconv.corpus.lint import refuse_contradicted
 from tconv.datafiles import data_folder
 from tconv.dialects import dialect_named
 from tconv.errors import TconvError, UsageError

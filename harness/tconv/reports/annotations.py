@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tconv import documents
 from tconv.cases.patterns import path_of
 from tconv.corpus.file_reading import files_of
-from tconv.documents import document as yaml_file
 from tconv.errors import FileError
 from tconv.gate.status import Status
 from tconv.reports.between_runs.transitions import Transition
@@ -20,7 +20,7 @@ from tconv.reports.causes import causes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.documents.document import Document
+    from tconv.documents import Document
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs import Comparison
 
@@ -81,8 +81,8 @@ def _named(document: Document, name: str, keys: Sequence[str]) -> FileError:
         entries = document.value.get(key) if isinstance(document.value, dict) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and entry.get("name") == name:
-                return yaml_file.error_at(document, (key, index, "name"), "")
-    return yaml_file.error_at(document, (), "")
+                return documents.error_at(document, (key, index, "name"), "")
+    return documents.error_at(document, (), "")
 
 
 def _is_here(file: Path) -> bool:
@@ -92,7 +92,7 @@ def _is_here(file: Path) -> bool:
 @lru_cache(maxsize=16)
 def _document(file: Path) -> Document | None:
     try:
-        return yaml_file.read(file)
+        return documents.read(file)
     except FileError:
         return None
 
