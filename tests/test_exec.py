@@ -275,6 +275,17 @@ def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corp
     }
 
 
+def test_a_child_is_greeted_with_the_version_of_the_protocol() -> None:
+    """A runner of another version can refuse then."""
+    source = (
+        "import json; protocol = json.loads(input())['hello']['protocol'];"
+        " hello = {'name': 'greeted', 'version': f'protocol {protocol}', 'dialect': 'geometry/1'};"
+        " print(json.dumps(hello), flush=True); input()"
+    )
+    with Pool(Asking(f"exec:{shlex.join([sys.executable, '-c', source])}", timeout=TIMEOUT)) as pool:
+        assert pool.backend.version == "protocol 1"
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node; Debian: apt-get install nodejs")
 def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, corpus: Corpus) -> None:
     """With the waiver file beside it, of what it does not implement, it is green: in every layout, and on faults.

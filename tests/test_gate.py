@@ -26,6 +26,7 @@ from made_records import (
 from small_corpus import written
 from tconv.corpus import Corpus
 from tconv.gate.assessment import Assessment, assess
+from tconv.gate.notes import notes_of
 from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
 from tconv.gate.waivers_of_run import active_entries
 from tconv.records.headers import WaiversHeader, header_line
@@ -718,3 +719,10 @@ def test_the_gate_command_ends_with_0_or_1(verdict: ver.Verdict, code: int, comm
     done = command("report", str(records), "--cases", str(cases))
     assert done.returncode == code
     assert ("green: " in done.stdout) == (code == 0)
+
+
+def test_a_misreading_takes_away_what_excuses_a_value_and_no_note_of_the_backend() -> None:
+    """The misreading is more likely than the excuse; what the backend says of itself is as true as before."""
+    records = run_of({"a/b/c": ver.Agreed("bound", ("flushed-subnormals", "used a fallback"))}).records
+    assert [noted.name for noted in notes_of(records)] == ["flushed-subnormals", "used a fallback"]
+    assert [noted.name for noted in notes_of(records, misread={"a/b/c"})] == ["used a fallback"]

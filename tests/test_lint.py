@@ -131,6 +131,11 @@ def test_a_case_that_breaks_nothing(tmp_path: Path, settings: str, dialect: str)
     ]
 
 
+def test_a_sweep_whose_cases_break_what_it_says(tmp_path: Path) -> None:
+    """The texts that it cites are not asked: some of its cases may be for the others."""
+    assert findings(tmp_path, "sweeps: [{name: s, with: {breaks: strides-positive}, axes: {strides: [0, -1]}}]") == []
+
+
 def test_a_case_that_breaks_more_than_it_says(tmp_path: Path) -> None:
     """Where every dialect that minds the constraint minds another one too, no refusal is for the one that is said."""
     bound = "breaks: output-padding-below-stride-or-dilation, output_padding: 1"

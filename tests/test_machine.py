@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,12 @@ def test_a_runtime_that_tells_its_extensions_has_no_others(cpuinfo: Path) -> Non
     """Neither what it leaves out of the processor's nor what the processor does not have."""
     cpuinfo.write_text(X86, encoding="ascii")
     assert machine.facts(("avx", "avx2", "amx_fp16"))["simd"] == "avx avx2"
+
+
+def test_the_memory_is_in_whole_gib(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2**30 bytes each, by the nearest number."""
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 2**22 - 1000, "SC_PAGE_SIZE": 4096}.__getitem__)
+    assert machine.facts()["memory"] == "16 GiB"
 
 
 @pytest.mark.usefixtures("cpuinfo")

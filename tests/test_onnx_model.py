@@ -13,8 +13,9 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 from strategies import ONNX
 from strategies import case as case_of
 from tconv.backends.onnx_model import ELEMENT_TYPES, build
+from tconv.backends.onnx_shape_inference import OnnxShapeInference, OnnxShapeInferenceLenient
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.backends.outcome import Produced
+from tconv.backends.outcome import Produced, Unsupported
 from tconv.cases.call import express, in_layouts
 from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
@@ -338,6 +339,14 @@ def test_without_a_rank_nothing_is_declared() -> None:
     types = [info.type.tensor_type for info in (*graph.input, *graph.output)]
     assert len(types) == 4
     assert not any(tensor.HasField("shape") for tensor in types)
+
+
+def test_a_shape_of_which_a_part_is_inferred_is_no_answer() -> None:
+    """Of symbolic sizes onnx infers the output's channels alone; what it leaves open is no size of 0."""
+    call, _ = call_and_model(plane(shapes="symbolic"))
+    arrays = {tensor.role: np.zeros(tensor.shape, np.float32) for tensor in call.inputs}
+    for backend in (OnnxShapeInference(), OnnxShapeInferenceLenient()):
+        assert backend.run(call, arrays) == Unsupported("no shape is inferred, or not all of it")
 
 
 def test_a_model_of_constants_has_no_input() -> None:

@@ -258,6 +258,10 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
     assert [line for line in changed.lines if SHRUNK.name in line and APPENDED.name in line]
     for comment in ("# Of the vendor.", "# ours", "# Asked of the authors.", "# until 2.0", "# The end."):
         assert changed.text.count(comment) == 1
+    # A comment stays above the pin that it stood above.
+    lines = changed.text.splitlines()
+    below = next(line for line in lines[lines.index("  # Asked of the authors.") :] if "question" in line)
+    assert "negative_same," in below
     again = write_pins(load(path), read(path), changed.text, {DIALECT: chosen.pins}, header().backend, whole=True)
     assert (again.text, again.lines) == (changed.text, [])
     # A condition that a person wrote stays if all answers follow it.
@@ -277,6 +281,18 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
     assert [line for line in less.lines if line.startswith("removed") and "negative_same" in line]
 
 
+def test_a_pin_keeps_its_own_versions(tmp_path: Path, corpus: Corpus, telling: list[Case]) -> None:
+    """Those of a pin of another question are not its own."""
+    path = tmp_path / "acme.yaml"
+    text = FILE.replace("[onnx/ConvTranspose-1], versions: '<1'", f"[{DIALECT}], versions: '>=1'")
+    path.write_text(text, encoding="utf-8")
+    chosen = choose_pins(run_of(telling, DIALECT, following(APPENDED)), corpus.find, ())
+    changed = write_pins(load(path), read(path), text, {DIALECT: chosen.pins}, header().backend, whole=True)
+    path.write_text(changed.text, encoding="utf-8")
+    versions = {pin.question: pin.versions for pin in load(path).pins}
+    assert (versions["negative_same"], versions["negative_sized"]) == ("", ">=1")
+
+
 def test_pins_that_overlap_are_found(tmp_path: Path, corpus: Corpus) -> None:
     """Of one question, in one case, version, machine and dialect; else both may stand."""
     pin = f"  - {{question: negative_same, reading: primary, dialects: [{DIALECT}]"
@@ -285,6 +301,7 @@ def test_pins_that_overlap_are_found(tmp_path: Path, corpus: Corpus) -> None:
         ", where: {auto_pad: same_upper}}": True,
         ", versions: '>=2'}": False,
         ", machine: {without: [avx2]}}": False,
+        ", machine: {with: [avx512f]}}": True,
     }
     for other, found in others.items():
         path = tmp_path / "acme.yaml"

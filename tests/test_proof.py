@@ -157,6 +157,15 @@ def test_no_waivers_prove_nothing(command: Command) -> None:
     assert (done.returncode, "there must be waivers to prove" in done.stderr) == (2, True)
 
 
+def test_a_pin_that_no_case_tells_from_other_readings_cannot_be_asked_here(tmp_path: Path) -> None:
+    """A line says so; it is not left out."""
+    pin = Pin.model_validate({"dialects": [DIALECT], "question": "negative_same", "reading": "primary"})
+    prover = Prover(SPEC, Corpus.load(written(tmp_path)), TIMEOUT)
+    (proof,) = prover.proofs(waiver_file().model_copy(update={"pins": [pin]}))
+    assert proof.standing is Standing.NOT_HERE
+    assert proof.reason == "no case of the gate tier tells its reading from all others"
+
+
 @pytest.mark.parametrize(
     ("reading", "standing"), [("negative-same-shrunk", Standing.STANDS), ("negative-same-appended", Standing.FALLEN)]
 )

@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from made_records import EVERY_VERDICT, header
 from tconv.diagnosis.placement import Placement
 from tconv.dialects.readings import Together
 from tconv.errors import FileError
+from tconv.records import artifacts
 from tconv.records.headers import FORMAT, header_line
 from tconv.records.record import CallSummary, FreshAnswer, Record, record_line, record_of
 from tconv.records.record_file import header_in, read
@@ -243,3 +245,12 @@ def test_notes_of_a_backend_are_cut_and_made_printable() -> None:
     kept = record_of(line).verdict
     assert isinstance(kept, ver.Agreed)
     assert kept.notes[1] == printable("\x1b[2J")
+
+
+def test_large_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """A file of millions of bytes, which is still far from the most that is written."""
+    array = np.random.default_rng(1).standard_normal(2**18)
+    written = artifacts.write(tmp_path, ("acme",), {"actual": array})
+    read_again = artifacts.array(tmp_path, written, "actual")
+    assert read_again is not None
+    assert np.array_equal(read_again, array)
