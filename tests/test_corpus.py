@@ -427,6 +427,14 @@ def test_a_file_is_refused_at_the_place_of_its_fault(tmp_path: Path, text: str, 
     assert str(error.value).startswith(f"{file}{place}: {message}")
 
 
+@pytest.mark.parametrize("version", ["true", "1.0", "'1'", "2"])
+def test_another_format_is_refused(tmp_path: Path, version: str) -> None:
+    """The version is the integer 1, and nothing that is equal to it."""
+    file = written(tmp_path, PLAIN.replace("format: 1", f"format: {version}"))
+    with pytest.raises(FileError, match=r":1:9: must be (1|an integer) \(got"):
+        Corpus.load(file)
+
+
 def test_the_shipped_corpus_is_the_default(corpus: Corpus) -> None:
     """Without a path it is the folder of the installed distribution, and it is whole."""
     assert corpus.folder == data_folder("cases")

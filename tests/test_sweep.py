@@ -117,7 +117,7 @@ def test_a_case_is_the_same_whatever_was_built_before(corpus: Corpus, data: st.D
     alone = build(sweep.case_id(row), merged(sweep.layer, *layers), about=sweep.about, cites=sweep.cites)
     assert case == alone
     assert case.facts == alone.facts
-    assert sweep.labels(row).items() <= dict(case.facts).items()
+    assert facts_of(case.id).items() <= dict(case.facts).items()
     sent = pickle.loads(pickle.dumps(case))  # noqa: S301 - our own
     assert sent == alone
     # A worker asks for none.

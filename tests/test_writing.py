@@ -16,7 +16,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import case_file, flow, settings
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.documents.tree import KINDS, kind_of
+from tconv.documents.tree import kind_of, value_of
 from tconv.shown_texts import printable
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat
 
@@ -177,7 +177,7 @@ def test_any_word_is_a_word(word: str, tmp_path: Path) -> None:
 def test_numbers_are_read_as_they_are(value: float) -> None:
     """To the last bit, signs of zeros included."""
     text = flow(value)
-    assert repr(float(KINDS[kind_of(text)].value(text))) == repr(value)  # type: ignore[arg-type] # a number
+    assert repr(float(value_of(kind_of(text), text))) == repr(value)  # type: ignore[arg-type] # a number
 
 
 def test_all_attributes_are_written() -> None:

@@ -161,13 +161,11 @@ class Corpus:
     def find(self, case_id: str) -> Case | None:
         """Return the case of that id, or None; one that was found is not made again."""
         if case_id not in self._found:
-            self._found[case_id] = self.singles.get(case_id) or self._of_a_sweep(case_id)
+            case, sweep = self.singles.get(case_id), self.sweeps.get(path_of(case_id))
+            if sweep is not None and (row := sweep.row(facts_of(case_id))) is not None:
+                case = sweep.case(row)
+            self._found[case_id] = case
         return self._found[case_id]
-
-    def _of_a_sweep(self, case_id: str) -> Case | None:
-        sweep = self.sweeps.get(path_of(case_id))
-        row = None if sweep is None else sweep.row(facts_of(case_id))
-        return None if sweep is None or row is None else sweep.case(row)
 
     def case(self, text: str) -> Case:
         """Return the case of that id, or the only one that a pattern matches.

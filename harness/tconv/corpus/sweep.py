@@ -17,7 +17,7 @@ from tconv.corpus.facts import DERIVED
 from tconv.documents import error_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case, Cite
     from tconv.cases.patterns import Pattern
@@ -107,8 +107,9 @@ class Sweep:
 
     def combinations(self) -> Iterator[Rows]:
         """Yield all combinations, (n, axes) each, skipped ones included, few at a time: a sweep may have millions."""
-        for start in range(0, self._size, _BLOCK):
-            yield self._numbered(np.arange(start, min(start + _BLOCK, self._size)))
+        size = prod(self.radix)
+        for start in range(0, size, _BLOCK):
+            yield self._numbered(np.arange(start, min(start + _BLOCK, size)))
 
     def rows(self) -> Rows:
         """Return the combinations that are cases, (n, axes)."""
@@ -120,13 +121,9 @@ class Sweep:
 
     def sample(self, count: int) -> Rows:
         """Return about `count` of the combinations that are cases, (n, axes), the same every time."""
-        chosen = np.random.default_rng(int(self.digest, 16)).choice(self._size, min(count, self._size), replace=False)
+        size = prod(self.radix)
+        chosen = np.random.default_rng(int(self.digest, 16)).choice(size, min(count, size), replace=False)
         return self._without_skipped(self._numbered(np.sort(chosen)))
-
-    @property
-    def _size(self) -> int:
-        """How many combinations there are."""
-        return prod(self.radix)
 
     def _numbered(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Rows:
         """Return the combinations of these numbers; the first axis varies slowest."""
@@ -140,18 +137,12 @@ class Sweep:
 
     def row(self, labels: Mapping[str, str]) -> list[int] | None:
         """Return the row of these labels, or None where they are not a case of this sweep."""
-        if set(labels) != {axis.name for axis in self.axes}:
-            return None
-        if any(labels[axis.name] not in axis.labels for axis in self.axes):
+        names = {axis.name for axis in self.axes}
+        if set(labels) != names or any(labels[axis.name] not in axis.labels for axis in self.axes):
             return None
         row = [axis.labels.index(labels[axis.name]) for axis in self.axes]
-        if any(all(row[axis] in indices for axis, indices in skip.when.items()) for skip in self.skips):
-            return None
-        return row
-
-    def labels(self, row: Sequence[int]) -> dict[str, str]:
-        """Return the labels of a row by axis."""
-        return {axis.name: axis.labels[i] for axis, i in zip(self.axes, row, strict=True)}
+        skipped = any(all(row[axis] in indices for axis, indices in skip.when.items()) for skip in self.skips)
+        return None if skipped else row
 
     def case_id(self, row: Sequence[int]) -> str:
         """Return the id of the case in a row."""
@@ -160,32 +151,21 @@ class Sweep:
     def matching(self, pattern: Pattern, rows: Rows) -> Mask:
         """Return which rows match the conditions of a pattern.
 
-        What the axes do not say is the same for all, or asked of each case.
+        What neither the axes nor several settings decide is the same for all; else each case is asked.
         """
-        mask, names, others = np.ones(len(rows), dtype=bool), [axis.name for axis in self.axes], {}
-        for name, allowed in pattern.conditions.items():
+        mask, names = np.ones(len(rows), dtype=bool), [axis.name for axis in self.axes]
+        # What costs least comes first: for what an axis is named, no case is built.
+        for name, allowed in sorted(pattern.conditions.items(), key=lambda condition: condition[0] not in names):
             if name in names:
                 number = names.index(name)
                 labels = self.axes[number].labels
                 mask &= np.isin(rows[:, number], [n for n, text in enumerate(labels) if text in allowed])
-            else:
-                others[name] = allowed
-        varying = {name: allowed for name, allowed in others.items() if self._varies(name)}
-        if not mask.any() or not others:
-            return mask
-        if varying != others and not self._has(rows[0].tolist(), others.items() - varying.items()):
-            return np.zeros_like(mask)
-        for index in np.flatnonzero(mask) if varying else ():
-            mask[index] = self._has(rows[index].tolist(), varying.items())
+                continue
+            numbers = np.flatnonzero(mask)
+            varies = name in DERIVED or any(name in layer for axis in self.axes for layer in axis.layers)
+            asked = rows[numbers if varies else numbers[:1]].tolist()
+            mask[numbers] = [self.case(row).facts.get(name) in allowed for row in asked]
         return mask
-
-    def _varies(self, fact: str) -> bool:
-        """Return whether the cases may differ in a fact that is the name of no axis."""
-        return fact in DERIVED or any(fact in layer for axis in self.axes for layer in axis.layers)
-
-    def _has(self, row: Sequence[int], conditions: Iterable[tuple[str, tuple[str, ...]]]) -> bool:
-        facts = self.case(row).facts
-        return all(facts.get(name) in allowed for name, allowed in conditions)
 
     def case(self, row: Sequence[int]) -> Case:
         """Return the case in a row.

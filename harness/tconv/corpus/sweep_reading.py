@@ -45,7 +45,11 @@ def read_sweep(
         FileError: an axis or a skip is not as it must be, nothing is left, or the corpus costs too much with it.
     """
     place = ("sweeps", index)
-    axes = _axes(model, document, place)
+    if (count := len(model.axes)) > MOST_AXES:
+        message = f"a sweep must have at most {MOST_AXES} axes (got {count}); split it"
+        raise error_at(document, (*place, "axes"), message, key=True)
+    makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
+    axes = tuple(make_all(makers))
     _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
     skips = [
         partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
@@ -56,19 +60,6 @@ def read_sweep(
     if next(sweep.blocks(), None) is None:
         raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
     return sweep
-
-
-def _axes(model: case_file.Sweep, document: Document, place: tuple[str | int, ...]) -> tuple[Axis, ...]:
-    """Return the axes of a sweep.
-
-    Raises:
-        FileError: there are too many, or some are not as they must be.
-    """
-    if (count := len(model.axes)) > MOST_AXES:
-        message = f"a sweep must have at most {MOST_AXES} axes (got {count}); split it"
-        raise error_at(document, (*place, "axes"), message, key=True)
-    makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
-    return tuple(make_all(makers))
 
 
 def _refuse_too_large(

@@ -147,5 +147,5 @@ class _Dumper(yaml.SafeDumper):
 
 _Dumper.add_multi_representer(str, yaml.SafeDumper.represent_str)
 _Dumper.yaml_implicit_resolvers = {}
-for _name, _kind in KINDS.items():
-    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_kind.pattern.pattern})\Z"), None)
+for _name, _pattern in KINDS.items():
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern.pattern})\Z"), None)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -81,6 +92,7 @@ def _is_known_format(version: int) -> int:
     return version
 
 
+# A literal 1 would take true and 1.0 as well.
 Format = Annotated[int, AfterValidator(_is_known_format), Field(json_schema_extra={"const": 1})]
 """The version of a file's format, of which there is one."""
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import yaml
 from yaml.events import (
@@ -28,27 +27,12 @@ from tconv.errors import FileError, joined
 from tconv.shown_texts import one_line, printable, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from yaml.events import Event
 
 Scalar: TypeAlias = str | int | float | bool | None
-
-
-class Kind(NamedTuple):
-    """A tag of the schema: the pattern of its texts, and the function from such a text to its value."""
-
-    pattern: re.Pattern[str]
-    value: Callable[[str], Scalar]
-
-
-def _integer(text: str) -> int:
-    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-
-
-def _number(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
 _INTEGER = "[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
@@ -60,19 +44,34 @@ _NUMBER = (
 
 # A text without tag and quotes is of the first kind whose pattern it matches.
 KINDS: Final = {
-    "null": Kind(re.compile("null|Null|NULL|~|"), lambda _: None),
-    "bool": Kind(re.compile("true|True|TRUE|false|False|FALSE"), lambda text: text[0] in "tT"),
-    "int": Kind(re.compile(_INTEGER), _integer),
-    "float": Kind(re.compile(_NUMBER), _number),
-    "str": Kind(re.compile("(?s:.*)"), str),
+    "null": re.compile("null|Null|NULL|~|"),
+    "bool": re.compile("true|True|TRUE|false|False|FALSE"),
+    "int": re.compile(_INTEGER),
+    "float": re.compile(_NUMBER),
+    "str": re.compile("(?s:.*)"),
 }
+
+
+def value_of(kind: str, text: str) -> Scalar:
+    """Return the value of a text of one of `KINDS`."""
+    match kind:
+        case "null":
+            return None
+        case "bool":
+            return text[0] in "tT"
+        case "int":
+            return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+        case "float":
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        case _:
+            return text
 
 
 # The texts of a large file are few; each is matched by up to five patterns.
 @lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
     """Return the name of the kind of a text without tag and quotes."""
-    return next(name for name, kind in KINDS.items() if kind.pattern.fullmatch(text))
+    return next(name for name, pattern in KINDS.items() if pattern.fullmatch(text))
 
 
 Plain: TypeAlias = "dict[str, Plain] | list[Plain] | Scalar"
@@ -131,7 +130,9 @@ def compose(path: Path, text: str) -> Node:
     Raises:
         FileError: the text is not YAML, holds what a plain file must not, or exceeds a limit.
     """
-    _refuse_unreadable(path, text)
+    if match := _UNREADABLE.search(text):
+        message = f"must be printable text (got {match[0]!a}); leave it out"
+        raise FileError(path, message, *place_after(text[: match.start()]))
     try:
         root = _Composer(path, text).root()
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -146,12 +147,6 @@ def place_after(text: str) -> Place:
     """Return the 1-based line and column at which the character after `text` stands."""
     lines = _LINE_END.split(text)
     return len(lines), len(lines[-1]) + 1
-
-
-def _refuse_unreadable(path: Path, text: str) -> None:
-    if match := _UNREADABLE.search(text):
-        message = f"must be printable text (got {match[0]!a}); leave it out"
-        raise FileError(path, message, *place_after(text[: match.start()]))
 
 
 def _syntax_error(path: Path, text: str, error: Exception) -> FileError:
@@ -246,7 +241,7 @@ class _Composer:
 
     def _parts(self, start: CollectionStartEvent, depth: int) -> dict[Any, Node]:
         parts: dict[Any, Node] = {}
-        for event in takewhile(lambda event: not isinstance(event, CollectionEndEvent), self._events):
+        while not isinstance(event := next(self._events), CollectionEndEvent):
             if isinstance(start, SequenceStartEvent):
                 parts[len(parts)] = self._value(event, _place(event), depth)
                 continue
@@ -268,12 +263,12 @@ class _Composer:
         if tag in {None, "!"}:
             # PyYAML calls a text with the tag `!` plain, but that tag means the same as quotes.
             kind = kind_of(text) if tag is None and written.implicit[0] else "str"
-        elif not KINDS[kind := tag.removeprefix(_CORE_TAG)].pattern.fullmatch(text):
+        elif not KINDS[kind := tag.removeprefix(_CORE_TAG)].fullmatch(text):
             self._refuse(event, f"must be what its tag !!{kind} says (got {shown(text)}); leave the tag out")
         if kind == "int" and len(text.lstrip("+-")) > MAX_DIGITS:
             message = f"must be an integer of at most {MAX_DIGITS} digits (got {shown(text)}); quote it as text"
             self._refuse(event, message)
-        return KINDS[kind].value(text)
+        return value_of(kind, text)
 
     def _count_again(self, alias: Event, node: Node, depth: int) -> None:
         """Count what an alias stands for, no further than the limits."""
