@@ -127,7 +127,7 @@ def _operands(settings: Mapping[str, Any]) -> tuple[Operand, Operand, Operand | 
     """
     spatial = tuple(settings["spatial"])
     kernel = per_axis(settings["kernel"], len(spatial))
-    own = {role: {k: v for k, v in (settings.get(role) or {}).items() if v is not None} for role in OPERAND_ROLES}
+    own = {role: {k: v for k, v in settings.get(role, {}).items() if v is not None} for role in OPERAND_ROLES}
     groups = max(settings.get("groups", 1), 1)
     out_channels = own["w"].get("out_channels", settings["out_channels"])
     if out_channels % groups and "shape" not in own["w"] and settings.get("breaks") != "channels-divisible":

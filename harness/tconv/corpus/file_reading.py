@@ -39,14 +39,12 @@ class CorpusFile:
     Attributes:
         name: what the ids of its cases begin with.
         document: the file, with the places of its parts.
-        model: what is in it, as it is written.
         sweeps: its sweeps, in its order.
         singles: its cases that are of no sweep, in its order.
     """
 
     name: str
     document: Document
-    model: case_file.CaseFile
     sweeps: tuple[Sweep, ...]
     singles: tuple[Case, ...]
 
@@ -76,7 +74,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
     ]
     parts: list[Any] = make_all([partial(_refuse_duplicates, model, document), *sweeps, *singles])
     end = len(sweeps) + 1
-    return CorpusFile(name, document, model, tuple(parts[1:end]), tuple(parts[end:]))
+    return CorpusFile(name, document, tuple(parts[1:end]), tuple(parts[end:]))
 
 
 def case_files(path: Path) -> list[Path]:

@@ -89,8 +89,9 @@ def unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
         by_axis = (axis.name == "spatial" or all(map(_is_sized, axis.layers)) for axis in sweep.axes)
         if not _is_sized(sweep.layer) and not any(by_axis):
             yield "sweeps", number
-    for number, single in enumerate(file.model.cases):
-        if not _is_sized(merged(file.model.base.written(), single.with_.written())):
+    whole: Any = file.document.value
+    for number, single in enumerate(whole.get("cases", ())):
+        if not _is_sized(merged(whole.get("base", {}), single.get("with", {}))):
             yield "cases", number
 
 
