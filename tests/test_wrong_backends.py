@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from small_corpus import CASES, NAMES, VALID, assessed, records, written
-from tconv.backends import Broke, Refused
+from tconv.backends import Broke, Refused, create
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.execution.call import checked
@@ -171,6 +172,14 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
     assessment = assessed("DiesOnHalf", tmp_path, text)
     kinds = {name: verdict.kind for name, verdict in verdicts(assessment).items()}
     assert kinds == dict.fromkeys(NAMES, "agreed") | {"half": "died"}
+
+
+def test_a_module_of_the_current_folder_has_backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for the installed command, in whose place Python imports from the folder of the script."""
+    (tmp_path / "of_this_folder.py").write_text("from wrong_backends import PadsSwapped\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    assert create("of_this_folder:PadsSwapped").info().name == "PadsSwapped"
 
 
 @pytest.mark.parametrize(
