@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import TYPE_CHECKING
@@ -198,6 +199,20 @@ def test_what_does_not_begin_with_a_header_is_refused_at_line_1(first: str, tmp_
     with pytest.raises(FileError) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}:1: must start with a header of format {FORMAT} (got: ")
+
+
+def test_a_name_and_a_version_have_at_most_100_characters(tmp_path: Path) -> None:
+    """File names are made of them."""
+    path = tmp_path / "acme.jsonl"
+    for longest, field in itertools.product(("n" * 100, "n" * 101), ("name", "version")):
+        line = json.loads(header_line(header(cases=0)))
+        line["run"]["backend"][field] = longest
+        path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        if len(longest) == 100:
+            assert getattr(read(path).header.backend, field) == longest
+        else:
+            with pytest.raises(FileError, match=rf"run\.backend\.{field}: .* at most 100 "):
+                read(path)
 
 
 def test_another_format_is_refused_in_one_line(tmp_path: Path) -> None:

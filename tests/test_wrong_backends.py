@@ -46,6 +46,7 @@ VERDICTS = {
     "UnsupportedEverywhere": dict.fromkeys(NAMES, "unsupported"),
     "Aborts": {"trouble": "died"},
     "Exits": {"trouble": "died"},
+    "ExitsWell": {"trouble": "died"},
     "ExitsPolitely": {"trouble": "died"},
     "IsKilled": {"trouble": "died"},
     "LeavesChild": {"trouble": "died"},
@@ -71,6 +72,7 @@ VERDICTS = {
 DEATHS = {
     "Aborts": ("SIGABRT", "assertion failed: stride < 7"),
     "Exits": ("exit code 3", ""),
+    "ExitsWell": ("exit code 0", ""),
     "ExitsPolitely": ("exit code 5", ""),
     "IsKilled": ("SIGKILL", ""),
     "LeavesChild": ("SIGABRT", ""),
