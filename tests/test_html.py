@@ -41,7 +41,6 @@ from tconv.reports.page.overview import overviews
 from tconv.reports.page.tables import Table
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.run_names import run_names
-from tconv.reports.scripts import in_order
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
 
@@ -776,18 +775,6 @@ def test_torn_bytes_of_others_are_written(page: Callable[..., _Page]) -> None:
     """A lone surrogate, as a torn byte decodes to, stops no report."""
     written = page(_assessment([_record("a/\udcff", ver.Inexpressible("\udcff")), _record("b/c", ver.Broke("\udcff"))]))
     assert len(written.rows()) == 2
-
-
-def test_modules_become_one_script(page: Callable[..., _Page]) -> None:
-    """Every module is in the page but one of types alone, after those that it imports; no import or export is left."""
-    texts = {path.name: path.read_text("utf-8") for path in Path(html.__file__).with_name("page").glob("*.js")}
-    names = in_order("page.js")
-    assert sorted(names) == sorted(name for name, text in texts.items() if not text.endswith("export {};\n"))
-    for number, name in enumerate(names):
-        imported = re.findall(r'^(?:import|\}) .*from "\./(.*)";$', texts[name], re.MULTILINE)
-        assert set(imported) <= set(names[:number]), name
-    script = page(_assessment([_record("a/b", EXACT)])).inline["script"]
-    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
 
 
 def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:

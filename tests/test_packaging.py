@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from email.message import Message
 
 ROOT = Path(__file__).parent.parent
-PAGE = {"tconv/reports/page/page.html.j2", "tconv/reports/page/page.css", "tconv/reports/page/page.js"}
+PAGE = {"tconv/reports/page/page.html.j2", "tconv/reports/page/page.css", "tconv/reports/page/page.min.js"}
 SCHEMAS = {
     "tconv/corpus/case-file.schema.json",
     "tconv/gate/waiver-file.schema.json",

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from strategies import examples
 from tconv.cases.patterns import facts_of, parse
 from tconv.errors import UsageError
-from tconv.reports import html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,8 +82,3 @@ def test_page_and_command_line_have_one_grammar(
 def test_labels_of_an_id_are_its_facts(ask: Callable[..., Answer], case_id: str) -> None:
     """What the page reads from an id is what the gate reads from it."""
     assert ask("a", case_id, {})[2] == facts_of(case_id)
-
-
-def test_modules_fit_into_one_script() -> None:
-    """No two modules give the same name to different things."""
-    subprocess.run([NODE, "--check", "--input-type=module", "-"], input=html._script(), encoding="utf-8", check=True)
