@@ -132,6 +132,20 @@ def test_another_failure_alone_is_another_answer(
     assert found.verdict is after_others
 
 
+@pytest.mark.parametrize(("alone", "asked"), [(WRONG, 6), (AGREED, 8)])
+def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict, asked: int) -> None:
+    """Six that give the same answer speak for the others."""
+    failures = WaitingFailures(lambda *_: True)
+    for number in range(8):
+        case = Case(f"small/{number}", Attributes(), Operand((1, 1, 2), DType.F32), Operand((1, 1, 2), DType.F32))
+        assert failures.take(case, Record(case.id, "b", "onnx/ConvTranspose-22", WRONG))
+    for _ in range(asked):
+        following = failures.next()
+        assert following is not None
+        assert failures.answered(Record(following.id, "b", "onnx/ConvTranspose-22", alone))
+    assert failures.next() is None
+
+
 @pytest.mark.parametrize(
     ("verdict", "alone", "words"),
     [
