@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatFragment, parseFragment } from "../../harness/tconv/reports/page/address.js";
+import { formatFragment, parseFragment } from "./build/address.js";
 
 test("a state can be read back from its fragment", () => {
   for (const value of ["full+2", "a/b[c=1,d=2|3]", "100 %&#=", "größe 😀", "%41"]) {

@@ -3,8 +3,8 @@
  * it is none, whether the search finds the case, and the labels of the id.
  */
 import { createInterface } from "node:readline";
-import { labelsOf, matches, parsePattern } from "../../harness/tconv/reports/page/patterns.js";
-import { parseQuery } from "../../harness/tconv/reports/page/query.js";
+import { labelsOf, matches, parsePattern } from "./build/patterns.js";
+import { parseQuery } from "./build/query.js";
 import { madeData } from "./made_data.js";
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  countMarks,
-  indexOf,
-  marksAlong,
-  moveCursor,
-  nextMark,
-  planeStart,
-  strideOf,
-} from "../../harness/tconv/reports/page/arrays.js";
+import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, strideOf } from "./build/arrays.js";
 
 test("elements are numbered in row-major order", () => {
   assert.deepEqual(

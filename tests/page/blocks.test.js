@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateSync } from "node:zlib";
-import { openBlock, rowOf } from "../../harness/tconv/reports/page/blocks.js";
+import { openBlock, rowOf } from "./build/blocks.js";
 
 /** How many bytes are missing to a multiple of eight. */
 const missing = (length) => (8 - (length % 8)) % 8;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseView, neighboursOf } from "../../harness/tconv/reports/page/case_data.js";
-import { issueText } from "../../harness/tconv/reports/page/issue_text.js";
-import { productWords, sumWords } from "../../harness/tconv/reports/page/sums.js";
+import { caseView, neighboursOf } from "./build/case_data.js";
+import { issueText } from "./build/issue_text.js";
+import { productWords, sumWords } from "./build/sums.js";
 import { LINE, PLANE } from "./geometries.js";
 import { madeData } from "./made_data.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colourOf, css, inkOn, palette } from "../../harness/tconv/reports/page/colours.js";
+import { colourOf, css, inkOn, palette } from "./build/colours.js";
 
 test("a scale goes through its stops in 256 steps", () => {
   const scale = palette([

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { marksIn, overlaid, tileStarts, tilingOf } from "../../harness/tconv/reports/page/fields.js";
-import { logarithmicShade, reachOf, shadesOf, signedShade } from "../../harness/tconv/reports/page/shades.js";
-import { listedElements, MOST_LISTED } from "../../harness/tconv/reports/page/value_table.js";
+import { marksIn, overlaid, tileStarts, tilingOf } from "./build/fields.js";
+import { logarithmicShade, reachOf, shadesOf, signedShade } from "./build/shades.js";
+import { listedElements, MOST_LISTED } from "./build/value_table.js";
 
 const grid = (shape, values) => ({ shape, values: Float32Array.from(values) });
 const { NaN: NAN, POSITIVE_INFINITY: INFINITY } = Number;

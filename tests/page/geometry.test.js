@@ -10,10 +10,10 @@ import {
   scaleOn,
   shiftOf,
   shownRanges,
-} from "../../harness/tconv/reports/page/geometry.js";
-import { frameWords } from "../../harness/tconv/reports/page/lane_rows.js";
-import { laneDrawing } from "../../harness/tconv/reports/page/lanes.js";
-import { placesAt, planeDrawings } from "../../harness/tconv/reports/page/planes.js";
+} from "./build/geometry.js";
+import { frameWords } from "./build/lane_rows.js";
+import { laneDrawing } from "./build/lanes.js";
+import { placesAt, planeDrawings } from "./build/planes.js";
 import { LINE, PLANE } from "./geometries.js";
 
 const owed = { name: "owed", begin: 2, size: 17, known: true, role: "owed" };

@@ -1,8 +1,8 @@
 /*
  * A page's data made of a few records, as records.py would write it.
  */
-import { PageData } from "../../harness/tconv/reports/page/page_data.js";
-import { labelsOf } from "../../harness/tconv/reports/page/patterns.js";
+import { PageData } from "./build/page_data.js";
+import { labelsOf } from "./build/patterns.js";
 
 export const STATUSES = ["failed", "waived", "passed"];
 export const KINDS = ["agreed", "differed", "died"];

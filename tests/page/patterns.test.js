@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelsOf, matches, parsePattern } from "../../harness/tconv/reports/page/patterns.js";
 import table from "../patterns.json" with { type: "json" };
+import { labelsOf, matches, parsePattern } from "./build/patterns.js";
 
 for (const { id, facts, matched_by, not_matched_by } of table.cases) {
   const values = new Map(Object.entries(facts));

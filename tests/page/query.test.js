@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosenValues, parseQuery, toggled } from "../../harness/tconv/reports/page/query.js";
+import { chosenValues, parseQuery, toggled } from "./build/query.js";
 import { madeData } from "./made_data.js";
 
 const ID = "padding/output-shape/grow[auto_pad=same_upper,strides=2x3]";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hintOf } from "../../harness/tconv/reports/page/query_hint.js";
+import { hintOf } from "./build/query_hint.js";
 import { madeData } from "./made_data.js";
 
 const DATA = madeData([{ id: "padding/grow[auto_pad=same_upper,strides=2x3]" }]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ranksOf, select } from "../../harness/tconv/reports/page/selection.js";
+import { ranksOf, select } from "./build/selection.js";
 import { madeData } from "./made_data.js";
 
 const DATA = madeData(

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     Answer = tuple[bool | None, bool, dict[str, str]]
 
-NODE = shutil.which("node") or ""
-pytestmark = pytest.mark.skipif(not NODE, reason="there is no node; tox -e lint brings it")
+FOLDER = Path(__file__).parent
+NODE, NPM = shutil.which("node") or "", shutil.which("npm") or ""
+HAS_MODULES = NODE and NPM and (FOLDER / "node_modules").exists()
+pytestmark = pytest.mark.skipif(not HAS_MODULES, reason="there is no node, or no `npm ci`; tox -e lint brings both")
 SEGMENTS = st.text("abB.+é😀 ", min_size=1, max_size=3)
 KEYS = st.sampled_from(["a", "b.c", "constructor"])
 VALUES = st.sampled_from(["1", "2", "1x2", "a=b", "*", "é"])
@@ -45,7 +47,8 @@ def patterns(draw: st.DrawFn, path: str, facts: dict[str, str]) -> str:
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Callable[..., Answer]]:
     """Return a function that asks the page's script about a pattern, an id and facts; it starts node once."""
-    command = [NODE, str(Path(__file__).with_name("answer.js"))]
+    subprocess.run([NPM, "run", "modules"], cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
+    command = [NODE, str(FOLDER / "answer.js")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as node:
         assert node.stdin is not None
         assert node.stdout is not None

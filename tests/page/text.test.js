@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  formatCount,
-  formatFloat32,
-  formatShape,
-  formatWithin,
-  quoteArgument,
-} from "../../harness/tconv/reports/page/text.js";
+import { formatCount, formatFloat32, formatShape, formatWithin, quoteArgument } from "./build/text.js";
 
 test("counts have commas, shapes and indices brackets", () => {
   assert.equal(formatCount(1234567), "1,234,567");

@@ -1,4 +1,4 @@
-"""Blocks of data in the page: JSON and arrays of numbers, deflated and in base64; blocks.js opens them."""
+"""Blocks of data in the page: JSON and arrays of numbers, deflated and in base64; blocks.ts opens them."""
 
 from __future__ import annotations
 

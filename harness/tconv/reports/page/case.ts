@@ -1,0 +1,200 @@
+import type { Grid } from "./arrays.js";
+import {
+  answersSection,
+  callSection,
+  commandsSection,
+  neighboursSection,
+  part,
+  waiverSection,
+  whySection,
+} from "./case_sections.js";
+import type { CaseView } from "./case_view.js";
+import { el, note } from "./elements.js";
+import { type FieldName, overlaid } from "./fields.js";
+import { offsetWords, sameSpacing, shiftOf } from "./geometry.js";
+import { type DrawnOutput, GeometryView } from "./geometry_view.js";
+import { givenOutput, movedBy, shapesDiffer } from "./given_output.js";
+import { productWords, sumWords } from "./sums.js";
+import { formatShape } from "./text.js";
+import { TileView } from "./tiles.js";
+
+// The view of one case: why, every backend's answer, the geometry to scale, the values, the neighbours, the commands.
+
+const VALUE_NAMES = ["batch", "channel"];
+const ALL_FIELDS: FieldName[] = ["expected", "actual", "error", "ratio"];
+const OPERAND_NAMES: ["x" | "w" | "b", string[]][] = [
+  ["x", VALUE_NAMES],
+  ["w", ["in", "out"]],
+  ["b", []],
+];
+
+/** A case that is shown: it is drawn again where size or colours change, and let go of at the end. */
+class ShownCase {
+  drawing: GeometryView | null = null;
+  tiles: TileView | null = null;
+  others: TileView[] = [];
+  /** The item and the channel that the drawing speaks of. */
+  channel = [0, 0];
+  readonly values: CaseView["values"];
+  readonly given: DrawnOutput | null;
+
+  constructor(readonly view: CaseView) {
+    this.values = view.values;
+    this.given = givenOutput(view);
+  }
+
+  draw() {
+    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.draw();
+  }
+
+  remove() {
+    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.remove();
+  }
+
+  /** The drawing, with a sentence that says how what came lies to what is owed. */
+  geometrySection() {
+    const { geometry, noAnswer } = this.view;
+    if (!geometry)
+      return part(
+        "Geometry to scale",
+        note("No output is owed, or the corpus does not have this case: there is no geometry to draw."),
+      );
+    const { given } = this;
+    this.drawing = new GeometryView({
+      owed: { name: "owed", role: "owed", geometry, known: true },
+      others: given ? [given] : [],
+      words: (spatial) => this.elementWords(spatial),
+      onSelect: (spatial) => this.tiles?.show([...this.channel, ...spatial]),
+    });
+    return part("Geometry to scale", ...(noAnswer ? [note(noAnswer)] : this.placeWords()), this.drawing.element);
+  }
+
+  placeWords() {
+    const { geometry, placement } = this.view;
+    if (!(geometry && placement)) return [];
+    if (!this.given && String(placement.output) === String(geometry.output)) return [];
+    if (!this.given)
+      return [note(`What came has the spatial sizes ${formatShape(placement.output)}, and lies nowhere in this.`)];
+    const words = offsetWords(geometry, this.given.geometry);
+    if (!this.given.known)
+      return [note("The values do not tell where what came lies. It is drawn where what is owed begins.")];
+    if (!sameSpacing(geometry, this.given.geometry)) words.push("is computed with other strides or dilations");
+    return words.length > 0 ? [el("p", { class: "answer" }, `What came ${words.join("; it ")}.`)] : [];
+  }
+
+  /** What is said of an output element, by its spatial index in what is owed. */
+  elementWords(spatial: number[]) {
+    const { geometry } = this.view;
+    if (!geometry) return "";
+    const index = [...this.channel, ...spatial];
+    const lines = [productWords(geometry, index)];
+    const sum = sumWords(geometry, index, this.values?.operands ?? {});
+    if (sum) lines.push(sum);
+    const outside = spatial.some((at, axis) => at < 0 || at >= geometry.output[axis]);
+    if (outside) lines.push("It is no element of what is owed.");
+    const { given } = this;
+    if (given?.known && sameSpacing(geometry, given.geometry)) {
+      const own = spatial.map((at, axis) => at - shiftOf(geometry, given.geometry)[axis]);
+      const there = own.every((at, axis) => at >= 0 && at < given.geometry.output[axis]);
+      lines.push(
+        there
+          ? `In what came it is the element ${formatShape([...this.channel, ...own])}.`
+          : "What came has no such element.",
+      );
+    }
+    return lines.join("\n");
+  }
+
+  /** The values: what is owed and what came, and the operands. */
+  valuesSection() {
+    if (!this.values) return [];
+    const { arrays, operands, notes } = this.values;
+    const children: Node[] = notes.map(note);
+    if (arrays.expected || arrays.actual) children.push(this.outputs());
+    const views = OPERAND_NAMES.flatMap(([name, names]) => this.alone(name, operands[name], names));
+    if (views.length > 0) {
+      const opened = el("details", { class: "operands" }, el("summary", {}, "Operands"), ...views);
+      opened.addEventListener("toggle", () => this.draw());
+      children.push(opened);
+    }
+    return [part("Values, in NCX", ...children)];
+  }
+
+  /** An array by itself, with the names of its leading axes. */
+  alone(name: string, grid: Grid | undefined, names: string[]) {
+    if (!grid || grid.shape.includes(0)) return [];
+    const label = `${name} ${formatShape(grid.shape)}${name === "w" ? " in IOX" : ""}`;
+    const fields = overlaid({ expected: grid }, []);
+    const titles = { expected: label };
+    const view = new TileView({ fields, shown: ["expected"], titles, names, label, judged: false });
+    this.others.push(view);
+    return [view.element];
+  }
+
+  /** Arrays of different numbers of axes. */
+  apart(expected: Grid, actual: Grid) {
+    const shapes = `What is owed has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}`;
+    const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
+    return el("div", {}, note(`${shapes}: no element stands beside another.`), ...views.flat());
+  }
+
+  /** Expected, actual and error, laid over each other. */
+  outputs() {
+    const place = el("div", {});
+    const { expected, actual } = this.values?.arrays ?? {};
+    if ([expected, actual].some((grid) => grid?.shape.includes(0)))
+      return note("An array without elements is not drawn.");
+    if (expected && actual && expected.shape.length !== actual.shape.length) return this.apart(expected, actual);
+    const shift = movedBy(this.view);
+    const align = el("input", { type: "checkbox", checked: shapesDiffer(this.view) });
+    const show = () => this.showOutputs(place, align.checked ? shift : []);
+    align.addEventListener("change", show);
+    show();
+    if (shift.length === 0) return place;
+    const words = `lay what came over its place: its first element over the owed ${formatShape(shift.slice(2))}`;
+    return el("div", {}, el("label", { class: "align" }, align, words), place);
+  }
+
+  showOutputs(place: HTMLElement, shift: number[]) {
+    this.tiles?.remove();
+    const arrays = this.values?.arrays ?? {};
+    const fields = overlaid(arrays, shift);
+    const both = arrays.expected && arrays.actual;
+    const shown: FieldName[] = both ? ALL_FIELDS : [arrays.expected ? "expected" : "actual"];
+    this.tiles = new TileView({
+      fields,
+      shown,
+      titles: {
+        expected: "expected",
+        actual: "actual",
+        error: "error",
+        ratio: fields.exact ? "log |error|" : "log error/allowed",
+      },
+      names: VALUE_NAMES,
+      label: "the values",
+      judged: Boolean(both),
+      onSelect: ([item, channel, ...spatial]) => this.select([item, channel], spatial),
+    });
+    place.replaceChildren(this.tiles.element);
+    this.tiles.draw();
+    const first = this.tiles.index;
+    this.select(first.slice(0, 2), first.slice(2));
+  }
+
+  /** Let the drawing speak of an element of the values. */
+  select(channel: number[], spatial: number[]) {
+    this.channel = channel;
+    if (spatial.length === this.view.geometry?.output.length) this.drawing?.choose(spatial, false);
+  }
+}
+
+/** Show a case. */
+export function renderCase(container: HTMLElement, view: CaseView): ShownCase {
+  const shown = new ShownCase(view);
+  const pictures = [shown.geometrySection(), ...shown.valuesSection()];
+  const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...callSection(view)];
+  const columns = [el("div", {}, whySection(view), ...waiverSection(view), ...pictures), el("div", {}, ...words)];
+  container.append(el("div", { class: "case-view" }, el("div", { class: "case-columns" }, ...columns)));
+  shown.draw();
+  return shown;
+}

@@ -1,0 +1,170 @@
+import { formatFragment } from "./address.js";
+import { countMarks } from "./arrays.js";
+import { candidatesOf, namesReading, ruleOf } from "./candidates.js";
+import type { CaseNeighbour, CaseValues, CaseView } from "./case_view.js";
+import { overlaid } from "./fields.js";
+import type { Placement } from "./geometry.js";
+import type { Answer, OpenedCase } from "./opened_case.js";
+import type { CaseRecord, PageData } from "./page_data.js";
+import { labelsOf } from "./patterns.js";
+import { formatCount, quoteArgument } from "./text.js";
+
+// The view of a case, made of what the page has of it. Nothing else knows both.
+
+const NO_ANSWER: Record<string, string> = {
+  died: "The process died, so nothing came. This is what it owed.",
+  "timed-out": "No answer came in time. This is what it owed.",
+  "refused-valid": "The call was refused, so nothing came. This is what it owed.",
+  unsupported: "The backend says that it does not implement this. This is what it would owe.",
+  broke: "What came is no output. This is what it owed.",
+  unstable: "Other answers came to the same call, so none of them is drawn. This is what it owed.",
+};
+
+export function caseView(opened: OpenedCase, data: PageData): CaseView {
+  const { record, detail, owed } = opened;
+  const { id, run, kind } = record;
+  const candidates = candidatesOf(opened, data);
+  const waiver = detail.waiver === undefined ? null : data.waivers[detail.waiver];
+  return {
+    id,
+    about: opened.about,
+    dialect: run.dialect,
+    backend: shortName(record),
+    why: {
+      sentence: [`${record.symbol} ${record.status}${kind === record.status ? "" : `: ${kind}`}`, record.phrase]
+        .filter(Boolean)
+        .join(", "),
+      explanation: [ruleOf(record, data) || whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
+      clause: owed.refusal?.[1] ?? opened.clause,
+      candidates,
+    },
+    answers: opened.answers.map((answer) => answerOf(answer, record)),
+    geometry: opened.geometry,
+    placement: placementOf(opened),
+    noAnswer: NO_ANSWER[kind] ?? "",
+    values: valuesOf(opened),
+    call: opened.call,
+    figures: figuresOf(opened),
+    prose: detail.prose ?? [],
+    waiver,
+    waiverExample: waiver ? formatFragment({ case: waiver.example }) : "",
+    neighbours: neighboursOf(record, data),
+    commands: commandsOf(record),
+    versions: [["backend", run.name]],
+  };
+}
+
+const linkTo = ({ id, run }: CaseRecord) => formatFragment({ case: id, run: run.key });
+
+const shortName = ({ run }: CaseRecord) => run.name.split(", ")[0];
+
+function answerOf({ record }: Answer, opened: CaseRecord) {
+  return {
+    run: shortName(record),
+    dialect: record.run.dialect,
+    status: record.status,
+    symbol: record.symbol,
+    kind: record.kind,
+    said: record.phrase,
+    href: linkTo(record),
+    current: record.number === opened.number,
+  };
+}
+
+/** Why, in words: the explanations that are left, or where and how the output is wrong. */
+function whyOf(
+  { why, candidates: explanations = [] }: OpenedCase["detail"],
+  candidates: CaseView["why"]["candidates"],
+) {
+  const names = explanations.map(([name]) => name);
+  const left = candidates.filter(({ name, excludedBy }) => names.includes(name) && !excludedBy);
+  const words = left.map(({ name, says }) => (says ? `${says} (${name})` : name));
+  return words.length > 0 ? `as if ${words.join(", or ")}` : why;
+}
+
+/** Where the values of the answer lie: where they were found, or where the readings that it follows put them. */
+function placementOf({ detail, geometry, owed }: OpenedCase): Placement | null {
+  if (detail.placement) return { ...detail.placement, pads_begin: detail.placement.pads_begin ?? [] };
+  const followed = (detail.readings ?? []).join(" + ");
+  const reading = owed.disputed?.find(([names]) => namesReading(names, followed));
+  if (!(reading && geometry)) return null;
+  const [, begin, , output] = reading;
+  return { output, strides: geometry.strides, dilations: geometry.dilations, pads_begin: [begin] };
+}
+
+function figuresOf({ record: { seconds }, detail }: OpenedCase) {
+  const entries = [...(detail.figures ?? [])];
+  if (detail.earlier) entries.push(["asked before", detail.earlier]);
+  if (detail.tolerance) entries.push(["allowed", detail.tolerance]);
+  if (seconds !== null) entries.push(["seconds", String(seconds)]);
+  return entries;
+}
+
+function valuesOf({ artifact, detail }: OpenedCase): CaseValues | null {
+  if (!artifact) return null;
+  const { expected, actual, allowed, x, w, b } = artifact.grids;
+  const notes = [...artifact.notes];
+  if (expected && actual && String(expected.shape) === String(actual.shape)) {
+    const marked = countMarks(overlaid({ expected, actual, allowed }, []).wrong);
+    const judged = Number.parseInt(detail.figures?.find(([name]) => name === "wrong")?.[1] ?? "", 10);
+    if (!Number.isNaN(judged) && judged !== marked) {
+      notes.push(
+        `${formatCount(marked)} elements are marked, of which ${formatCount(judged)} count as wrong: the others are ` +
+          "noted and not failed (flushed subnormals, NaN from inserted zeros, an infinity that may overflow).",
+      );
+    }
+  }
+  if (expected && !x) notes.push(`The operands are not on this page. The artifact is ${detail.artifact}.`);
+  return { arrays: { expected, actual, allowed }, operands: { x, w, b }, notes };
+}
+
+/** The cases of the same run and sweep that differ in one label, those that pass first. */
+export function neighboursOf(record: CaseRecord, data: PageData): CaseNeighbour[] {
+  const wanted = labelsOf(record.id);
+  const found = data.ids.flatMap((id, caseNumber) => {
+    if (caseNumber === record.caseNumber || data.paths[caseNumber] !== data.paths[record.caseNumber]) return [];
+    const labels = labelsOf(id);
+    const [differing, ...more] = [...wanted].filter(([name, own]) => labels.get(name) !== own);
+    if (!differing || more.length > 0 || labels.size !== wanted.size) return [];
+    const [key, value] = differing;
+    const others = data.recordsOf(caseNumber).filter((other) => other.run === record.run);
+    return others.map((other) => ({ other, differs: `${key}: ${value} → ${labels.get(key)}` }));
+  });
+  const rank = ({ status }: CaseRecord) => ["passed", "disputed", status].indexOf(status);
+  found.sort(
+    (a, b) =>
+      rank(a.other) - rank(b.other) || a.other.id.length - b.other.id.length || (a.other.id < b.other.id ? -1 : 1),
+  );
+  return found.map(({ other, differs }) => ({
+    differs,
+    status: other.status,
+    symbol: other.symbol,
+    kind: other.kind,
+    href: linkTo(other),
+  }));
+}
+
+/** The options with which a verdict is a failure, whatever waiver covers it. A pin stands in the waivers' file. */
+function excusedByNothing(kind: string) {
+  if (kind === "reading-changed") return "";
+  return kind === "accepted-invalid" ? " --waivers none --strict" : " --waivers none";
+}
+
+function commandsOf({ id, run, kind }: CaseRecord): [string, string][] {
+  const corpus = run.cases ? ` --cases ${quoteArgument(run.cases)}` : "";
+  const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
+  const spoken = ` --dialect ${quoteArgument(run.dialect)}`;
+  const runtime = ` --backend ${quoteArgument(run.backend)}`;
+  const limit = run.timeout ? ` --timeout ${run.timeout}` : "";
+  const backend = `${runtime}${chosen}${limit}${spoken}`;
+  const name = quoteArgument(id);
+  return [
+    ["run", `tconv run ${name}${backend}${corpus}${excusedByNothing(kind)}`],
+    ["show", `tconv show ${name}${spoken}${corpus}`],
+    ["explain", `tconv explain ${name}${backend}${corpus}`],
+    ["shrink", `tconv shrink ${name}${backend}${corpus}`],
+    // Its script knows no options of a backend, and the command refuses them.
+    ["export", `tconv export ${name} models${runtime}${spoken}${corpus}`],
+    ["bug report", `tconv export ${name} --issue${backend}${corpus} > report.md`],
+  ];
+}

@@ -1,0 +1,185 @@
+import { el } from "./elements.js";
+import type { PageData } from "./page_data.js";
+import { labelsOf, partition } from "./patterns.js";
+import type { Selection } from "./selection.js";
+import type { Column } from "./table.js";
+
+// The columns of the two lists: records, with the attributes that differ among them, and cases by backends.
+
+/** Pixels below which only status, backend and case fit, and below which detail and seconds do not. */
+const [NARROW, WITHOUT_DETAIL] = [640, 800];
+/** Pixels that an attribute's column needs, and that the other columns need before there is room for any. */
+const [ATTRIBUTE, OTHERS] = [104, 820];
+/** What most readers ask for first; the others follow in the order of ids. */
+const USUAL = [
+  "dtype",
+  "strides",
+  "dilations",
+  "kernel",
+  "auto_pad",
+  "groups",
+  "output_padding",
+  "output_shape",
+  "rank",
+];
+
+/** The facts with several values among the records shown that fit the width, in pixels for letters of 16. */
+export function differingFacts(data: PageData, { counts, shown }: Selection, width: number) {
+  const room = Math.max(0, Math.floor((width - OTHERS) / ATTRIBUTE));
+  const inIds = labelsOf(shown.length > 0 ? data.ids[data.columns.case[shown[0]]] : "").keys();
+  const names = [...new Set([...USUAL, ...inIds, ...data.facets.keys()])];
+  const differing = names.filter((name) => {
+    const facet = data.facets.get(name);
+    const values =
+      facet?.ofCases && name !== "topic" ? (counts.get(name)?.filter((count) => count > 0).length ?? 0) : 0;
+    return values > 1;
+  });
+  return differing.slice(0, room);
+}
+
+/** The columns of records that fit the width, in pixels for letters of 16. */
+export function recordColumns(
+  data: PageData,
+  facts: string[],
+  linkTo: (record: number) => string,
+  width: number,
+): Column[] {
+  const narrow = width < NARROW;
+  const status = statusColumn(data, narrow);
+  const name: Column = {
+    name: "case",
+    label: "case",
+    width: "minmax(0, 12fr)",
+    cell: (number) => nameCell(data, number, linkTo),
+  };
+  if (narrow) return [status, name];
+  const attributes: Column[] = facts.map((fact) => ({
+    name: fact,
+    label: parted(fact),
+    width: "minmax(0, 3fr)",
+    style: "fact",
+    title: fact,
+    cell: (number) => ({ content: [data.textOf(fact, number)], title: data.textOf(fact, number) }),
+  }));
+  const backend: Column = {
+    name: "backend",
+    label: "backend",
+    width: "9.5rem",
+    cell: (number) => {
+      const lines = data.record(number).run.name.split(", ");
+      return { content: lines.map((line) => el("span", { class: "path" }, line)) };
+    },
+  };
+  const detail: Column = {
+    name: "phrase",
+    label: "detail",
+    width: "minmax(0, 12fr)",
+    cell: (number) => phraseCell(data, number),
+  };
+  const seconds: Column = {
+    name: "seconds",
+    label: "seconds",
+    width: "4.5rem",
+    cell: (number) => ({ content: [data.record(number).seconds?.toFixed(4) ?? ""] }),
+  };
+  return [
+    status,
+    {
+      name: "verdict",
+      label: "verdict",
+      width: "8.25rem",
+      cell: (number) => ({ content: [data.record(number).kind] }),
+    },
+    name,
+    ...attributes,
+    ...(width < WITHOUT_DETAIL ? [] : [detail]),
+    ...(data.runs.length > 1 ? [backend] : []),
+    ...(width < WITHOUT_DETAIL ? [] : [seconds]),
+  ];
+}
+
+/** The column of statuses; in a narrow list it has the backends too. */
+function statusColumn(data: PageData, narrow: boolean): Column {
+  return {
+    name: "status",
+    label: "status",
+    width: "7.75rem",
+    cell: (number) => {
+      const { symbol, status: name, run } = data.record(number);
+      const backend = narrow && data.runs.length > 1 ? [el("span", { class: "labels" }, run.name.split(", ")[0])] : [];
+      return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`, ...backend], style: name };
+    },
+  };
+}
+
+/** The columns of cases: their items are numbers of cases. */
+export function caseColumns(data: PageData, linkTo: (record: number) => string): Column[] {
+  const known = new Map<number, number[]>();
+  const recordsOf = (caseNumber: number) => {
+    let records = known.get(caseNumber);
+    if (!records) {
+      records = data.runs.map(() => -1);
+      for (const { number } of data.recordsOf(caseNumber)) records[data.columns.run[number]] = number;
+      known.set(caseNumber, records);
+    }
+    return records;
+  };
+  const answers: Column[] = data.runs.map(({ key, name: title }, run) => ({
+    name: `backend ${key}`,
+    label: title.split(" ")[0],
+    title,
+    width: `minmax(2rem, ${data.runs.length > 10 ? 1 : 1.6}fr)`,
+    style: "answer",
+    cell: (caseNumber) => {
+      const number = recordsOf(caseNumber)[run];
+      if (number < 0) return { content: [""] };
+      const { status, symbol, kind, phrase } = data.record(number);
+      const label = `${title.split(",")[0]}: ${status}`;
+      const link = el("a", { href: linkTo(number), class: status, "aria-label": label }, symbol);
+      return { content: [link], title: `${label}, ${kind}${phrase ? `: ${phrase}` : ""}` };
+    },
+  }));
+  const name: Column = {
+    name: "case",
+    label: "case",
+    width: `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`,
+    cell: (caseNumber) => {
+      const [first] = recordsOf(caseNumber).filter((number) => number >= 0);
+      const worst = recordsOf(caseNumber).reduce((a, b) => {
+        return b >= 0 && data.columns.status[b] < data.columns.status[a] ? b : a;
+      }, first);
+      return nameCell(data, worst, linkTo);
+    },
+  };
+  return [name, ...answers];
+}
+
+/** A name that may be folded behind each underscore. */
+function parted(name: string) {
+  return name.replaceAll("_", "_\u200b");
+}
+
+/** The cases of records, in the order of their first record. */
+export function casesOf(data: PageData, records: Uint32Array) {
+  const seen = new Uint8Array(data.ids.length);
+  return records
+    .map((number) => data.columns.case[number])
+    .filter((number) => {
+      const first = seen[number] === 0;
+      seen[number] = 1;
+      return first;
+    });
+}
+
+function nameCell(data: PageData, number: number, linkTo: (record: number) => string) {
+  const id = data.ids[data.columns.case[number]];
+  const [path, labels] = partition(id, "[");
+  const link = el("a", { href: linkTo(number), title: id }, el("span", { class: "path" }, path));
+  if (labels) link.append(el("span", { class: "labels" }, `[${labels}`));
+  return { content: [link] };
+}
+
+function phraseCell(data: PageData, number: number) {
+  const { phrase } = data.record(number);
+  return { content: [phrase], title: phrase };
+}

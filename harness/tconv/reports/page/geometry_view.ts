@@ -1,0 +1,208 @@
+import { geometryLegend, svgOf } from "./drawing_elements.js";
+import { el, enlargement } from "./elements.js";
+import { type Frame, type Geometry, sameSpacing } from "./geometry.js";
+import type { Lanes } from "./lane_rows.js";
+import { laneDrawing, laneScale } from "./lanes.js";
+import { type Panel, placesAt, planeDrawings } from "./planes.js";
+
+// The geometry of a case as a drawing to scale, with one element chosen, whose products are lit. Pointing, or the arrow
+// keys, choose another one.
+
+/** An output that is drawn: a geometry with the input of what is owed. */
+export interface DrawnOutput {
+  name: string;
+  geometry: Geometry;
+  role: "owed" | "given";
+  known: boolean; // whether its place is known; else it is drawn where the owed one lies
+}
+
+interface GeometryOptions {
+  owed: DrawnOutput;
+  others: DrawnOutput[];
+  words: (spatial: number[]) => string; // what is said of an element, by its spatial index in what is owed
+  onSelect?: (spatial: number[]) => void;
+}
+
+export class GeometryView {
+  /** The width that is drawn for, in pixels. */
+  room = 0;
+  readonly rank: number;
+  index: number[];
+  readonly canvas = el("div", {
+    class: "drawing",
+    tabindex: 0,
+    role: "application",
+    "aria-label": "the geometry to scale; the arrow keys choose an output element, whose products are lit",
+  });
+  readonly words = el("output", { class: "products", "aria-live": "polite" });
+  readonly element: HTMLElement;
+  readonly observer = new ResizeObserver(() => {
+    if (this.canvas.clientWidth !== this.room) requestAnimationFrame(() => this.draw());
+  });
+
+  constructor(readonly options: GeometryOptions) {
+    const { geometry } = options.owed;
+    this.rank = geometry.output.length;
+    this.index = geometry.output.map((size) => Math.floor((size - 1) / 2));
+    this.element = el(
+      "div",
+      { class: "geometry-view" },
+      this.canvas,
+      this.words,
+      geometryLegend(options.owed.name, options.others),
+    );
+    this.canvas.addEventListener("keydown", (event) => this.press(event));
+    this.observer.observe(this.element);
+  }
+
+  /** Let go of what outlives the elements. */
+  remove() {
+    this.observer.disconnect();
+  }
+
+  /** The places of the chosen element, axis by axis. */
+  get places() {
+    return this.index.map((at, axis) => at + this.options.owed.geometry.pads_begin[axis]);
+  }
+
+  /** Choose an element by its spatial index in what is owed; it may lie outside, in a frame of another. */
+  choose(index: number[], tell = true) {
+    if (String(index) === String(this.index)) return;
+    this.index = index;
+    this.draw();
+    if (tell) this.options.onSelect?.(index);
+  }
+
+  press(event: KeyboardEvent) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const steps: Partial<Record<string, [number, number]>> = {
+      ArrowLeft: [-1, -1],
+      ArrowRight: [-1, 1],
+      ArrowUp: [-2, -1],
+      ArrowDown: [-2, 1],
+      PageUp: [-3, -1],
+      PageDown: [-3, 1],
+    };
+    const step = steps[event.key];
+    const axis = step ? this.rank + step[0] : -1;
+    if (!step || axis < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [low, high] = this.bounds(axis);
+    this.choose(this.index.map((at, other) => (other === axis ? Math.min(Math.max(at + step[1], low), high) : at)));
+  }
+
+  /** The first and the last index that may be chosen on an axis. */
+  bounds(axis: number) {
+    const frames = this.framesOn(axis);
+    const begin = this.options.owed.geometry.pads_begin[axis];
+    const low = Math.min(...frames.map((frame) => frame.begin)) - begin;
+    return [low, Math.max(...frames.map((frame) => frame.begin + frame.size)) - begin - 1];
+  }
+
+  /** The frames that lie in the owed geometry's places. */
+  framesOn(axis: number): Frame[] {
+    const { owed, others } = this.options;
+    return [owed, ...others.filter(({ geometry }) => sameSpacing(geometry, owed.geometry))].map((output) =>
+      frameOf(output, axis),
+    );
+  }
+
+  /** Draw all anew. */
+  draw() {
+    this.room = this.canvas.clientWidth;
+    const room = this.room / enlargement();
+    if (room === 0) return;
+    const { owed, others, words } = this.options;
+    const parts: Node[] = [];
+    if (this.rank > 1) parts.push(this.plane(owed.geometry, Math.min(room, 1600)));
+    const lanes = this.index.map((_, axis) =>
+      this.lane({ geometry: owed.geometry, axis, frames: this.framesOn(axis), place: this.places[axis], room }, true),
+    );
+    parts.push(el("div", { class: "lane-drawings" }, ...lanes));
+    for (const other of others.filter(({ geometry }) => !sameSpacing(geometry, owed.geometry))) {
+      const { geometry } = other;
+      const spacing = `strides ${geometry.strides.join(", ")} and dilations ${geometry.dilations.join(", ")}`;
+      parts.push(el("h4", {}, `${other.name}: computed with ${spacing}`));
+      for (let axis = 0; axis < this.rank; axis++) {
+        const place = Math.min(Math.max(this.index[axis], 0), geometry.output[axis] - 1) + geometry.pads_begin[axis];
+        parts.push(this.lane({ geometry, axis, frames: [frameOf(other, axis)], place, room }, false));
+      }
+    }
+    this.canvas.replaceChildren(...parts);
+    this.words.textContent = words(this.index);
+  }
+
+  /** The lanes of an axis; `choosing` says whether pointing at them chooses. */
+  lane(lanes: Lanes, choosing: boolean) {
+    const { axis, place } = lanes;
+    const drawing = laneDrawing(lanes);
+    const name = this.rank > 1 ? `axis ${axis}` : "the axis";
+    const svg = svgOf(drawing, `${name} to scale`, `the chosen place is ${place}`);
+    if (choosing) {
+      const scale = laneScale(lanes);
+      const begin = this.options.owed.geometry.pads_begin[axis];
+      const [low, high] = this.bounds(axis);
+      svg.addEventListener("pointermove", ({ offsetX }) => {
+        const at = Math.min(Math.max(scale.at(offsetX / enlargement()) - begin, low), high);
+        this.choose(this.index.map((other, number) => (number === axis ? at : other)));
+      });
+    }
+    const head = this.rank > 1 ? [el("h4", {}, `Axis ${axis}`)] : [];
+    return el("div", { class: "lane-drawing" }, ...head, el("div", { class: "scroller" }, svg));
+  }
+
+  /** The last two axes as planes. */
+  plane(geometry: Geometry, room: number) {
+    const axes: [number, number] = [this.rank - 2, this.rank - 1];
+    const [down, across] = axes.map((axis) => this.framesOn(axis));
+    const frames = down.map((frame, number): [Frame, Frame] => [frame, across[number]]);
+    const panels = planeDrawings({
+      geometry,
+      axes,
+      frames,
+      places: [this.places[axes[0]], this.places[axes[1]]],
+      room,
+    });
+    const figures = panels.map((panel, number) => {
+      const svg = svgOf(panel, panel.title, "");
+      if (number === 2) svg.addEventListener("pointermove", (event) => this.point(event, panel, axes));
+      const sign = el("span", { class: "sign", "aria-hidden": "true" }, ["", "∗", "="][number]);
+      const caption = el("figcaption", {}, panel.title);
+      return el("figure", {}, sign, el("div", {}, caption, el("div", { class: "scroller" }, svg)));
+    });
+    const slice =
+      this.rank > 2
+        ? [
+            el(
+              "p",
+              { class: "muted" },
+              `The plane of the last two axes, at ${this.index
+                .slice(0, -2)
+                .map((at, axis) => `index ${at} of axis ${axis}`)
+                .join(", ")}; pointing at a lane below chooses another.`,
+            ),
+          ]
+        : [];
+    return el("div", { class: "plane-drawing" }, ...slice, el("div", { class: "planes" }, ...figures));
+  }
+
+  point({ offsetX, offsetY }: PointerEvent, panel: Panel, axes: [number, number]) {
+    const places = placesAt(panel, [offsetX / enlargement(), offsetY / enlargement()]);
+    const index = [...this.index];
+    axes.forEach((axis, side) => {
+      const [low, high] = this.bounds(axis);
+      index[axis] = Math.min(Math.max(places[side] - this.options.owed.geometry.pads_begin[axis], low), high);
+    });
+    this.choose(index);
+  }
+}
+
+const frameOf = ({ name, geometry, known, role }: DrawnOutput, axis: number): Frame => ({
+  name,
+  role,
+  added: geometry.added?.[axis] ?? 0,
+  begin: geometry.pads_begin[axis],
+  size: geometry.output[axis],
+  known,
+});

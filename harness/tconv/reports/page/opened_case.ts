@@ -1,0 +1,135 @@
+import type { Artifact } from "./arrays.js";
+import { type Block, openBlock, rowOf, type Table } from "./blocks.js";
+import type { Geometry, Placement } from "./geometry.js";
+import type { CaseRecord, PageData } from "./page_data.js";
+import type { Sizes } from "./sums.js";
+
+// All that the page has of one case. The blocks that this needs are opened when the first case is.
+
+/** What came of a record, beside its phrase; what would say nothing is absent. See records.py. */
+interface Detail {
+  figures?: [string, string][];
+  readings?: string[];
+  prose?: [string, string][];
+  reason?: string;
+  tolerance?: string;
+  why?: string;
+  earlier?: string;
+  artifact?: string;
+  waiver?: number;
+  placement?: Placement; // where the values of a wrong output lie
+  candidates?: [string, string][]; // explanations, each by itself, and what each says
+}
+
+export type Call = { attributes: [string, string][]; inputs: [string, string, string][]; layouts: [string, string] };
+
+/** What the dialect owes: values of a shape, a refusal, or nothing, as it cannot say the case. */
+interface Owed {
+  shape?: number[]; // in the call's layout
+  dtype?: string;
+  // other readings of the text: names, pads_begin, pads_end, output
+  disputed?: [string, number[], number[], number[]][];
+  refusals?: string[]; // why the same text may also refuse
+  refusal?: [string, string, boolean]; // the constraint, how the call breaks it, whether the text states it
+  inexpressible?: string;
+}
+
+export type Answer = { record: CaseRecord; detail: Detail };
+
+export interface OpenedCase {
+  record: CaseRecord; // the record that is open
+  detail: Detail; // of it
+  answers: Answer[]; // of all runs to this case, in the order of the runs, the open one included
+  // other failures of the run with the same cause, the shortest id first, and the names of what explains each; empty
+  // where there is nothing to choose between
+  related: { id: string; names: string[] }[];
+  call: Call | null;
+  geometry: (Geometry & Sizes) | null; // what is owed; null where that is no output
+  owed: Owed;
+  about: string; // what the case is for; may be empty
+  clause: string; // the words of the dialect's text that the case cites; may be empty
+  artifact: Artifact | null; // the arrays of the open record
+}
+
+/** What records.py writes of a record. */
+type DetailRow = Omit<Detail, "placement"> & { placement?: [number[], number[], number[], number[][]] };
+
+/** What problems.py writes of a case, with `attribute NAME` and `input NAME` for those of the call. */
+type ProblemRow = ((Geometry & Sizes) | { spatial?: undefined }) &
+  Owed & { layouts?: [string, string]; about?: string; clause?: string };
+
+const openedBlocks = new Map<string, Promise<Table>>();
+
+/** What the page has of a record's case. */
+export async function openCase(data: PageData, record: CaseRecord): Promise<OpenedCase> {
+  const [details, problems] = await Promise.all([open("details"), open("problems")]);
+  const answer = (of: CaseRecord) => ({
+    record: of,
+    detail: describeDetail(at<DetailRow>(details, data.columns.detail[of.number])),
+  });
+  const problem = at<ProblemRow>(problems, data.columns.problem[record.number]);
+  const { detail } = answer(record);
+  const answers = data.recordsOf(record.caseNumber).map(answer);
+  const related = (detail.candidates ?? []).length > 1 ? relatedTo(record, data, details) : [];
+  return { record, detail, answers, related, ...describeProblem(problem), artifact: await artifactOf(record, detail) };
+}
+
+function relatedTo({ number, cause }: CaseRecord, { columns, ids }: PageData, details: Table) {
+  const found: OpenedCase["related"] = [];
+  for (let other = 0; cause > 0 && other < columns.cause.length; other++) {
+    if (columns.cause[other] !== cause || columns.run[other] !== columns.run[number] || other === number) continue;
+    const { candidates = [] } = at<DetailRow>(details, columns.detail[other]);
+    const names = candidates.map(([name]) => name);
+    if (names.length > 0) found.push({ id: ids[columns.case[other]], names });
+  }
+  return found.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1));
+}
+
+/** The arrays of a record; null where it has none. */
+async function artifactOf(record: CaseRecord, detail: Detail): Promise<Artifact | null> {
+  if (!detail.artifact) return null;
+  const element = document.getElementById(`arrays-${record.number}`);
+  if (!element) {
+    const limits = document.getElementById("data")?.dataset.limits;
+    const note = `The arrays are not on this page, which has those of ${limits}. The artifact is ${detail.artifact}.`;
+    return { notes: [note], grids: {} };
+  }
+  const { values, arrays }: Block<{ notes: string[]; shapes: Record<string, number[]> }> = await openBlock(
+    element.textContent,
+  );
+  const grids = Object.entries(values.shapes).map(([name, shape]) => [name, { shape, values: arrays[name] }]);
+  return { notes: values.notes, grids: Object.fromEntries(grids) };
+}
+
+function open(id: string) {
+  const block = openedBlocks.get(id) ?? openBlock(document.getElementById(id)?.textContent ?? "");
+  openedBlocks.set(id, block);
+  return block;
+}
+
+/** A row by its number from 1; without a value for 0, which is no row. */
+const at = <Row>(table: Table, number: number) => rowOf<Row>(table, number - 1);
+
+function describeDetail({ placement, ...detail }: DetailRow): Detail {
+  if (!placement) return detail;
+  const [output, strides, dilations, pads_begin] = placement;
+  return { ...detail, placement: { output, strides, dilations, pads_begin } };
+}
+
+function describeProblem(problem: ProblemRow) {
+  const { layouts, shape, dtype, disputed, refusals, refusal, inexpressible } = problem;
+  const named = (begin: string) => Object.entries(problem).filter(([name]) => name.startsWith(begin));
+  const { about = "", clause = "" } = problem;
+  const attributes = named("attribute ").map(([name, text]): [string, string] => [
+    name.slice("attribute ".length),
+    text,
+  ]);
+  const inputs = named("input ").map(([, input]) => input);
+  return {
+    call: layouts ? { attributes, inputs, layouts } : null,
+    geometry: problem.spatial ? problem : null,
+    about,
+    clause,
+    owed: { shape, dtype, disputed, refusals, refusal, inexpressible },
+  };
+}

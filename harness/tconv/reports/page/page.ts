@@ -1,0 +1,149 @@
+import { formatFragment, parseFragment, type State } from "./address.js";
+import { type Block, openBlock } from "./blocks.js";
+import { CasePanel } from "./case_panel.js";
+import { byId } from "./elements.js";
+import { Explorer } from "./explorer.js";
+import { listenForKeys } from "./keyboard.js";
+import { type CaseRecord, PageData, type Shared } from "./page_data.js";
+import { toggled } from "./query.js";
+import { followTheme } from "./theme.js";
+import { followThumbnails } from "./thumbnails.js";
+
+// The page's behaviour: the explorer, and a panel for the record that is open. The address's fragment is the state.
+
+// The colours come before the data, which takes a moment to open.
+let draw: () => void = () => undefined;
+followTheme(() => draw());
+
+const block: Block<Shared> = await openBlock(byId("data", HTMLScriptElement).textContent);
+const data = new PageData(block);
+const help = byId("keys", HTMLDialogElement);
+const recordsSection = byId("records", HTMLElement);
+const form = byId("filters", HTMLFormElement);
+
+let state: State = {};
+/** The filters that the explorer shows, as a fragment. */
+let filtered = "";
+
+recordsSection.hidden = false;
+const explorer = new Explorer(data, { refine, go, linkTo: (number) => formatFragment(stateAt(data.record(number))) });
+const panel = new CasePanel(data, {
+  explorer,
+  goTo: (record) => go(stateAt(record)),
+  close: () => go({ case: "", run: "" }),
+});
+
+// The state.
+
+/** The state with a record open, under the present filters. */
+function stateAt(record: CaseRecord) {
+  return { ...state, case: record.id, run: record.run.key };
+}
+
+/** Change filters in place: typing leaves no trail in the history. */
+function refine(changes: State) {
+  state = { ...state, ...changes };
+  history.replaceState(null, "", formatFragment(state));
+  showRecords();
+}
+
+/** Go to a state through the history. */
+function go(changes: State) {
+  location.hash = formatFragment({ ...state, ...changes });
+}
+
+/** Let the page be what the address says. */
+function follow() {
+  state = parseFragment(location.hash);
+  showRecords();
+  panel.show(state);
+}
+
+/** Filter and sort anew where the filters are not those of the explorer. */
+function showRecords() {
+  const wanted = formatFragment({ ...state, case: "", run: "" });
+  if (wanted === filtered) return;
+  filtered = wanted;
+  explorer.show(state);
+  const words = (state.q ?? "").split(" ");
+  for (const line of document.querySelectorAll(".cause")) {
+    line.classList.toggle("chosen", words.includes(`cause=${line.getAttribute("data-cause")}`));
+  }
+}
+
+// What the reader and the browser do.
+
+/** Filter by the cause before or after the one that is filtered by. */
+function stepCause(direction: 1 | -1) {
+  const query = state.q ?? "";
+  const now = Number(/(?:^|\s)cause=(\d+)/u.exec(query)?.[1] ?? 0);
+  const next = Math.min(Math.max(now + direction, 1), data.causes.length);
+  const without = query.replace(/(?:^|\s)cause=\S+/u, "").trim();
+  if (data.causes.length > 0) go({ q: toggled(without, "cause", String(next)) });
+}
+
+function step(direction: 1 | -1) {
+  if (panel.opened) panel.step(direction);
+  else explorer.table.step(direction);
+}
+
+listenForKeys({
+  "/": () => {
+    recordsSection.scrollIntoView();
+    explorer.query.focus({ preventScroll: true });
+  },
+  j: () => step(1),
+  k: () => step(-1),
+  "[": () => stepCause(-1),
+  "]": () => stepCause(1),
+  n: () => {
+    const record = explorer.nextFailure(panel.opened?.number ?? -1);
+    if (record) go(stateAt(record));
+  },
+  "?": () => help.showModal(),
+});
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && panel.dialog.open && !help.open && !event.defaultPrevented) panel.close();
+});
+byId("show-keys", HTMLButtonElement).addEventListener("click", () => help.showModal());
+form.addEventListener("submit", (event) => event.preventDefault());
+byId("clear", HTMLButtonElement).addEventListener("click", () => go({ q: "" }));
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  recordsSection.scrollIntoView();
+  recordsSection.focus();
+});
+for (const link of document.querySelectorAll('main > :not(#records) a[href^="#"]')) {
+  link.addEventListener("click", () => recordsSection.scrollIntoView());
+}
+
+let frame = 0;
+/** Make the rows in view with the next frame, once however many events ask for it. */
+function renderSoon() {
+  if (frame !== 0) return;
+  frame = requestAnimationFrame(() => {
+    frame = 0;
+    explorer.table.render();
+  });
+}
+addEventListener("scroll", renderSoon, { passive: true });
+addEventListener("resize", () => explorer.layOut());
+addEventListener("beforeprint", () => {
+  explorer.table.render(true);
+  draw();
+});
+addEventListener("afterprint", () => {
+  renderSoon();
+  draw();
+});
+addEventListener("hashchange", follow);
+new ResizeObserver(() => {
+  document.documentElement.style.setProperty("--bar", `${form.offsetHeight}px`);
+}).observe(form);
+follow();
+performance.mark("tconv-rows");
+const drawThumbnails = followThumbnails(data);
+draw = () => {
+  panel.draw();
+  drawThumbnails();
+};

@@ -1,0 +1,54 @@
+import { drawMark, hatching, SWATCH, scaleOf, swatchOf } from "./canvas.js";
+import { css } from "./colours.js";
+import { el } from "./elements.js";
+import type { FieldName } from "./fields.js";
+import type { Shade } from "./shades.js";
+import { drawAbsent, MARKED, SPECIAL } from "./tile_canvas.js";
+import type { TileOptions } from "./tiles.js";
+
+// What the colours and the marks of tiles mean.
+
+/** The entries of the legend of tiles with cells of `cell` pixels. */
+export function tileLegend(
+  { fields, shown, titles, judged }: TileOptions,
+  shades: Record<FieldName, Shade>,
+  cell: number,
+) {
+  const entries: Node[] = [];
+  const told = new Set<Shade>();
+  for (const name of shown) {
+    const shade = shades[name];
+    if (told.has(shade) || shade.ends[1] === "0") continue;
+    told.add(shade);
+    const words = name === "expected" || name === "actual" ? "values" : (titles[name] ?? name);
+    entries.push(scaleOf(words, shade.colours, shade.ends[0], shade.ends[1]));
+  }
+  const drawn = shown.map((name) => fields.fields[name]);
+  for (const [value, words] of SPECIAL) {
+    if (!drawn.some(({ values, present }) => values.some((other, at) => present[at] === 1 && Object.is(other, value))))
+      continue;
+    entries.push(
+      swatch(words, (context) => {
+        context.fillStyle = hatching(context, value);
+        context.fillRect(0, 0, SWATCH, SWATCH);
+      }),
+    );
+  }
+  if (drawn.some(({ present }) => present.includes(0))) {
+    entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
+  }
+  if (judged && fields.wrong.includes(1) && cell >= MARKED) {
+    entries.push(
+      swatch("outlined: wrong", (context) => {
+        const colour = shades.error.of(0);
+        context.fillStyle = css(colour);
+        context.fillRect(0, 0, SWATCH, SWATCH);
+        drawMark(context, [0, 0], [SWATCH, SWATCH], colour);
+      }),
+    );
+  }
+  return entries;
+}
+
+const swatch = (words: string, draw: (context: CanvasRenderingContext2D) => void) =>
+  el("span", {}, swatchOf(draw), words);
