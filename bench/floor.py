@@ -42,7 +42,7 @@ from tconv.dialects import dialect_named
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.journal import Journal
 from tconv.execution.zygote import ONE_THREAD
-from tconv.expectation.owed import Values, expectation
+from tconv.expectation.expected import Values, expectation
 from tconv.records.record import record_line
 
 if TYPE_CHECKING:

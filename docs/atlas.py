@@ -21,10 +21,9 @@ from urllib.parse import quote
 from tconv.backends.machine import VARIABLES
 from tconv.comparison.answers import Opened, answers
 from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
-from tconv.dialects.answer_words import SAYS, WHERE
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.rules import QUESTIONS
-from tconv.expectation.owed import Values, expectation
+from tconv.dialects.rules import QUESTIONS, WHERE
+from tconv.expectation.expected import Values, expectation
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
 from tconv.learning import sheet
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from tconv.gate.waivers import Waiver
 
 TEXTS = [dialect for dialect in DIALECTS.values() if dialect is not GEOMETRY_1]
-OF_TYPES = {"without-bf16", "without-f64"}
+OF_TYPES = {"type-known"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +165,7 @@ def _questions() -> Iterator[tuple[str, list[str]]]:
                 answer = type(text.constraints[name])
                 says[{Absent: "answered", Open: "open"}.get(answer, "refused")].append(text)
             else:
-                says[SAYS[getattr(text.rules, name)]].append(text)
+                says[getattr(text.rules, name).says].append(text)
                 for reading in text.disputed:
                     if reading.change.question == name:
                         also[reading.name].append(text)

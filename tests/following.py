@@ -10,7 +10,7 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import from_ncx
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import resolve
-from tconv.dialects.readings import Reading, applied
+from tconv.dialects.readings import Reading, apply_readings
 from tconv.errors import Violation
 from tconv.expectation.problem import Problem
 from tconv.records.record import Record
@@ -33,7 +33,7 @@ TELLING = (
 
 def answered(problem: Problem, readings: Sequence[Reading]) -> out.Outcome:
     """Return what a runtime does that follows these readings."""
-    geometry = resolve(problem.signature, applied(problem.dialect.rules, readings))
+    geometry = resolve(problem.signature, apply_readings(problem.dialect.rules, readings))
     if isinstance(geometry, Violation):
         return out.Refused("no")
     y = problem.truth.values(geometry).astype(problem.operands["x"].dtype)

@@ -327,8 +327,9 @@ def test_resolve_and_the_reference_agree(dialect: str) -> None:
 def test_disputed_lists_names_and_what_they_say() -> None:
     """Every disputed reading of a dialect with its sentence; geometry/1 has none."""
     assert disputed("onednn/ConvTranspose-1") == {
-        "negative-same-shrunk": "Nothing is cropped and the output stays smaller than input * stride.",
-        "negative-same-refused": "A stride larger than the kernel's reach is refused under SAME_*.",
+        "negative-same-shrunk": "under SAME_* where the stride exceeds the kernel's reach nothing is cropped or added, "
+        "and the output stays smaller",
+        "negative-same-refused": "under SAME_* where the stride exceeds the kernel's reach the call is refused",
     }
     for name, dialect in DIALECTS.items():
         assert list(disputed(name)) == [reading.name for reading in dialect.disputed]
@@ -444,8 +445,10 @@ def test_each_violation_is_named(arguments: dict[str, Any], constraint: str) -> 
     """What a dialect states and the arguments violate is raised under the constraint's name."""
     error = invalid(**arguments)
     assert error.constraint == constraint
-    clause = DIALECTS[arguments.get("dialect", ONNX_22)].constraints[constraint].clause
-    assert error.cites == clause
+    dialect = DIALECTS[arguments.get("dialect", ONNX_22)]
+    words = {"bias": dialect.spelling.inputs["b"], **dialect.spelling.attributes}
+    answer = words[error.attribute] if constraint.startswith("without-") else dialect.constraints[constraint]
+    assert error.cites == answer.clause
 
 
 def test_the_same_arguments_may_be_valid_elsewhere() -> None:
@@ -485,7 +488,7 @@ def test_resolve_is_as_strict() -> None:
         ({"auto_pad": "SAME"}, "auto_pad must be one of explicit, valid, same_upper, same_lower (got 'SAME')"),
         ({"data_format": "NCHW"}, "data_format must be one of NCX, NXC (got 'NCHW')"),
         ({"data_format": "NCXX"}, "data_format must be one of NCX, NXC (got 'NCXX'); did you mean 'NCX'?"),
-        ({"filter_format": "OIX"}, "filter_format must be one of IOX, XOI, GIOX (got 'OIX')"),
+        ({"filter_format": "OIX"}, "filter_format must be one of IOX, XOI, OXI, GIOX (got 'OIX')"),
     ],
 )
 def test_unknown_words_get_the_list_and_the_nearest(arguments: dict[str, Any], message: str) -> None:

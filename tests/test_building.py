@@ -20,7 +20,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, reach, resolve
 from tconv.dialects.readings import distinct_results
-from tconv.expectation.owed import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expectation
 from tconv.reports import case_details
 from tconv.vocabulary import ATTRIBUTES, DType
 

@@ -15,7 +15,7 @@ from tconv.cases.case import Cite
 from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
 from tconv.expectation.bound import SYMBOLS, derivation
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation
 from tconv.reports import case_details
 from tconv.vocabulary import DType
 

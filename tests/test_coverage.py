@@ -63,8 +63,8 @@ def test_reasons_name_the_constraint_and_the_clause(tmp_path: Path) -> None:
     """Why a value never occurs is what makes its cases inexpressible there."""
     found = covered(tmp_path, TINY)
     assert dict(found[OPENVINO].never) == {
-        "bias=true": f"without-bias: {DIALECTS[OPENVINO].constraints['without-bias'].clause}",
-        "groups=2": f"without-groups: {DIALECTS[OPENVINO].constraints['without-groups'].clause}",
+        "bias=true": f"without-bias: {DIALECTS[OPENVINO].spelling.inputs['b'].clause}",
+        "groups=2": f"without-groups: {DIALECTS[OPENVINO].spelling.attributes['groups'].clause}",
     }
     assert [words for words, _ in found[GROUPED].never] == ["bias=true"]
 
@@ -101,7 +101,7 @@ def test_a_sweep_that_a_dialect_cannot_say(tmp_path: Path) -> None:
     ]
     assert found.cases == 0
     assert [(count.covered, count.reachable, count.conceivable) for count in found.counts[:2]] == [(0, 0, 4), (0, 0, 4)]
-    assert found.never == (("every case", f"without-bias: {DIALECTS[OPENVINO].constraints['without-bias'].clause}"),)
+    assert found.never == (("every case", f"without-bias: {DIALECTS[OPENVINO].spelling.inputs['b'].clause}"),)
 
 
 def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:

@@ -462,7 +462,7 @@ SAME = "cases:\n  - {name: same, with: {spatial: [3], kernel: [3], strides: 2, a
 def test_a_pool_speaks_the_dialect_that_it_is_given(tmp_path: Path) -> None:
     """One with changed rules is judged by these rules in the worker too, and its models are built."""
     known = DIALECTS["onnx/ConvTranspose-22"]
-    own = replace(known, rules=replace(known.rules, same=Same.NO_PADDING), disputed=())
+    own = replace(known, answers={**known.answers, "same": Same.NO_PADDING.by("its own")}, disputed=())
     (case,) = Corpus.load(written(tmp_path, BARE_HEAD + SAME)).cases()
     kinds = []
     for dialect in (known, own):

@@ -14,7 +14,7 @@ from small_corpus import HEAD, written
 from tconv.corpus import Corpus, lint, sweep
 from tconv.dialects import DIALECTS
 from tconv.execution.selection import Selection
-from tconv.expectation.owed import Inexpressible, expectation
+from tconv.expectation.expected import Inexpressible, expectation
 from tconv.records.shards import Shards
 
 if TYPE_CHECKING:

@@ -387,7 +387,8 @@ def test_the_clauses_are_those_of_the_questions_that_the_case_puts(command: Comm
     text = f"{HEAD}cases:\n  - {{name: same, with: {{strides: 2, auto_pad: same_upper}}}}\n"
     # Without the escapes of Markdown.
     report = issue(command, tmp_path, "BiasDoubled", "same", text=text).stdout.replace("\\", "")
-    assert "- same is input-times-stride: attribute auto_pad, 'output_shape[i] = input_shape[i] * strides[i]'" in report
+    clause = "attribute auto_pad, 'output_shape[i] = input_shape[i] * strides[i]'"
+    assert f"- same is input-times-stride (total = full + op - X*s): {clause}" in report
     assert "- odd_upper is end: " in report
     assert "odd_lower" not in report
 

@@ -99,7 +99,7 @@ def test_pads_beside_a_mode_are_ignored(dialect: str, mode: str) -> None:
         (ONEDNN, 4, {"auto_pad": "same_lower", "output_padding": 2}, (1, 8)),
         (ONEDNN, 3, {"auto_pad": "same_upper", "dilations": 3}, (2, 6)),
         (ONEDNN, 3, {"auto_pad": "same_lower", "dilations": 3}, (3, 6)),
-        # ConvolutionBackpropData-1: 'if auto_pads != None: pads_begin[i] = 0; pads_end[i] = 0'.
+        # ConvolutionBackpropData-1: 'if auto_pads != None: pads_begin[i] = 0 ... pads_end[i] = 0'.
         *[
             row
             for dialect in BACKPROP

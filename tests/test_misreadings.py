@@ -14,7 +14,7 @@ from tconv.cases.call import signature
 from tconv.cases.operands import make_operands
 from tconv.diagnosis.misreadings import CATALOGUE, MisreadCall, apply, misreadings_of
 from tconv.dialects import DIALECTS
-from tconv.expectation.owed import Values, expectation
+from tconv.expectation.expected import Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.investigation.further_cases import misread_output

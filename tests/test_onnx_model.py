@@ -21,7 +21,7 @@ from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
-from tconv.expectation.owed import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import Attributes, DType
 

@@ -21,7 +21,7 @@ from tconv.comparison.model_calls import calls_of
 from tconv.comparison.port import ported
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, Invalid, UsageError
-from tconv.expectation.owed import Values, expectation
+from tconv.expectation.expected import Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.investigation.strategies import cases
 from tconv.vocabulary import Attributes, DType

@@ -12,7 +12,7 @@ from tconv import conv_transpose
 from tconv.cases.operands import make_operands
 from tconv.comparison.port import rewritten
 from tconv.dialects import DIALECTS
-from tconv.expectation.owed import Values, expectation
+from tconv.expectation.expected import Values, expectation
 
 if TYPE_CHECKING:
     from tconv.corpus import Corpus

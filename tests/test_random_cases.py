@@ -13,7 +13,7 @@ from hypothesis import settings as configured
 
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
-from tconv.expectation.owed import Inexpressible, expectation, finds_broken
+from tconv.expectation.expected import Inexpressible, expectation, finds_broken
 from tconv.investigation import random_cases, strategies
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.investigation.random_cases import drawn

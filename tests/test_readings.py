@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, resolve
-from tconv.dialects.readings import Reading, applied, distinct_results, results_in
+from tconv.dialects.readings import Reading, apply_readings, distinct_results
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import Violation
-from tconv.vocabulary import Attributes, DType, Signature
+from tconv.vocabulary import Attributes, Signature
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 
@@ -30,7 +29,7 @@ def read(dialect: str, name: str, kernel: int, **attributes: int | str) -> tuple
     """Return (pads_begin, output) of one axis of size 3 under a reading, or the constraint that refuses it."""
     lists = {key: (value,) if isinstance(value, int) else value for key, value in attributes.items()}
     signature = written((3,), (kernel,), Attributes(**lists))  # type: ignore[arg-type]
-    found = resolve(signature, applied(DIALECTS[dialect].rules, [reading(dialect, name)]))
+    found = resolve(signature, apply_readings(DIALECTS[dialect].rules, [reading(dialect, name)]))
     return (found.pads_begin[0], found.output[0]) if isinstance(found, Geometry) else found.constraint
 
 
@@ -121,17 +120,17 @@ def test_a_reading_changes_one_answer(name: str) -> None:
     """Applying a reading changes its own question's answer and leaves every other one alone."""
     rules = DIALECTS[name].rules
     for reading in DIALECTS[name].disputed:
-        changed = applied(rules, [reading])
+        changed = apply_readings(rules, [reading])
         differing = [question for question in QUESTIONS if getattr(changed, question) != getattr(rules, question)]
         assert differing == [reading.change.question]
         assert getattr(changed, reading.change.question) is reading.change.answer
-    assert applied(rules, []) == rules
+    assert apply_readings(rules, []) == rules
 
 
 def test_readings_of_several_questions_are_applied_together() -> None:
     """A product of readings answers each of their questions its own way."""
     chosen = [reading(ONNX_1, name) for name in ("valid-keeps-pads", "sized-upper-odd-end", "negative-same-refused")]
-    rules = applied(DIALECTS[ONNX_1].rules, chosen)
+    rules = apply_readings(DIALECTS[ONNX_1].rules, chosen)
     assert (rules.sized_valid, rules.odd_sized_upper, rules.negative_same) == (Sized.KEPT, Odd.END, Negative.REFUSE)
     assert rules.same is Same.INPUT_SIZE
 
@@ -188,7 +187,7 @@ def resolved(signature: Signature, dialect: str) -> dict[Geometry | Violation, i
     found: dict[Geometry | Violation, int] = {}
     for combination in product(*choices):
         chosen = [reading for reading in combination if reading]
-        result = resolve(signature, applied(row.rules, chosen))
+        result = resolve(signature, apply_readings(row.rules, chosen))
         found[result] = min(found.get(result, len(chosen)), len(chosen))
     return found
 
@@ -211,19 +210,7 @@ def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, 
     assert {branch.result: len(branch.readings) for branch in found} == resolved(signature, dialect)
     for branch in found:
         chosen = [reading(dialect, name) for name in branch.readings]
-        assert resolve(signature, applied(row.rules, chosen)) == branch.result
-
-
-@given(signatures(0), st.sampled_from(sorted(DIALECTS)), st.booleans())
-@examples(250)
-def test_results_that_signatures_share_are_their_own(signature: Signature, dialect: str, disputed: bool) -> None:  # noqa: FBT001 - drawn
-    """What is remembered for other batches, channels, types and layouts is what each signature gives by itself."""
-    row = DIALECTS[dialect]
-    attributes = replace(signature.attributes, kernel_shape=signature.kernel, data_format="NXC")
-    x, w = (replace(tensor, shape=(2, 3, *tensor.shape[2:]), dtype=DType.F16) for tensor in (signature.x, signature.w))
-    for each in (signature, Signature(attributes, x, w, None)):
-        alone = distinct_results(each, row.rules, row.disputed if disputed else ())
-        assert results_in(each, row, disputed=disputed) == alone
+        assert resolve(signature, apply_readings(row.rules, chosen)) == branch.result
 
 
 @given(signatures(0), st.sampled_from(sorted(DIALECTS)))

@@ -23,7 +23,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.execution import recording
 from tconv.execution.accumulation import path_of
 from tconv.execution.evaluation import Evaluator
-from tconv.expectation.owed import Values, expectation
+from tconv.expectation.expected import Values, expectation
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType

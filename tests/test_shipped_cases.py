@@ -19,7 +19,7 @@ from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.dialects.readings import Together
-from tconv.expectation.owed import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition, tap_alone
 from tconv.expectation.truth import Truth
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.expectation.owed import Candidate, Expectation
+    from tconv.expectation.expected import Candidate, Expectation
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 
@@ -473,29 +473,6 @@ ELSEWHERE = {
     "spatial-not-empty": "every text leaves it open",
     "output-not-empty": "every text leaves it open",
 }
-WORDLESS = {
-    # A dialect that states it has no word to break it with: its call would be a valid one.
-    "without-auto-pad",
-    "without-output-shape",
-    "without-kernel-shape",
-    "without-groups",
-    "without-bias",
-}
-WORDS = {
-    "kernel-shape-length": "kernel_shape",
-    "kernel-shape-matches": "kernel_shape",
-    "output-shape-length": "output_shape",
-    "output-shape-non-negative": "output_shape",
-    "groups-positive": "groups",
-    "channels-divisible": "groups",
-    "bias-rank": "b",
-    "bias-length": "b",
-    "data-format-known": "data_format",
-    "filter-format-known": "filter_format",
-    "auto-pad-known": "auto_pad",
-    "pads-without-auto-pad": "auto_pad",
-}
-"""What a dialect must have a word for so that the constraint can be broken in it."""
 
 
 def _seen(expected: Expectation) -> set[str]:
@@ -508,8 +485,8 @@ def _seen(expected: Expectation) -> set[str]:
 def test_every_constraint_is_broken_on_purpose(gate: Gate) -> None:
     """Each constraint that some dialect states and can say has a case in invalid/; of the others the list tells why."""
     broken = {case.breaks for case in gate.topic("invalid")}
-    assert set(CONSTRAINTS) - broken <= ELSEWHERE.keys() | WORDLESS
-    assert not broken & (ELSEWHERE.keys() | WORDLESS)
+    assert set(CONSTRAINTS) - broken <= ELSEWHERE.keys()
+    assert not broken & (ELSEWHERE.keys())
     assert {topic_of(case.id) for case in gate.cases if case.breaks} == {"invalid", "found"}
 
 
@@ -530,11 +507,10 @@ def test_every_dialect_is_asked_about_its_constraints(gate: Gate) -> None:
     missing = set()
     for name, dialect in DIALECTS.items():
         seen = set().union(*(_seen(expected) for _, expected in gate.owed[name]))
-        sayable = {None} | dialect.spelling.attributes.keys() | dialect.spelling.inputs.keys()
         minded = {
             constraint
             for constraint, answer in dialect.constraints.items()
-            if not isinstance(answer, Absent) and constraint not in WORDLESS and WORDS.get(constraint) in sayable
+            if not isinstance(answer, Absent) and dialect.has_word(CONSTRAINTS[constraint].of)
         }
         assert len(minded) > 10
         missing |= {(name, constraint) for constraint in minded - seen}

@@ -12,7 +12,7 @@ from tconv.corpus import Corpus, tiers
 from tconv.corpus.coverage import expressible_rows
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
-from tconv.expectation.owed import Inexpressible, expectation
+from tconv.expectation.expected import Inexpressible, expectation
 
 if TYPE_CHECKING:
     from pathlib import Path

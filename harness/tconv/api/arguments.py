@@ -14,9 +14,9 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import Dialect, dialect_named
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.geometry import resolve as resolve_geometry
-from tconv.dialects.readings import Reading, applied
+from tconv.dialects.readings import Reading, apply_readings
 from tconv.errors import Invalid, UsageError, Violation
-from tconv.expectation.owed import Values, owed
+from tconv.expectation.expected import Values, expectation_of
 from tconv.nearest_word import nearest
 from tconv.shown_texts import shown
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
@@ -279,11 +279,11 @@ def geometry_of(written: Signature, dialect: Dialect, names: Iterable[str]) -> G
         Invalid: a constraint that the dialect states is violated.
         UsageError: a reading is not known.
     """
-    expected = owed(written, dialect)
+    expected = expectation_of(written, dialect)
     readings = list(_readings(dialect, names))
     if not isinstance(expected, Values) and not (readings and expected.violation.constraint in _RESOLVER_CONSTRAINTS):
         raise Invalid(expected.violation)
-    result = resolve_geometry(written, applied(dialect.rules, readings))
+    result = resolve_geometry(written, apply_readings(dialect.rules, readings))
     if isinstance(result, Violation):
         clause = readings[-1].cites if readings else dialect.constraints[result.constraint].clause
         raise Invalid(replace(result, clause=clause))

@@ -26,7 +26,7 @@ from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.bound import SYMBOLS, bound, derivation
-from tconv.expectation.owed import Candidate, Values
+from tconv.expectation.expected import Candidate, Values
 from tconv.reports.phrases import attribute_words, headline
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import against_values

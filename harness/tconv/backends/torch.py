@@ -1,6 +1,7 @@
 """PyTorch's conv_transpose1d, 2d and 3d, which the reference is also checked against, in float64.
 
-Where its own padding, output_padding and bias can say the geometry, they do. What they cannot say, such as pads that
+Its own dialect is what is written. Of another dialect the geometry is resolved first: where torch's own padding,
+output_padding and bias can say it, they do. What they cannot say, such as pads that
 differ from side to side, runs without them: the output is cropped, the bias is added, the answer is marked `cropped`.
 """
 
@@ -36,6 +37,7 @@ def _devices() -> tuple[str, ...]:
     return ("cpu", *(("cuda",) if cuda else ()), *cuda, *(("mps",) if torch.backends.mps.is_available() else ()))
 
 
+_OWN = "torch/conv_transpose"
 _OPERATORS = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 
 
@@ -83,7 +85,7 @@ class Torch:
         return BackendInfo(
             "torch",
             torch.__version__,
-            ALL_DIALECT_NAMES,
+            (_OWN, *(name for name in ALL_DIALECT_NAMES if name != _OWN)),
             {
                 **self._chosen,
                 "cpu": torch.backends.cpu.get_cpu_capability(),
@@ -93,7 +95,9 @@ class Torch:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Run one call, its geometry resolved first."""
+        """Run one call: as it is written in torch's own words, or else with its geometry resolved first."""
+        if call.dialect.name == _OWN and call.shapes == "static":
+            return self._as_written(call, arrays)
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported):
             return geometry
@@ -113,6 +117,16 @@ class Torch:
             return Refused(str(error).partition("\n")[0])
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
         return Produced(from_ncx(_array(y), call.data_format), ("cropped",))
+
+    def _as_written(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        x, w = to_ncx(arrays["x"], call.data_format), to_iox(arrays["w"], call.filter_format)
+        operands = [self._tensor(array) for array in (x, w, *([arrays["b"]] if "b" in arrays else []))]
+        # Of no or four spatial axes, the function of one or three is asked.
+        operator = _OPERATORS[min(max(call.rank, 1), 3)]
+        try:
+            return Produced(from_ncx(_array(operator(*operands, **call.attributes)), call.data_format))
+        except (RuntimeError, TypeError, ValueError) as error:
+            return Refused(str(error).partition("\n")[0])
 
     def _tensor(self, array: Array) -> torch.Tensor:
         # The order of the axes in memory stays: by it torch chooses kernels.

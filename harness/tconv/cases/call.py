@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tconv.cases.layouts import data_shape, filter_shape, from_iox, from_ncx
-from tconv.vocabulary import DataFormat, DType, FilterFormat
+from tconv.dialects.dialect import SAID_ELSEWHERE, NoWord
+from tconv.dialects.geometry import size_without_output_shape
+from tconv.errors import Invalid
+from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.cases.case import Case, Shapes, Speller
-    from tconv.dialects import Dialect
+    from tconv.cases.case import Case, Shapes
+    from tconv.dialects import Dialect, Spelling
     from tconv.vocabulary import Array, Attributes, Ints, Signature
 
 Value = str | int | tuple[int, ...]
@@ -94,33 +97,39 @@ class Call:
 
 def signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
-    mentioned = case.signature
-    if not dialect.spelling.written:
+    mentioned, wanted = case.signature, dialect.spelling.written
+    missing = [name for name in wanted if name not in case.omit and getattr(case.attributes, name) is None]
+    if not missing:
         return mentioned
-    wanted: dict[str, Any] = {
-        name: mentioned.per_axis(name) for name in dialect.spelling.written if name not in case.omit
-    }
-    return replace(mentioned, attributes=replace(case.attributes, **wanted))
+    neutral: dict[str, Any] = {name: mentioned.per_axis(name) for name in missing if name in NEUTRAL}
+    if "auto_pad" in missing:
+        neutral["auto_pad"] = AutoPad.EXPLICIT.value
+    if "output_shape" in missing:
+        neutral["output_shape"] = size_without_output_shape(mentioned, dialect.rules)
+    return replace(mentioned, attributes=replace(case.attributes, **neutral))
 
 
 def express(case: Case, dialect: Dialect, written: Signature | None = None) -> Call:
-    """Return the case in the dialect's words. Whether it can be expressed is for `expectation` to judge.
+    """Return the case in the dialect's words. Whether it is valid there is for `expectation` to judge.
 
     Args:
         case: the case.
         dialect: the dialect.
         written: its `signature` where it is at hand.
+
+    Raises:
+        Invalid: the dialect has no word for something that the case writes.
     """
     written = written or signature(case, dialect)
     attributes = written.attributes
     data_format, filter_format = layouts(attributes, dialect)
     return Call(
         dialect,
-        _written(attributes, dialect, case.spelling),
-        _inputs(case, dialect, data_format, filter_format),
+        _written(case, written, dialect),
+        _inputs(case, written, dialect),
         data_format,
         filter_format,
-        1 if attributes.groups is None else attributes.groups,
+        written.groups,
         case.shapes,
         written,
         case.bias_source == "unnamed",
@@ -139,47 +148,55 @@ def layouts(attributes: Attributes, dialect: Dialect) -> tuple[DataFormat, Filte
     )
 
 
-def _written(attributes: Attributes, dialect: Dialect, whose: Speller) -> dict[str, Value]:
-    """Return the attributes in the dialect's spelling."""
-    spelling = dialect.spelling
-    meanings = {
-        "auto_pad": spelling.auto_pad,
-        "data_format": spelling.data_formats,
-        "filter_format": spelling.filter_formats,
-    }
+def _written(case: Case, written: Signature, dialect: Dialect) -> dict[str, Value]:
+    """Return the attributes in the dialect's spelling; a word that it does not know only if the case breaks that."""
+    spelling, attributes = dialect.spelling, written.attributes
     words: dict[str, Value] = {}
+    for violation in dialect.without_word(written):
+        if violation.constraint != case.breaks:
+            raise Invalid(violation)
     for name, value in attributes.given().items():
-        word = spelling.attributes.get(name)
-        if word is None:
+        word, spelt = spelling.attributes[name], spelling.spelt(name, value)
+        if isinstance(word, NoWord) or word == SAID_ELSEWHERE:
             continue
-        if word == "pads":
-            words[word] = _pads(attributes)
+        if spelling.attributes["pads_begin"] == spelling.attributes["pads_end"] == word:
+            spelt = _pads(attributes, spelling)
+        if " " in word and not isinstance(value, int | str):
+            words.update(zip(word.split(), value, strict=True))
         else:
-            words[word] = meanings[name].get(str(value), value) if name in meanings else value
-    if whose == "page":
+            words[word] = value if isinstance(spelt, NoWord) else spelt
+    if case.spelling == "page":
         return {name: spelling.printed.get(str(word), word) for name, word in words.items()}
     return words
 
 
-def _pads(attributes: Attributes) -> Ints:
-    """Return ONNX's single list; a side that is not written has a 0 for each entry of the other."""
+def _pads(attributes: Attributes, spelling: Spelling) -> Ints:
+    """Return the one attribute of both pads; a side that is not written has a 0 for each entry of the other."""
     rank = len(attributes.pads_begin or attributes.pads_end or ())
-    return attributes.per_axis("pads_begin", rank) + attributes.per_axis("pads_end", rank)
+    begin, end = (attributes.per_axis(name, rank) for name in ("pads_begin", "pads_end"))
+    return begin + end if spelling.one_pad is None else begin
 
 
-def _inputs(case: Case, dialect: Dialect, data_format: DataFormat, filter_format: FilterFormat) -> tuple[Input, ...]:
-    names, groups = dialect.spelling.inputs, case.attributes.groups or 1
-    constant = {role: source == "initializer" for role, source in case.sources.items()}
-    inputs = [
-        Input("x", names["x"], data_shape(case.x.shape, data_format), case.x.dtype, constant["x"]),
-        Input("w", names["w"], filter_shape(case.w.shape, filter_format, groups), case.w.dtype, constant["w"]),
-    ]
-    if case.b is not None and "b" in names:
-        inputs.append(Input("b", names["b"], case.b.shape, case.b.dtype, constant["b"]))
-    size = case.attributes.output_shape
-    if size is not None and "output_shape" in names:
-        inputs.append(Input("output_shape", names["output_shape"], (len(size),), None, constant["output_shape"], size))
-    return tuple(inputs)
+def _inputs(case: Case, written: Signature, dialect: Dialect) -> tuple[Input, ...]:
+    names, groups = dialect.spelling.inputs, written.attributes.groups or 1
+    data_format, filter_format = layouts(written.attributes, dialect)
+    size = written.attributes.output_shape
+    if size is not None and dialect.spelling.whole_shape:
+        size = data_shape((*written.x.shape[:1], written.w.shape[1] * groups, *size), data_format)
+    operands: dict[str, tuple[Ints, DType | None]] = {
+        "x": (data_shape(case.x.shape, data_format), case.x.dtype),
+        "w": (filter_shape(case.w.shape, filter_format, groups), case.w.dtype),
+    }
+    if case.b is not None:
+        operands["b"] = case.b.shape, case.b.dtype
+    if size is not None:
+        operands["output_shape"] = (len(size),), None
+    return tuple(
+        Input(role, name, shape, dtype, case.sources.get(role, case.output_shape_source) == "initializer", values)
+        for role, (shape, dtype) in operands.items()
+        if isinstance(name := names.get(role), str)
+        for values in ((size or ()) if role == "output_shape" else (),)
+    )
 
 
 def in_layouts(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:

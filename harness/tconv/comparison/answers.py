@@ -18,10 +18,10 @@ import numpy as np
 from tconv.dialects import Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Branch, Reading, branches, branches_in
+from tconv.dialects.readings import Branch, Reading, branches
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
-from tconv.expectation.owed import OpenConstraint, Values
+from tconv.expectation.expected import OpenConstraint, Values
 from tconv.expectation.problem import shared_problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import followed
@@ -295,8 +295,8 @@ def _disputed(problem: Problem) -> set[str]:
 
 
 def _branches(problem: Problem, readings: Sequence[Reading]) -> Iterable[Branch]:
-    if readings is problem.dialect.disputed:
-        return branches_in(problem.signature, problem.dialect)
+    if readings is problem.dialect.disputed and problem.values is not None:
+        return problem.values.branches
     return branches(problem.signature, problem.dialect.rules, readings)
 
 

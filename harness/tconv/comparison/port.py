@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.call import signature
-from tconv.dialects import DIALECTS, Stated
+from tconv.dialects import DIALECTS, NoWord
 from tconv.dialects.readings import Together
 from tconv.errors import Invalid, UsageError
-from tconv.expectation.owed import Values, expectation
-from tconv.expectation.violations import violations
+from tconv.expectation.expected import Values, expectation
 from tconv.nearest_word import nearest
 from tconv.vocabulary import NEUTRAL, Attributes, DataFormat, DType, FilterFormat
 
@@ -151,7 +150,7 @@ def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tupl
 def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialect, list[str]]:
     """Return the case without what the target does not have, its operator for groups, and what makes up for both."""
     besides: list[str] = []
-    broken = {violation.constraint for violation in violations(signature(case, target), target)}
+    broken = {violation.constraint for violation in target.violations(signature(case, target))}
     if "without-groups" in broken and (other := _with_groups(target)) is not None:
         operator = other.name.partition("/")[2]
         besides.append(f"groups: {target} has none; take {operator}")
@@ -159,10 +158,9 @@ def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialec
     if "without-bias" in broken:
         case = replace(case, b=None)
         besides.append("bias: the operator has no such input; add it behind, one entry for each output channel")
-    for dtype in (DType.BF16, DType.F64):
-        if f"without-{dtype}" in broken and isinstance(target.constraints[f"without-{dtype}"], Stated):
-            case = _in_f32(case)
-            besides.append(f"type: {dtype} is none of the text's; convert the operands to f32, and the output back")
+    if "type-known" in broken:
+        besides.append(f"type: {case.x.dtype} is none of the text's; convert the operands to f32, and the output back")
+        case = _in_f32(case)
     # The filter's sizes say what kernel_shape says.
     attributes = replace(case.attributes, kernel_shape=None)
     attributes, layouts = _in_layouts(attributes, source, target)
@@ -173,7 +171,7 @@ def _with_groups(target: Dialect) -> Dialect | None:
     """Return another operator of the target's text that has groups."""
     text = target.name.partition("/")[0]
     others = (dialect for dialect in DIALECTS.values() if dialect.name.partition("/")[0] == text)
-    return next((other for other in others if not isinstance(other.constraints["without-groups"], Stated)), None)
+    return next((other for other in others if not isinstance(other.spelling.attributes["groups"], NoWord)), None)
 
 
 def _in_f32(case: Case) -> Case:
@@ -190,7 +188,7 @@ def _in_layouts(attributes: Attributes, source: Dialect, target: Dialect) -> tup
         ("filter_format", "filter", source.filter_format, target.filter_format, target.spelling.filter_formats),
     ):
         layout = getattr(attributes, name) or default
-        formats[name] = layout if layout != there and layout in words else None
+        formats[name] = layout if layout != there and words.get(layout) else None
         if formats[name] is None and layout != there:
             besides.append(f"{what}: {AXES[layout]} becomes {AXES[there]}; {_rearranged(layout, there)}")
     return replace(attributes, **formats), besides

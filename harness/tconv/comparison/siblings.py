@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tconv.comparison.answers import Opened, answers
 from tconv.dialects.readings import Together
-from tconv.expectation.owed import OpenConstraint, Values
+from tconv.expectation.expected import OpenConstraint, Values
 from tconv.expectation.problem import shared_problem
 from tconv.records.failure import without_numbers
 from tconv.records.record_file import Run
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tconv.comparison.answers import QuestionAnswers
     from tconv.dialects import Dialect
     from tconv.dialects.readings import AnswerOtherwise
-    from tconv.expectation.owed import Refusal
+    from tconv.expectation.expected import Refusal
     from tconv.records.record import Record
 
 _MANY = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
-from tconv.expectation.owed import LARGEST_OUTPUT
+from tconv.expectation.expected import LARGEST_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from tconv.cases.case import PRESENTATION, Case, Facts, Operand
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, completed, per_axis, unwrapped
 from tconv.corpus.facts import facts_from
-from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.constraints import CONSTRAINTS, broken
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType
 
@@ -181,12 +181,11 @@ def _refuse_impossible(written: Signature, breaks: str | None) -> None:
     Raises:
         ImpossibleCase: it is such a case.
     """
-    for constraint in _NEEDED:
-        if violation := constraint.violation(written):
-            if breaks is None:
-                message = f"{violation.attribute} {violation.must} (got {violation.got})"
-                raise ImpossibleCase(f"{message}, or say breaks: {violation.constraint}", violation.attribute)
-            return
+    if violation := next((found for found in broken(written) if CONSTRAINTS[found.constraint].needed), None):
+        if breaks is None:
+            message = f"{violation.attribute} {violation.must} (got {violation.got})"
+            raise ImpossibleCase(f"{message}, or say breaks: {violation.constraint}", violation.attribute)
+        return
     # For an empty batch, too, the reference counts the products of every point.
     x, w = written.x.shape, written.w.shape
     elements = max(x[0] * w[1] * written.groups, 1) * prod(_largest_sizes(written))
@@ -209,5 +208,3 @@ def _largest_sizes(written: Signature) -> Iterator[int]:
     for x, k, s, d, begin, end, op, size in axes:
         yield max(max(reach(x, k, s, d), x * s if same else 0) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
 
-
-_NEEDED = tuple(constraint for constraint in CONSTRAINTS.values() if constraint.needed)

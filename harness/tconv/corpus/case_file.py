@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 
 from tconv.cases.case import BiasSource, Filling, Shapes, Source, Speller
 from tconv.corpus.budget import MOST_SWEEPS
-from tconv.dialects.known_names import AttributeName, ConstraintName, DialectName
+from tconv.dialects import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.shown_texts import shown
 from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat, Tier

@@ -16,8 +16,7 @@ import numpy as np
 
 from tconv.cases.case import PRESENTATION
 from tconv.dialects import DIALECTS
-from tconv.expectation import owed
-from tconv.expectation.owed import Inexpressible, expectation
+from tconv.expectation.expected import Inexpressible, expectation, expressible
 from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
@@ -225,7 +224,7 @@ def expressible_rows(sweep: Sweep) -> dict[str, Mask]:
     _, first, inverse = np.unique(rows[:, deciding], axis=0, return_index=True, return_inverse=True)
     cases = [sweep.case(row) for row in rows[first].tolist()]
     return {
-        name: np.array([owed.expressible(case, dialect) for case in cases])[inverse.ravel()]
+        name: np.array([expressible(case, dialect) for case in cases])[inverse.ravel()]
         for name, dialect in DIALECTS.items()
     }
 

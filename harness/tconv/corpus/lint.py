@@ -13,7 +13,7 @@ from tconv.corpus.coverage import expressible_rows
 from tconv.corpus.tiers import FILE_NAME, advice, missing_tuples
 from tconv.dialects import DIALECTS, Absent
 from tconv.errors import FileError, joined
-from tconv.expectation.owed import Inexpressible, Values, expectation, expressible, finds_broken
+from tconv.expectation.expected import Inexpressible, Values, expectation, expressible, finds_broken
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Sweep
-    from tconv.expectation.owed import Expectation
+    from tconv.expectation.expected import Expectation
     from tconv.vocabulary import DType, Mask
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings import MisreadCall, Misreading
     from tconv.diagnosis.placement import Placement
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.owed import Candidate
+    from tconv.expectation.expected import Candidate
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array, DType
 

@@ -1,34 +1,45 @@
-"""What the texts say: rules, constraints, readings, geometry, and each dialect as a constant."""
+"""What the texts say: rules, constraints, readings, geometry, and each dialect as a constant.
+
+The names of dialects, constraints, attributes and misreadings in files are types. A name in a case file or a waiver is
+checked; in a record it is not, as another version may have had more names. The schemas list the names for both, so that
+an editor can complete them.
+"""
 
 from __future__ import annotations
 
-from tconv.dialects.dialect import Absent, Dialect, Open, Spelling, Stated
-from tconv.dialects.geometry_dialect import GEOMETRY_1
-from tconv.dialects.onednn import CONV_TRANSPOSE_1, CONVOLUTION_BACKPROP_DATA_1
-from tconv.dialects.onnx import CONV_TRANSPOSE_1 as ONNX_1
-from tconv.dialects.onnx import CONV_TRANSPOSE_11 as ONNX_11
-from tconv.dialects.onnx import CONV_TRANSPOSE_22 as ONNX_22
-from tconv.dialects.openvino import CONVOLUTION_BACKPROP_DATA_1 as OPENVINO_1
-from tconv.dialects.openvino import GROUP_CONVOLUTION_BACKPROP_DATA_1 as OPENVINO_GROUPED_1
+from typing import Annotated
+
+from pydantic import Field, GetPydanticSchema
+from pydantic_core import CoreSchema, core_schema
+
+from tconv.dialects import onednn, onnx, openvino, tflite, torch
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.dialect import Absent, Dialect, NoWord, Open, Spelling, Stated
+from tconv.dialects.onnx import GEOMETRY_1
+from tconv.dialects.readings import Together
+from tconv.documents.models import known_as
 from tconv.errors import UsageError
 from tconv.nearest_word import nearest
+from tconv.vocabulary import ATTRIBUTES
 
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
-        ONNX_1,
-        ONNX_11,
-        ONNX_22,
-        CONV_TRANSPOSE_1,
-        CONVOLUTION_BACKPROP_DATA_1,
-        OPENVINO_1,
-        OPENVINO_GROUPED_1,
+        onnx.CONV_TRANSPOSE_1,
+        onnx.CONV_TRANSPOSE_11,
+        onnx.CONV_TRANSPOSE_22,
+        onednn.CONV_TRANSPOSE_1,
+        onednn.CONVOLUTION_BACKPROP_DATA_1,
+        openvino.CONVOLUTION_BACKPROP_DATA_1,
+        openvino.GROUP_CONVOLUTION_BACKPROP_DATA_1,
+        torch.CONV_TRANSPOSE,
+        tflite.TRANSPOSE_CONV,
         GEOMETRY_1,
     )
 }
 """Every dialect by its name, `text/Operator-version`."""
 
-__all__ = ["DIALECTS", "GEOMETRY_1", "Absent", "Dialect", "Open", "Spelling", "Stated", "dialect_named"]
+__all__ = ["DIALECTS", "GEOMETRY_1", "Absent", "Dialect", "NoWord", "Open", "Spelling", "Stated", "dialect_named"]
 
 
 def dialect_named(name: str) -> Dialect:
@@ -42,3 +53,20 @@ def dialect_named(name: str) -> Dialect:
     except KeyError:
         known = ", ".join(DIALECTS)
         raise UsageError(f"dialect must be one of {known} (got {name!r}){nearest(name, DIALECTS)}") from None
+
+
+RecordedDialect = Annotated[str, Field(json_schema_extra={"enum": list(DIALECTS)})]
+RecordedConstraint = Annotated[str, Field(json_schema_extra={"enum": list(CONSTRAINTS)})]
+DialectName = Annotated[RecordedDialect, known_as("a dialect", DIALECTS)]
+ConstraintName = Annotated[RecordedConstraint, known_as("a constraint's name", CONSTRAINTS)]
+AttributeName = Annotated[
+    str, Field(json_schema_extra={"enum": list(ATTRIBUTES)}), known_as("an attribute's name", ATTRIBUTES)
+]
+
+
+def _joined(*_: object) -> CoreSchema:
+    return core_schema.no_info_after_validator_function(Together.parse, core_schema.str_schema())
+
+
+MisreadingNames = Annotated[Together, GetPydanticSchema(_joined)]
+"""Misreadings that give an output together; in a file a text, in which ` + ` joins them."""

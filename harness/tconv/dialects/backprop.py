@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tconv.dialects.dialect import Absent, ConstraintAnswer, Open, Stated
+from tconv.dialects.dialect import SAID_ELSEWHERE, Absent, ConstraintAnswer, NoWord, Open, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Same, Sized
+from tconv.vocabulary import NEUTRAL
 
 _SIZE = "detailed description, first formula 'Y_i = stride[i] * (X_i - 1) + ...'"
-_NO_PADS = "detailed description, first formula 'if auto_pads != None: pads_begin[i] = 0; pads_end[i] = 0'"
+_NO_PADS = "detailed description, first formula 'if auto_pads != None: pads_begin[i] = 0 ... pads_end[i] = 0'"
 _SPLIT = "detailed description, second formula 'if auto_pads != SAME_UPPER: pads_begin[i] = total_padding[i] // 2 ...'"
 _IGNORED = "detailed description, 'If output_shape is specified, pads_begin and pads_end are ignored'"
 _ALIKE = "detailed description, 'accepts the same set of attributes as a regular Convolution operation'"
@@ -17,67 +18,51 @@ _VALID = "auto_pad, 'valid - do not use padding'"
 
 _ADDED = "output_padding, 'Elements are added at the higher coordinate indices for the spatial dimensions'"
 
-BACKPROP_RULES = Rules(
-    same=Same.NO_PADDING,
-    sized_explicit=Sized.RECOMPUTED,
-    sized_valid=Sized.RECOMPUTED,
-    odd_upper=Odd.END,
-    odd_lower=Odd.BEGIN,
-    odd_sized_upper=Odd.BEGIN,
-    odd_sized_lower=Odd.END,
-    odd_sized=Odd.END,
-    negative_same=Negative.FLOOR,
-    negative_sized=Negative.FLOOR,
-)
+NO_KERNEL_SHAPE = NoWord("the attributes list no kernel_shape")
+BACKPROP_ATTRIBUTES: dict[str, str | NoWord] = {
+    **{name: name for name in (*NEUTRAL, "auto_pad")},
+    "output_shape": SAID_ELSEWHERE,
+    "groups": NoWord("the attributes list no groups"),
+    "kernel_shape": NO_KERNEL_SHAPE,
+    "data_format": SAID_ELSEWHERE,
+    "filter_format": SAID_ELSEWHERE,
+}
+BACKPROP_INPUTS: dict[str, str | NoWord] = {
+    "x": "data",
+    "w": "filter",
+    "b": NoWord("the inputs list no bias"),
+    "output_shape": "output_shape",
+}
 
-BACKPROP_CITES = {
-    "same": _NO_PADS,
-    "sized_explicit": _IGNORED,
-    "sized_valid": _IGNORED,
-    "odd_upper": _PROSE,
-    "odd_lower": _PROSE,
-    "odd_sized_upper": _SPLIT,
-    "odd_sized_lower": _SPLIT,
-    "odd_sized": _SPLIT,
-    "negative_same": "detailed description, '//' rounds down",
-    "negative_sized": "detailed description, second formula, '//' rounds down",
+BACKPROP_ANSWERS = {
+    "same": Same.NO_PADDING.by(_NO_PADS),
+    "sized_explicit": Sized.RECOMPUTED.by(_IGNORED),
+    "sized_valid": Sized.RECOMPUTED.by(_IGNORED),
+    "odd_upper": Odd.END.by(_PROSE),
+    "odd_lower": Odd.BEGIN.by(_PROSE),
+    "odd_sized_upper": Odd.BEGIN.by(_SPLIT),
+    "odd_sized_lower": Odd.END.by(_SPLIT),
+    "odd_sized": Odd.END.by(_SPLIT),
+    "negative_same": Negative.FLOOR.by("detailed description, '//' rounds down"),
+    "negative_sized": Negative.FLOOR.by("detailed description, second formula, '//' rounds down"),
 }
 
 BACKPROP_DISPUTED = (
     Reading(
         "same-as-convolution",
-        "Under SAME_* the output has input * stride, the size whose regular Convolution gives the input.",
-        f"{_ALIKE}; auto_pad, 'the input is padded to match the output size'",
         AnswerOtherwise("same", Same.INPUT_TIMES_STRIDE),
+        f"{_ALIKE}; auto_pad, 'the input is padded to match the output size'",
         _NO_PADS,
     ),
-    Reading(
-        "valid-keeps-pads",
-        "VALID pads nothing also beside output_shape, which then sets the size alone.",
-        _VALID,
-        AnswerOtherwise("sized_valid", Sized.KEPT),
-        _SPLIT,
-    ),
-    Reading(
-        "sized-upper-odd-end",
-        "Beside output_shape SAME_UPPER puts the odd unit at the end, as the prose says; the formula says the beginning.",
-        _PROSE,
-        AnswerOtherwise("odd_sized_upper", Odd.END),
-        _SPLIT,
-    ),
-    Reading(
-        "sized-lower-odd-begin",
-        "Beside output_shape SAME_LOWER puts the odd unit at the beginning, as the prose says; the formula says the end.",
-        _PROSE,
-        AnswerOtherwise("odd_sized_lower", Odd.BEGIN),
-        _SPLIT,
-    ),
+    Reading("valid-keeps-pads", AnswerOtherwise("sized_valid", Sized.KEPT), _VALID, _SPLIT),
+    Reading("sized-upper-odd-end", AnswerOtherwise("odd_sized_upper", Odd.END), _PROSE, _SPLIT),
+    Reading("sized-lower-odd-begin", AnswerOtherwise("odd_sized_lower", Odd.BEGIN), _PROSE, _SPLIT),
     *(
-        Reading(f"{question.replace('_', '-')}-{name}", says, cites, AnswerOtherwise(question, answer), against)
+        Reading(f"{question.replace('_', '-')}-{name}", AnswerOtherwise(question, answer), cites, _SPLIT)
         for question in ("negative_sized", "negative_same")
-        for name, says, cites, answer, against in (
-            ("appended", "A negative total is appended at the end.", f"{_RANGE}; {_ADDED}", Negative.APPEND, _SPLIT),
-            ("refused", "An output that needs padding below zero is refused.", _RANGE, Negative.REFUSE, _SPLIT),
+        for name, answer, cites in (
+            ("appended", Negative.APPEND, f"{_RANGE}; {_ADDED}"),
+            ("refused", Negative.REFUSE, _RANGE),
         )
     ),
 )
@@ -90,22 +75,18 @@ BACKPROP_CONSTRAINTS: dict[str, ConstraintAnswer] = {
         "output_padding, 'Number of elements ... matches the number of spatial dimensions'"
     ),
     "output-shape-length": Stated("input 3, 'specifies spatial shape of the output'; 'No batch or channel dimension'"),
-    "kernel-shape-length": Stated("the attributes list no kernel_shape"),
     "strides-positive": Stated("strides, 'positive integers'"),
     "dilations-positive": Stated("dilations, 'positive integers'"),
     "pads-non-negative": Stated("pads_begin and pads_end, 'non-negative integers'"),
     "output-padding-non-negative": Stated("output_padding, 'non-negative integer values'"),
     "output-shape-non-negative": Open("input 3, 'specifies spatial shape of the output': no range is given"),
-    "groups-positive": Stated("the attributes list no groups"),
     "output-padding-below-stride-or-dilation": Absent("output_padding, 'non-negative integer values': no upper bound"),
     "pads-without-auto-pad": Absent("pads_begin, 'the attribute is ignored when auto_pad attribute is specified'"),
-    "kernel-shape-matches": Stated("input 2, the kernel's size is not 'specified by any attribute'"),
-    "channels-divisible": Stated("the attributes list no groups"),
+    "output-shape-leads-back": Absent("detailed description, 'shape of the output exactly matches the specified size'"),
     "filter-channels-match": Open("input 2 names no shape; it follows from the gradient of a Convolution"),
     "filter-rank-matches": Open("the formulas use K_i along each spatial axis i: no rank is demanded"),
-    "bias-rank": Stated("the inputs list no bias"),
-    "bias-length": Stated("the inputs list no bias"),
     "one-type": Open("no types are given for the inputs"),
+    "type-known": Absent("no types are given"),
     "auto-pad-known": Stated("auto_pad, the modes that it lists"),
     "data-format-known": Stated("the layouts that it lists"),
     "filter-format-known": Stated("the layouts that it lists"),
@@ -114,13 +95,6 @@ BACKPROP_CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "pads-given": Open(
         "pads_begin, 'Required: yes' against 'May be omitted, in which case pads are calculated automatically'"
     ),
-    "without-auto-pad": Absent("auto_pad"),
-    "without-output-shape": Absent("input 3, output_shape"),
-    "without-kernel-shape": Stated("the attributes list no kernel_shape"),
-    "without-groups": Stated("the attributes list no groups"),
-    "without-bias": Stated("the inputs list no bias"),
-    "without-bf16": Absent("no types are given"),
-    "without-f64": Absent("no types are given"),
     "at-least-one-spatial-axis": Stated("input 1, 'input tensor of rank 3 or greater'"),
     "two-or-three-spatial-axes": Absent("input 1, 'input tensor of rank 3 or greater'"),
     "at-most-three-spatial-axes": Absent("input 1, 'input tensor of rank 3 or greater'"),

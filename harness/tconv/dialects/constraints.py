@@ -1,143 +1,208 @@
-"""Every constraint that a text may state on attributes and operands: a table of named predicates.
+"""Every constraint that a text may state on attributes and operands: what it demands, and what of a call breaks it.
 
-Which of them a dialect states is part of the dialect (see `dialect`).
+What several values are together breaks nothing where one of them breaks a constraint of its own, without which it
+cannot be asked: a kernel_shape of the wrong length breaks its length constraint, and not `kernel-shape-matches`.
+Constraints of one value are independent: `strides=[0]` on two axes breaks two of them.
+
+Which constraints a dialect states is part of the dialect, and so are the words, layouts and types that it has: whether
+a call has others is found by `dialect.Dialect`. The sizes of the output are found by `geometry.resolve`.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from operator import lt
+from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.dialects import predicates
-from tconv.dialects.constraint import Constraint
-from tconv.vocabulary import AutoPad, DataFormat, DType, FilterFormat
+from tconv.errors import Violation
+from tconv.vocabulary import AutoPad, DataFormat, FilterFormat
 
-_TABLE = (
-    Constraint(
-        "strides-length",
-        "strides has an entry for each spatial axis",
-        partial(predicates.entry_for_each_axis, "strides"),
-        needed=True,
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.vocabulary import Ints, Signature
+
+Breach = tuple[str, str, str, object]
+"""A constraint, the attribute or input that breaks it, what must hold of it, and what it is."""
+
+
+class Constraint(NamedTuple):
+    """What a constraint demands.
+
+    Attributes:
+        of: the attribute or input that it is of; where a dialect has no word for it, the constraint cannot be broken.
+        says: the constraint in words.
+        needed: whether the operator has no value at all where it is broken.
+    """
+
+    of: str
+    says: str
+    needed: bool = False
+
+
+_LISTS = {
+    "strides": (("strides",), 1),
+    "dilations": (("dilations",), 1),
+    "pads": (("pads_begin", "pads_end"), 0),
+    "output-padding": (("output_padding",), 0),
+    "output-shape": (("output_shape",), 0),
+    "kernel-shape": (("kernel_shape",), None),
+}
+"""Attributes with an entry for each spatial axis, and the least that a text may demand of an entry."""
+_REQUIRED = ("strides", "dilations", "pads")
+_SIGNS = {1: "positive", 0: "non-negative"}
+_NEEDED_SIGNS = {"strides", "dilations", "output-shape"}
+
+CONSTRAINTS = {
+    **{
+        f"{name}-length": Constraint(of[0], f"each list of {name} has an entry for each spatial axis", needed=True)
+        for name, (of, _) in _LISTS.items()
+    },
+    **{
+        f"{name}-{_SIGNS[least]}": Constraint(of[0], f"{name} are {_SIGNS[least]}", needed=name in _NEEDED_SIGNS)
+        for name, (of, least) in _LISTS.items()
+        if least is not None
+    },
+    "groups-positive": Constraint("groups", "groups is positive", needed=True),
+    "output-padding-below-stride-or-dilation": Constraint(
+        "output_padding", "output_padding is less than the larger of stride and dilation of its axis"
     ),
-    Constraint(
-        "dilations-length",
-        "dilations has an entry for each spatial axis",
-        partial(predicates.entry_for_each_axis, "dilations"),
-        needed=True,
+    "pads-without-auto-pad": Constraint("auto_pad", "pads are not written beside a padding mode"),
+    "output-shape-leads-back": Constraint(
+        "output_shape", "a convolution with this padding mode makes the data's sizes of output_shape"
     ),
-    Constraint(
-        "pads-length", "pads have a beginning and an end for each spatial axis", predicates.pads_length, needed=True
-    ),
-    Constraint(
-        "output-padding-length",
-        "output_padding has an entry for each spatial axis",
-        partial(predicates.entry_for_each_axis, "output_padding"),
-        needed=True,
-    ),
-    Constraint(
-        "output-shape-length",
-        "output_shape has an entry for each spatial axis, none for batch and channels",
-        partial(predicates.entry_for_each_axis, "output_shape"),
-        needed=True,
-    ),
-    Constraint(
-        "kernel-shape-length",
-        "kernel_shape has an entry for each spatial axis",
-        partial(predicates.entry_for_each_axis, "kernel_shape"),
-        needed=True,
-    ),
-    Constraint(
-        "strides-positive", "strides are positive", partial(predicates.entries_at_least, 1, "strides"), needed=True
-    ),
-    Constraint(
-        "dilations-positive",
-        "dilations are positive",
-        partial(predicates.entries_at_least, 1, "dilations"),
-        needed=True,
-    ),
-    Constraint("pads-non-negative", "pads are not negative", predicates.pads_non_negative),
-    Constraint(
-        "output-padding-non-negative",
-        "output_padding is not negative",
-        partial(predicates.entries_at_least, 0, "output_padding"),
-    ),
-    Constraint(
-        "output-shape-non-negative",
-        "output_shape is not negative",
-        partial(predicates.entries_at_least, 0, "output_shape"),
-        needed=True,
-    ),
-    Constraint("groups-positive", "groups is positive", predicates.groups_positive, needed=True),
-    Constraint(
-        "output-padding-below-stride-or-dilation",
-        "output_padding is less than the larger of stride and dilation of its axis",
-        predicates.output_padding_below_stride_or_dilation,
-    ),
-    Constraint("pads-without-auto-pad", "pads are not written beside a padding mode", predicates.pads_without_auto_pad),
-    Constraint(
-        "kernel-shape-matches",
-        "kernel_shape equals the filter's spatial shape",
-        predicates.kernel_shape_matches,
-        needed=True,
-    ),
-    Constraint(
-        "channels-divisible",
-        "the number of input channels is divisible by groups",
-        predicates.channels_divisible,
-        needed=True,
-    ),
-    Constraint(
-        "filter-channels-match",
-        "the filter has as many input channels as the data",
-        predicates.filter_channels_match,
-        needed=True,
-    ),
-    Constraint(
-        "filter-rank-matches", "the filter has the rank of the data", predicates.filter_rank_matches, needed=True
-    ),
-    Constraint("bias-rank", "the bias has one dimension", predicates.bias_rank, needed=True),
-    Constraint("bias-length", "the bias has an entry for each output channel", predicates.bias_length, needed=True),
-    Constraint("one-type", "all operands have the type of the data", predicates.one_type),
-    Constraint(
-        "auto-pad-known",
-        "auto_pad is one of the modes of the text",
-        partial(predicates.one_of, tuple(AutoPad), "auto_pad"),
-        needed=True,
-    ),
-    Constraint(
-        "data-format-known",
-        "data_format is one of the layouts of the text",
-        partial(predicates.one_of, tuple(DataFormat), "data_format"),
-        needed=True,
-    ),
-    Constraint(
-        "filter-format-known",
-        "filter_format is one of the layouts of the text",
-        partial(predicates.one_of, tuple(FilterFormat), "filter_format"),
-        needed=True,
-    ),
-    Constraint("strides-given", "strides are written", partial(predicates.written, "strides")),
-    Constraint("dilations-given", "dilations are written", partial(predicates.written, "dilations")),
-    Constraint("pads-given", "pads are written", predicates.pads_given),
-    Constraint("without-auto-pad", "there is no padding mode", predicates.no_auto_pad),
-    Constraint("without-output-shape", "there is no output_shape", partial(predicates.not_written, "output_shape")),
-    Constraint("without-kernel-shape", "there is no kernel_shape", partial(predicates.not_written, "kernel_shape")),
-    Constraint("without-groups", "there is no groups attribute", predicates.no_groups),
-    Constraint("without-bias", "there is no bias input", predicates.no_bias),
-    Constraint("without-bf16", "bfloat16 is not among the types", partial(predicates.without_type, DType.BF16)),
-    Constraint("without-f64", "float64 is not among the types", partial(predicates.without_type, DType.F64)),
-    Constraint("at-least-one-spatial-axis", "the data has rank 3 or greater", predicates.at_least_one_spatial_axis),
-    Constraint(
-        "two-or-three-spatial-axes", "the data has two or three spatial axes", predicates.two_or_three_spatial_axes
-    ),
-    Constraint("at-most-three-spatial-axes", "the data has rank 5 or less", predicates.at_most_three_spatial_axes),
-    Constraint("batch-not-empty", "the batch is not empty", predicates.batch_not_empty),
-    Constraint("channels-not-empty", "there are input and output channels", predicates.channels_not_empty),
-    Constraint("spatial-not-empty", "no spatial size of the data is 0", predicates.spatial_not_empty),
-    Constraint("kernel-not-empty", "no spatial size of the filter is 0", predicates.kernel_not_empty),
-    Constraint("output-not-empty", "no size of the output is 0", predicates.left_to_the_resolver),
-    Constraint(
-        "output-size-non-negative", "no size of the output is below 0", predicates.left_to_the_resolver, needed=True
-    ),
-)
-CONSTRAINTS = {constraint.name: constraint for constraint in _TABLE}
-"""All constraints by name."""
+    "kernel-shape-matches": Constraint("kernel_shape", "kernel_shape equals the filter's spatial shape", needed=True),
+    "channels-divisible": Constraint("groups", "the number of input channels is divisible by groups", needed=True),
+    "filter-channels-match": Constraint("filter", "the filter has as many input channels as the data", needed=True),
+    "filter-rank-matches": Constraint("filter", "the filter has the rank of the data", needed=True),
+    "bias-rank": Constraint("bias", "the bias has one dimension", needed=True),
+    "bias-length": Constraint("bias", "the bias has an entry for each output channel", needed=True),
+    "one-type": Constraint("filter", "all operands have the type of the data"),
+    "auto-pad-known": Constraint("auto_pad", "auto_pad is one of the modes of the text", needed=True),
+    "data-format-known": Constraint("data_format", "data_format is one of the layouts of the text", needed=True),
+    "filter-format-known": Constraint("filter_format", "filter_format is one of the layouts of the text", needed=True),
+    "type-known": Constraint("data", "the operands are of one of the types of the text"),
+    **{f"{name}-given": Constraint(_LISTS[name][0][0], f"{name} are written") for name in _REQUIRED},
+    "at-least-one-spatial-axis": Constraint("data", "the data has rank 3 or greater"),
+    "two-or-three-spatial-axes": Constraint("data", "the data has two or three spatial axes"),
+    "at-most-three-spatial-axes": Constraint("data", "the data has rank 5 or less"),
+    "batch-not-empty": Constraint("data", "the batch is not empty"),
+    "channels-not-empty": Constraint("data", "there are input and output channels"),
+    "spatial-not-empty": Constraint("data", "no spatial size of the data is 0"),
+    "kernel-not-empty": Constraint("filter", "no spatial size of the filter is 0"),
+    "output-not-empty": Constraint("output", "no size of the output is 0"),
+    "output-size-non-negative": Constraint("output", "no size of the output is below 0", needed=True),
+}
+"""All constraints by name. Of several that are broken, the first one here is reported."""
+_ORDER = {name: number for number, name in enumerate(CONSTRAINTS)}
+
+
+def broken(signature: Signature) -> list[Violation]:
+    """Return what a signature breaks, whatever the text: a word must be one of the vocabulary, a type may be any."""
+    found: dict[str, Breach] = {}
+    for part in (_of_lists, _of_attributes, _of_operands, _of_sizes, _of_words):
+        for breach in part(signature):
+            found.setdefault(breach[0], breach)
+    return [
+        Violation(name, of, must, shown(got))
+        for name, of, must, got in sorted(found.values(), key=lambda b: _ORDER[b[0]])
+    ]
+
+
+def shown(value: object) -> str:
+    """Return a value as a user writes it."""
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
+def _of_lists(signature: Signature) -> Iterator[Breach]:
+    for name, (attributes, least) in _LISTS.items():
+        for attribute in attributes:
+            value = getattr(signature.attributes, attribute)
+            if value is None:
+                if name in _REQUIRED:
+                    yield f"{name}-given", attribute, "must be written", "nothing"
+                continue
+            if len(value) != signature.rank:
+                must = f"must have {_entries(signature.rank)}, one for each spatial axis"
+                yield f"{name}-length", attribute, must, value
+            if least is not None and min(value, default=least) < least:
+                yield f"{name}-{_SIGNS[least]}", attribute, f"must have entries of at least {least}", value
+
+
+def _of_attributes(signature: Signature) -> Iterator[Breach]:
+    attributes, groups, mode = signature.attributes, signature.groups, signature.auto_pad
+    if groups <= 0:
+        yield "groups-positive", "groups", "must be at least 1", groups
+    elif len(signature.x.shape) > 1 and signature.x.shape[1] % groups:
+        yield "channels-divisible", "groups", f"must divide the {signature.x.shape[1]} input channels", groups
+    limit = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
+    added = attributes.output_padding
+    if added is not None and len(added) == len(limit) and not all(map(lt, added, limit)):
+        must = f"must be less than the larger of strides and dilations {shown(limit)}"
+        yield "output-padding-below-stride-or-dilation", "output_padding", must, added
+    pads = attributes.pads_begin or attributes.pads_end
+    if pads is not None and mode != AutoPad.EXPLICIT:
+        yield "pads-without-auto-pad", "pads", f"must not be written beside auto_pad {mode}", pads
+    kernel_shape = attributes.kernel_shape
+    if kernel_shape is not None and len(kernel_shape) == len(signature.kernel) and kernel_shape != signature.kernel:
+        must = f"must be the filter's spatial shape {shown(signature.kernel)}"
+        yield "kernel-shape-matches", "kernel_shape", must, kernel_shape
+    if (size := attributes.output_shape) is not None and (leads_to := _convolved(signature, size)) != signature.spatial:
+        must = f"must be a shape of which a convolution makes {shown(signature.spatial)}, and not {shown(leads_to)}"
+        yield "output-shape-leads-back", "output_shape", must, size
+
+
+def _convolved(signature: Signature, size: Ints) -> Ints:
+    """Return the spatial sizes that a convolution of an output makes; the data's where that cannot be asked."""
+    strides, dilations = signature.per_axis("strides"), signature.per_axis("dilations")
+    lists = (size, signature.kernel, strides, dilations)
+    if any(len(values) != signature.rank for values in lists) or min(strides, default=1) < 1:
+        return signature.spatial
+    is_same = signature.auto_pad in {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
+    axes = zip(*lists, strict=True)
+    return tuple(-(-y // s) if is_same else (y - (k - 1) * d - 1) // s + 1 for y, k, s, d in axes)
+
+
+def _of_operands(signature: Signature) -> Iterator[Breach]:
+    x, w, b, groups = signature.x, signature.w, signature.b, signature.groups
+    if len(x.shape) < 2:  # noqa: PLR2004 - (N, C)
+        yield "filter-channels-match", "data", "must have a batch and channels", f"rank {len(x.shape)}"
+    elif w.shape[:1] != x.shape[1:2]:
+        must = f"must have {shown(x.shape[1:2])} input channels, as the data"
+        yield "filter-channels-match", "filter", must, w.shape[:1]
+    if len(w.shape) != len(x.shape):
+        yield "filter-rank-matches", "filter", f"must have rank {len(x.shape)}, as the data", f"rank {len(w.shape)}"
+    if b is not None and len(b.shape) != 1:
+        yield "bias-rank", "bias", "must have one dimension", b.shape
+    elif b is not None and len(w.shape) > 1 and groups > 0 and b.shape[0] != w.shape[1] * groups:
+        must = f"must have {_entries(w.shape[1] * groups)}, one for each output channel"
+        yield "bias-length", "bias", must, b.shape
+    for name, operand in (("filter", w), ("bias", b)):
+        if operand is not None and operand.dtype != x.dtype:
+            yield "one-type", name, f"must have the data's type {x.dtype}", operand.dtype
+
+
+def _of_sizes(signature: Signature) -> Iterator[Breach]:
+    x, w, rank = signature.x.shape, signature.w.shape, signature.rank
+    for name, must, holds, got in (
+        ("at-least-one-spatial-axis", "must have rank 3 or greater", rank > 0, len(x)),
+        ("two-or-three-spatial-axes", "must have two or three spatial axes", rank in {2, 3}, rank),
+        ("at-most-three-spatial-axes", "must have rank 5 or less", rank <= 3, len(x)),  # noqa: PLR2004 - the text's 5
+        ("batch-not-empty", "must have a batch that is not empty", all(x[:1]), 0),
+        ("channels-not-empty", "must have channels", all(x[1:2]) and all(w[:2]), 0),
+        ("spatial-not-empty", "must have no empty axis", all(x[2:]), x[2:]),
+        ("kernel-not-empty", "must have no empty axis", all(w[2:]), w[2:]),
+    ):
+        if not holds:
+            yield name, CONSTRAINTS[name].of, must, got
+
+
+def _of_words(signature: Signature) -> Iterator[Breach]:
+    for attribute, known in (("auto_pad", AutoPad), ("data_format", DataFormat), ("filter_format", FilterFormat)):
+        word = getattr(signature.attributes, attribute)
+        if word is not None and word not in set(known):
+            name = f"{attribute.replace('_', '-')}-known"
+            yield name, attribute, f"must be one of {', '.join(known)}", word

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from tconv.dialects.rules import Negative, Odd, Same, Sized
 from tconv.errors import Violation
-from tconv.vocabulary import AutoPad, Ints
+from tconv.vocabulary import NEUTRAL, AutoPad, Ints
 
 if TYPE_CHECKING:
     from tconv.dialects.rules import Rules
@@ -144,6 +144,22 @@ def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
     return Geometry(
         signature.spatial, signature.kernel, strides, dilations, tuple(begins), tuple(sizes), signature.groups
     )
+
+
+def size_without_output_shape(signature: Signature, rules: Rules) -> Ints:
+    """Return the sizes where no output_shape is written, for a dialect that cannot leave it out.
+
+    An invalid signature has sizes too: a list is cut, or filled with neutral entries, and an unknown mode is none.
+    """
+    rank, mode = signature.rank, signature.auto_pad
+    lists = [(signature.kernel, 1), *((signature.per_axis(name), entry) for name, entry in NEUTRAL.items())]
+    axes = zip(signature.spatial, *((*values, *[entry] * rank)[:rank] for values, entry in lists), strict=True)
+    known = AutoPad(mode) if mode in set(AutoPad) else AutoPad.EXPLICIT
+    windows = (
+        _window(_Axis(reach(x, k, s, d), x, s, begin, end, op, None), known, _Inquiry(rules))
+        for x, k, s, d, begin, end, op in axes
+    )
+    return tuple(0 if isinstance(window, Violation) else window[1] for window in windows)
 
 
 def _window(axis: _Axis, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:

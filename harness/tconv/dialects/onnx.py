@@ -1,12 +1,17 @@
-"""ONNX ConvTranspose at opsets 1, 11 and 22. Text: `onnx.defs.get_schema("ConvTranspose", version)`."""
+"""ONNX ConvTranspose at opsets 1, 11 and 22. Text: `onnx.defs.get_schema("ConvTranspose", version)`.
+
+And geometry/1, what is left of it for runtimes that have no text of their own: plain pads, which may be negative.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tconv.dialects.dialect import Absent, ConstraintAnswer, Dialect, Open, Spelling, Stated
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.dialect import SAID_ELSEWHERE, Absent, ConstraintAnswer, Dialect, NoWord, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
-from tconv.dialects.rules import Negative, Odd, Rules, Same, Sized
+from tconv.dialects.rules import Negative, Odd, Same, Sized
+from tconv.vocabulary import NEUTRAL, DType
 
 _SIZE = "doc, the equation 'output_shape[i] = stride[i] * (input_size[i] - 1) + ...'"
 _TOTAL = "doc, the equation 'total_padding[i] = stride[i] * (input_size[i] - 1) + output_padding[i] + ...'"
@@ -34,6 +39,9 @@ _ADDED_11 = "attribute output_padding, 'Additional elements added to the side wi
 _ADDED_1 = "attribute output_padding, 'The zero-padding added to one side of the output'"
 
 
+_GENERATED = "doc, the equations give pads[start_i] and pads[end_i] below 0"
+
+
 def _negative(size: str, added: str) -> tuple[Reading, ...]:
     """Return the readings of a negative total.
 
@@ -41,60 +49,39 @@ def _negative(size: str, added: str) -> tuple[Reading, ...]:
         size: the clause of the output's size under SAME_*.
         added: the clause of what output_padding adds.
     """
-    generated = "doc, the equations give pads[start_i] and pads[end_i] below 0"
-    appended = ("appended", "A negative total is appended at the end.", f"{_RANGE}; {added}", generated)
-    truncated = ("truncated", "A negative total is halved towards zero.", _HALF, "")
-    refused = ("refused", "An output that needs padding below zero is refused.", _RANGE, generated)
-    shrunk = ("shrunk", "Nothing is cropped and the output stays smaller than input * stride.", _RANGE, size)
-    answers = {
-        "appended": Negative.APPEND,
-        "truncated": Negative.TRUNCATE,
-        "refused": Negative.REFUSE,
-        "shrunk": Negative.SHRINK,
-    }
     return tuple(
-        Reading(f"{question.replace('_', '-')}-{name}", says, cites, AnswerOtherwise(question, answers[name]), against)
-        for question, readings in {
-            "negative_sized": (appended, truncated, refused),
-            "negative_same": (appended, truncated, shrunk, refused),
-        }.items()
-        for name, says, cites, against in readings
+        Reading(f"{question.replace('_', '-')}-{name}", AnswerOtherwise(question, answer), cites, against)
+        for question in ("negative_sized", "negative_same")
+        for name, answer, cites, against in (
+            ("appended", Negative.APPEND, f"{_RANGE}; {added}", _GENERATED),
+            ("truncated", Negative.TRUNCATE, _HALF, ""),
+            ("shrunk", Negative.SHRINK, _RANGE, size),
+            ("refused", Negative.REFUSE, _RANGE, _GENERATED),
+        )
+        # With output_shape the size is what is written.
+        if (question, name) != ("negative_sized", "shrunk")
     )
 
 
-_RULES_11 = Rules(
-    same=Same.INPUT_TIMES_STRIDE,
-    sized_explicit=Sized.RECOMPUTED,
-    sized_valid=Sized.RECOMPUTED,
-    odd_upper=Odd.END,
-    odd_lower=Odd.BEGIN,
-    odd_sized_upper=Odd.END,
-    odd_sized_lower=Odd.BEGIN,
-    odd_sized=Odd.BEGIN,
-    negative_same=Negative.FLOOR,
-    negative_sized=Negative.FLOOR,
-)
-
-_CITES_11 = {
-    "same": _AUTO_PAD_11,
-    "sized_explicit": _OUTPUT_SHAPE,
-    "sized_valid": _OUTPUT_SHAPE,
-    "odd_upper": _EXTRA_11,
-    "odd_lower": _EXTRA_11,
-    "odd_sized_upper": _SPLIT_11,
-    "odd_sized_lower": _SPLIT_11,
-    "odd_sized": _SPLIT_11,
-    "negative_same": _HALF,
-    "negative_sized": _HALF,
+_ANSWERS_11 = {
+    "same": Same.INPUT_TIMES_STRIDE.by(_AUTO_PAD_11),
+    "sized_explicit": Sized.RECOMPUTED.by(_OUTPUT_SHAPE),
+    "sized_valid": Sized.RECOMPUTED.by(_OUTPUT_SHAPE),
+    "odd_upper": Odd.END.by(_EXTRA_11),
+    "odd_lower": Odd.BEGIN.by(_EXTRA_11),
+    "odd_sized_upper": Odd.END.by(_SPLIT_11),
+    "odd_sized_lower": Odd.BEGIN.by(_SPLIT_11),
+    "odd_sized": Odd.BEGIN.by(_SPLIT_11),
+    "negative_same": Negative.FLOOR.by(_HALF),
+    "negative_sized": Negative.FLOOR.by(_HALF),
 }
 
 _DISPUTED_11 = (
     Reading(
         "same-output-padding-added",
-        "Under SAME_* output_padding is added to input * stride, so that the total is the kernel's reach less the stride.",
+        AnswerOtherwise("same", Same.KERNEL_LESS_STRIDE),
         "attribute output_padding, 'changing this attribute only adds or removes output elements': in a size of "
         "input * stride it would change values instead",
-        AnswerOtherwise("same", Same.KERNEL_LESS_STRIDE),
         _AUTO_PAD_11,
     ),
     *_negative(_AUTO_PAD_11, _ADDED_11),
@@ -123,6 +110,7 @@ _CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
         "attribute output_padding, 'must be less than the corresponding stride/dilation dimension'"
     ),
     "pads-without-auto-pad": Stated("attribute pads, 'This attribute cannot be used simultaneously with auto_pad'"),
+    "output-shape-leads-back": Absent(_OUTPUT_SHAPE),
     "kernel-shape-matches": Open(f"{_KERNEL_SHAPE}, describes it and does not demand that it is the filter's"),
     "channels-divisible": Open(f"{_GROUP}, does not demand that they divide evenly"),
     "filter-channels-match": Stated("input W, '(C x M/group x kH x kW), where C is the number of channels'"),
@@ -136,13 +124,7 @@ _CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
     "strides-given": Absent("attribute strides, 'If not present, the stride defaults to 1'"),
     "dilations-given": Absent("attribute dilations, 'If not present, the dilation defaults to 1'"),
     "pads-given": Absent("attribute pads, 'If not present, the padding defaults to 0'"),
-    "without-auto-pad": Absent("attribute auto_pad"),
-    "without-output-shape": Absent("attribute output_shape"),
-    "without-kernel-shape": Absent("attribute kernel_shape"),
-    "without-groups": Absent("attribute group"),
-    "without-bias": Absent("input B, 'Optional'"),
-    "without-bf16": Stated("type constraint T, tensor(float16), tensor(float), tensor(double)"),
-    "without-f64": Absent("type constraint T, tensor(double)"),
+    "type-known": Stated("type constraint T, tensor(float16), tensor(float), tensor(double)"),
     "at-least-one-spatial-axis": Open("input X, '(N x C x D1 x D2 ... x Dn)': n = 0 is neither allowed nor excluded"),
     "two-or-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
     "at-most-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
@@ -165,16 +147,18 @@ _SPELLING = Spelling(
         "output_shape": "output_shape",
         "groups": "group",
         "kernel_shape": "kernel_shape",
+        "data_format": SAID_ELSEWHERE,
+        "filter_format": SAID_ELSEWHERE,
     },
     auto_pad={"explicit": "NOTSET", "valid": "VALID", "same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER"},
     inputs={"x": "X", "w": "W", "b": "B"},
+    types=(DType.F16, DType.F32, DType.F64),
 )
 
 CONV_TRANSPOSE_11 = Dialect(
     name="onnx/ConvTranspose-11",
     text='onnx.defs.get_schema("ConvTranspose", 11)',
-    rules=_RULES_11,
-    cites=_CITES_11,
+    answers=_ANSWERS_11,
     disputed=_DISPUTED_11,
     constraints=_CONSTRAINTS_11,
     spelling=_SPELLING,
@@ -185,47 +169,28 @@ CONV_TRANSPOSE_22 = replace(
     CONV_TRANSPOSE_11,
     name="onnx/ConvTranspose-22",
     text='onnx.defs.get_schema("ConvTranspose", 22)',
-    constraints=_CONSTRAINTS_11 | {"without-bf16": Absent("type constraint T, tensor(bfloat16)")},
+    constraints=_CONSTRAINTS_11
+    | {"type-known": Stated("type constraint T, tensor(bfloat16), tensor(float16), tensor(float), tensor(double)")},
+    spelling=replace(_SPELLING, types=(DType.BF16, DType.F16, DType.F32, DType.F64)),
     opset=22,
 )
 
 CONV_TRANSPOSE_1 = Dialect(
     name="onnx/ConvTranspose-1",
     text='onnx.defs.get_schema("ConvTranspose", 1)',
-    rules=replace(
-        _RULES_11, same=Same.INPUT_SIZE, odd_sized_upper=Odd.BEGIN, odd_sized_lower=Odd.END, odd_sized=Odd.END
-    ),
-    cites=_CITES_11
+    answers=_ANSWERS_11
     | {
-        "same": _AUTO_PAD_1,
-        "odd_upper": _EXTRA_1,
-        "odd_lower": _EXTRA_1,
-        "odd_sized_upper": _SPLIT_1,
-        "odd_sized_lower": _SPLIT_1,
-        "odd_sized": _SPLIT_1,
+        "same": Same.INPUT_SIZE.by(_AUTO_PAD_1),
+        "odd_upper": Odd.END.by(_EXTRA_1),
+        "odd_lower": Odd.BEGIN.by(_EXTRA_1),
+        "odd_sized_upper": Odd.BEGIN.by(_SPLIT_1),
+        "odd_sized_lower": Odd.END.by(_SPLIT_1),
+        "odd_sized": Odd.END.by(_SPLIT_1),
     },
     disputed=(
-        Reading(
-            "valid-keeps-pads",
-            "VALID pads nothing also beside output_shape, which then sets the size alone.",
-            _VALID,
-            AnswerOtherwise("sized_valid", Sized.KEPT),
-            _OUTPUT_SHAPE,
-        ),
-        Reading(
-            "sized-upper-odd-end",
-            "Beside output_shape SAME_UPPER puts the odd unit at the end, as the prose says; the formula says the beginning.",
-            _EXTRA_1,
-            AnswerOtherwise("odd_sized_upper", Odd.END),
-            _SPLIT_1,
-        ),
-        Reading(
-            "sized-lower-odd-begin",
-            "Beside output_shape SAME_LOWER puts the odd unit at the beginning, as the prose says; the formula says the end.",
-            _EXTRA_1,
-            AnswerOtherwise("odd_sized_lower", Odd.BEGIN),
-            _SPLIT_1,
-        ),
+        Reading("valid-keeps-pads", AnswerOtherwise("sized_valid", Sized.KEPT), _VALID, _OUTPUT_SHAPE),
+        Reading("sized-upper-odd-end", AnswerOtherwise("odd_sized_upper", Odd.END), _EXTRA_1, _SPLIT_1),
+        Reading("sized-lower-odd-begin", AnswerOtherwise("odd_sized_lower", Odd.BEGIN), _EXTRA_1, _SPLIT_1),
         *_negative(_AUTO_PAD_1, _ADDED_1),
     ),
     constraints=_CONSTRAINTS_11
@@ -241,4 +206,30 @@ CONV_TRANSPOSE_1 = Dialect(
     spelling=replace(_SPELLING, written=("strides", "dilations")),
     # The first opset whose Transpose runtimes accept beside it.
     opset=7,
+)
+
+_PLAIN = NoWord("Geometry: plain pads only")
+
+
+def _answer_of_geometry(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
+    """Return geometry/1's answer to a constraint, given ONNX's: what is left open there and has a value is allowed."""
+    if name in {"pads-non-negative", "output-padding-below-stride-or-dilation"}:
+        return Absent("Geometry: any integer")
+    stated = (isinstance(onnx, Stated) and name != "type-known") or CONSTRAINTS[name].needed
+    return Stated(f"Geometry: {name}") if stated else Absent(f"Geometry: {name}")
+
+
+GEOMETRY_1 = replace(
+    CONV_TRANSPOSE_22,
+    name="geometry/1",
+    text="tconv.dialects.geometry.Geometry",
+    disputed=(),
+    constraints={name: _answer_of_geometry(name, onnx) for name, onnx in CONV_TRANSPOSE_22.constraints.items()},
+    spelling=Spelling(
+        attributes={name: name for name in (*NEUTRAL, "groups")}
+        | dict.fromkeys(("auto_pad", "output_shape", "kernel_shape"), _PLAIN)
+        | dict.fromkeys(("data_format", "filter_format"), SAID_ELSEWHERE),
+        inputs={"x": "data", "w": "filter", "b": "bias"},
+    ),
+    opset=None,
 )

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tconv.dialects.backprop import BACKPROP_CITES, BACKPROP_CONSTRAINTS, BACKPROP_DISPUTED, BACKPROP_RULES
-from tconv.dialects.dialect import Absent, Ambiguity, Dialect, Open, Spelling, Stated
-from tconv.vocabulary import FilterFormat
+from tconv.dialects.backprop import (
+    BACKPROP_ANSWERS,
+    BACKPROP_ATTRIBUTES,
+    BACKPROP_CONSTRAINTS,
+    BACKPROP_DISPUTED,
+    BACKPROP_INPUTS,
+)
+from tconv.dialects.dialect import SAID_ELSEWHERE, Absent, Ambiguity, Dialect, Open, Spelling, Stated
+from tconv.vocabulary import AutoPad, FilterFormat
 
 _EXPLICIT = Ambiguity(
     "the mode explicit, which is a mode that is specified",
     "auto_pad, 'use explicit padding values from pads_begin and pads_end'",
-    f"{BACKPROP_CITES['same']}; auto_pad, 'pads_begin and pads_end attributes are ignored when auto_pad is specified'",
+    f"{BACKPROP_ANSWERS['same'].clause}; auto_pad, 'pads_begin and pads_end attributes are ignored when auto_pad is specified'",
     "The pads are those written: the sentence about the mode itself is stronger than those about all modes.",
 )
 
 CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     name="openvino/ConvolutionBackpropData-1",
     text="OpenVINO operation set 1, ConvolutionBackpropData-1",
-    rules=BACKPROP_RULES,
-    cites=BACKPROP_CITES,
+    answers=BACKPROP_ANSWERS,
     disputed=BACKPROP_DISPUTED,
     constraints=BACKPROP_CONSTRAINTS
     | {
@@ -29,16 +34,9 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         "filter-rank-matches": Stated("input 2, 'Weights have shape [C_INPUT, C_OUTPUT, K_D, ..., K_1]'"),
     },
     spelling=Spelling(
-        attributes={
-            "strides": "strides",
-            "dilations": "dilations",
-            "pads_begin": "pads_begin",
-            "pads_end": "pads_end",
-            "auto_pad": "auto_pad",
-            "output_padding": "output_padding",
-        },
-        auto_pad={word: word for word in ("explicit", "valid", "same_upper", "same_lower")},
-        inputs={"x": "data", "w": "filter", "output_shape": "output_shape"},
+        attributes=BACKPROP_ATTRIBUTES,
+        auto_pad={mode: mode.value for mode in AutoPad},
+        inputs=BACKPROP_INPUTS,
         written=("strides", "dilations", "pads_begin", "pads_end"),
     ),
     ambiguities=(
@@ -56,14 +54,13 @@ _OF_PLAIN = "'computes ConvolutionBackpropData on them', and its page: "
 _RANK = "input 1, 'of type T1 and rank 3, 4 or 5'"
 _DATA_LAYOUT = "input 1, 'Layout is [N, GROUPS * C_IN, Z, Y, X]'"
 _FILTER_LAYOUT = "input 2, 'Layout is [GROUPS, C_IN, C_OUT, X, Y, Z]'"
-_FLOATS = "types, 'T1: any floating point type'"
 
 GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     CONVOLUTION_BACKPROP_DATA_1,
     name="openvino/GroupConvolutionBackpropData-1",
     text="OpenVINO operation set 1, GroupConvolutionBackpropData-1",
     # The page has no formula of its own; it says that each group is computed by the plain operation.
-    cites={question: f"{_OF_PLAIN}{clause}" for question, clause in BACKPROP_CITES.items()},
+    answers={question: answer.by(f"{_OF_PLAIN}{clause}") for question, (answer, clause) in BACKPROP_ANSWERS.items()},
     disputed=tuple(
         replace(
             reading, cites=f"{_OF_PLAIN}{reading.cites}", against=reading.against and f"{_OF_PLAIN}{reading.against}"
@@ -83,12 +80,15 @@ GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
         "filter-channels-match": Stated(f"{_DATA_LAYOUT}; {_FILTER_LAYOUT}"),
         "filter-rank-matches": Stated("input 2, 'of type T1 and rank 4, 5 or 6'"),
         "one-type": Stated("inputs 1 and 2 are 'of type T1'"),
-        "without-bf16": Absent(_FLOATS),
-        "without-f64": Absent(_FLOATS),
+        "type-known": Absent("types, 'T1: any floating point type'"),
         "groups-positive": Open("'Number of groups is derived from the kernel shape': 0 is not spoken of"),
         "channels-divisible": Stated(f"{_DATA_LAYOUT}; {_FILTER_LAYOUT}"),
-        "without-groups": Absent("input 2, the dimension GROUPS"),
     },
+    spelling=replace(
+        CONVOLUTION_BACKPROP_DATA_1.spelling,
+        # The filter has them as its first axis.
+        attributes=BACKPROP_ATTRIBUTES | {"groups": SAID_ELSEWHERE},
+    ),
     filter_format=FilterFormat.GIOX,
     ambiguities=(
         _EXPLICIT,

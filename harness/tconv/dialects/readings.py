@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from tconv.dialects.geometry import resolution
-from tconv.vocabulary import ATTRIBUTES, Attributes, DType, Signature, TensorType
+from tconv.dialects.rules import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.dialects.dialect import Dialect
     from tconv.dialects.geometry import Geometry, Resolution
     from tconv.dialects.rules import Answer, Rules
     from tconv.errors import Violation
-    from tconv.vocabulary import Ints
+    from tconv.vocabulary import Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +35,20 @@ class Reading:
 
     Attributes:
         name: stable, readable; it stands in records and waivers.
-        says: the reading in one sentence.
-        cites: the words of the text that it rests on; empty where no text allows it.
         change: what it changes.
+        cites: the words of the text that it rests on; empty where no text allows it.
         against: the words of the text that the primary reading rests on and that deny this one; empty where none do.
     """
 
     name: str
-    says: str
-    cites: str
     change: AnswerOtherwise
+    cites: str
     against: str = ""
+
+    @property
+    def says(self) -> str:
+        """The reading in words."""
+        return in_words(self.change.question, self.change.answer)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -102,7 +102,7 @@ class Branch:
 _NO_ANSWERS: Mapping[str, Answer] = MappingProxyType({})
 
 
-def applied(rules: Rules, readings: Iterable[Reading]) -> Rules:
+def apply_readings(rules: Rules, readings: Iterable[Reading]) -> Rules:
     """Return `rules` with the answers of these readings."""
     changes: dict[str, Any] = {reading.change.question: reading.change.answer for reading in readings}
     return replace(rules, **changes) if changes else rules
@@ -114,57 +114,18 @@ def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Read
     Readings of several questions are combined, but only those of questions that the resolver asks, so that a plain
     case costs one resolution.
     """
+    return results_of(branches(signature, rules, disputed))
+
+
+def results_of(every: Iterable[Branch]) -> tuple[Resolved, ...]:
+    """Return the distinct results of branches, as `distinct_results` does."""
     results: dict[Geometry | Violation, list[tuple[str, ...]]] = {}
-    for branch in sorted(branches(signature, rules, disputed), key=lambda branch: len(branch.readings)):
+    for branch in sorted(every, key=lambda branch: len(branch.readings)):
         giving = results.setdefault(branch.result, [])
         # What fewer readings give needs no more of them.
         if not any(set(fewer) <= set(branch.readings) for fewer in giving):
             giving.append(branch.readings)
     return tuple(Resolved(first, result, tuple(alike)) for result, (first, *alike) in results.items())
-
-
-_SIZING = tuple(name for name in ATTRIBUTES if name not in {"kernel_shape", "data_format", "filter_format"})
-"""The attributes that a geometry depends on, beside the spatial sizes."""
-_sizing = attrgetter(*_SIZING)
-
-
-def branches_in(signature: Signature, dialect: Dialect) -> tuple[Branch, ...]:
-    """Return the branches of a signature by a dialect's disputed readings, shared as in `results_in`."""
-    return _branches(_sizing(signature.attributes), signature.spatial, signature.kernel, dialect)
-
-
-def results_in(signature: Signature, dialect: Dialect, *, disputed: bool) -> tuple[Resolved, ...]:
-    """Return the distinct results of a signature in a dialect; signatures that give the same geometries share them.
-
-    Args:
-        signature: attributes and operand types.
-        dialect: the dialect.
-        disputed: whether its disputed readings count too, and not the primary ones alone.
-    """
-    return _results(_sizing(signature.attributes), signature.spatial, signature.kernel, dialect, disputed)
-
-
-@lru_cache(maxsize=1024)
-def _results(
-    attributes: tuple[Any, ...],
-    spatial: Ints,
-    kernel: Ints,
-    dialect: Dialect,
-    disputed: bool,  # noqa: FBT001 - a cache is faster without names
-) -> tuple[Resolved, ...]:
-    signature = _sized(attributes, spatial, kernel)
-    return distinct_results(signature, dialect.rules, dialect.disputed if disputed else ())
-
-
-@lru_cache(maxsize=1024)
-def _branches(attributes: tuple[Any, ...], spatial: Ints, kernel: Ints, dialect: Dialect) -> tuple[Branch, ...]:
-    return tuple(branches(_sized(attributes, spatial, kernel), dialect.rules, dialect.disputed))
-
-
-def _sized(attributes: tuple[Any, ...], spatial: Ints, kernel: Ints) -> Signature:
-    """Return a signature that has the same geometries as all with these attributes and sizes."""
-    x, w = (TensorType((1, 1, *sizes), DType.F32) for sizes in (spatial, kernel))
-    return Signature(Attributes(**dict(zip(_SIZING, attributes, strict=True))), x, w, None)
 
 
 def branches(
@@ -185,7 +146,7 @@ def branches(
         answers: the answers that are already given.
         known: the resolution under the chosen readings, where it is at hand.
     """
-    resolved = known or resolution(signature, applied(rules, chosen))
+    resolved = known or resolution(signature, apply_readings(rules, chosen))
     questions = resolved.questions
     question = next((question for question in questions if any(r.change.question == question for r in readings)), None)
     if question is None:

@@ -18,7 +18,7 @@ from tconv.execution.again import TIMES
 from tconv.execution.call import CallResult, FloatingPoint, alike, changed, checked, patterned, private
 from tconv.execution.journal import Journal
 from tconv.execution.recording import Recorder
-from tconv.expectation.owed import Inexpressible
+from tconv.expectation.expected import Inexpressible
 from tconv.expectation.problem import PREPARED, SMALL, Problem
 from tconv.records.record import Sums
 from tconv.shown_texts import raised

@@ -13,7 +13,7 @@ from tconv.cases.call import express, in_layouts, signature
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
-from tconv.expectation.owed import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expectation
 from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Operand
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
-    from tconv.expectation.owed import Candidate, Expectation
+    from tconv.expectation.expected import Candidate, Expectation
     from tconv.vocabulary import Array, Ints, Signature
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from tconv.dialects.readings import branches
-from tconv.expectation.owed import Refuse
+from tconv.expectation.expected import Refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,8 @@ def clauses(problem: Problem) -> Iterator[str]:
         yield f"{problem.case.breaks}: {problem.dialect.constraints[problem.case.breaks].clause}"
     readings = problem.dialect.every_reading()
     answers = next(branches(problem.signature, problem.dialect.rules, readings)).answers
-    of_rules = [f"{question} is {answer}: {problem.dialect.cites[question]}" for question, answer in answers.items()]
+    cites = problem.dialect.cites
+    of_rules = [f"{name} is {answer} ({answer.formula}): {cites[name]}" for name, answer in answers.items()]
     yield from of_rules
     yield from _descriptions(problem, {word for text in (*cited, *of_rules) for word in _spoken_of(problem, text)})
 
@@ -52,7 +53,7 @@ def _cites(problem: Problem) -> list[tuple[str, str]]:
 
 def _spoken_of(problem: Problem, clause: str) -> set[str]:
     """Return the attributes of which a clause speaks, in the dialect's words; those in its formulas aside."""
-    words = set(problem.dialect.spelling.attributes.values())
+    words = {word for word in problem.dialect.spelling.attributes.values() if isinstance(word, str) and word}
     return {word for word in words if re.search(rf"\b{re.escape(word)}s?\b(?!\[)", clause)}
 
 

@@ -15,7 +15,7 @@ from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
-from tconv.expectation.owed import Refuse
+from tconv.expectation.expected import Refuse
 from tconv.export.asking import INSTALLED_BY, asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet

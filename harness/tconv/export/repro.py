@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.owed import Refuse
+from tconv.expectation.expected import Refuse
 from tconv.export.asking import DEFAULT, INSTALLED_BY, asking
 from tconv.shown_texts import one_line
 from tconv.vocabulary import DType

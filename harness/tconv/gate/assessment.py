@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.columns import FactColumns
 from tconv.comparison.siblings import settled
-from tconv.expectation.violations import is_invalid
 from tconv.gate.explanations import (
     Explanations,
     answers_vary,
@@ -170,7 +169,7 @@ class Assessment:
     def is_invalid(self, case: str) -> bool:
         """Return whether the call of a case is invalid in the run's dialect."""
         breaks = self.facts.get(case, {}).get("breaks")
-        return breaks is not None and is_invalid(breaks, self.run.dialect)
+        return breaks is not None and self.run.dialect.is_invalid(breaks)
 
     @cached_property
     def counts(self) -> Counter[Status]:

@@ -16,8 +16,7 @@ from tconv import documents
 from tconv.comparison.answers import readings_of
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_by_name
-from tconv.dialects import dialect_named
-from tconv.dialects.known_names import DialectName, MisreadingNames
+from tconv.dialects import DialectName, MisreadingNames, dialect_named
 from tconv.dialects.rules import QUESTIONS
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined

@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tconv.dialects import Absent
-from tconv.expectation.violations import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,4 +165,4 @@ FAULTS: dict[str, Fault] = {
 def faults_of(dialect: Dialect) -> tuple[str, ...]:
     """Return the constraints with a fault that a dialect states or leaves open, and for which it has the words."""
     stated_or_open = {name for name, answer in dialect.constraints.items() if not isinstance(answer, Absent)}
-    return tuple(name for name, fault in FAULTS.items() if name in stated_or_open and writable(fault.of, dialect))
+    return tuple(name for name, fault in FAULTS.items() if name in stated_or_open and dialect.has_word(fault.of))

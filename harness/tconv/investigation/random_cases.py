@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.dialects import Stated
-from tconv.expectation.owed import Inexpressible, expectation, finds_broken
+from tconv.dialects import NoWord
+from tconv.expectation.expected import Inexpressible, expectation, finds_broken
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.investigation.random_choices import Seeded
 
@@ -70,9 +70,10 @@ def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: b
 
 def _expressible(settings: Settings, dialect: Dialect) -> Settings:
     """Return the settings without attributes and types that the text does not have, as few drawn cases are."""
-    stated = {name for name, answer in dialect.constraints.items() if isinstance(answer, Stated)}
-    possible = {name: value for name, value in settings.items() if f"without-{name.replace('_', '-')}" not in stated}
-    if f"without-{settings['dtype']}" in stated:
+    spelling = dialect.spelling
+    words: dict[str, object] = {**spelling.attributes, "bias": spelling.inputs["b"]}
+    possible = {name: value for name, value in settings.items() if not isinstance(words.get(name), NoWord)}
+    if settings["dtype"] not in spelling.types:
         possible["dtype"] = "f32"
     return possible
 

@@ -13,7 +13,7 @@ from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.writing import PRESENTATION_WITH_DEFAULTS, settings
 from tconv.dialects.geometry import reach
-from tconv.expectation.owed import Inexpressible, expectation
+from tconv.expectation.expected import Inexpressible, expectation
 from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:

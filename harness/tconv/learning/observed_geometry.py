@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.owed import Values
+    from tconv.expectation.expected import Values
     from tconv.learning.formulas import Formula
     from tconv.learning.situations import Situation
     from tconv.records.record import Record

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tconv.backends.options import assignments
-from tconv.dialects.known_names import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
+from tconv.dialects import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
 from tconv.records.machine_facts import without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 from tconv.shown_texts import shortened

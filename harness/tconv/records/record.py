@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter
 
 from tconv.backends.outcome import Recorded
 from tconv.diagnosis.placement import Placement
-from tconv.dialects.known_names import (  # noqa: TC001 - the file boundary reads the annotations
+from tconv.dialects import (  # noqa: TC001 - the file boundary reads the annotations
     MisreadingNames,
     RecordedDialect,
 )

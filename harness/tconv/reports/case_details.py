@@ -12,7 +12,7 @@ from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import SYMBOLS, bound, derivation
-from tconv.expectation.owed import Inexpressible, Refuse, Values
+from tconv.expectation.expected import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
 from tconv.reports.phrases import attribute_words
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
-from tconv.dialects.answer_words import contrasted
 from tconv.dialects.readings import Together
+from tconv.dialects.rules import contrasted
 from tconv.expectation.bound import SYMBOLS
 from tconv.gate.reasons import no_output
 from tconv.gate.status import Status

@@ -9,7 +9,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import data_shape, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.owed import Candidate, Inexpressible, Refuse, Values
+from tconv.expectation.expected import Candidate, Inexpressible, Refuse, Values
 from tconv.verdict import kinds as ver
 from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.owed import Expectation
+    from tconv.expectation.expected import Expectation
     from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
     from tconv.verdict.comparison import Comparison

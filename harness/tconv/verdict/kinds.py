@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
-from tconv.dialects.known_names import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
+from tconv.dialects import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 from tconv.dialects.readings import Together
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
-from tconv.expectation.owed import Inexpressible, Refuse, Values
+from tconv.expectation.expected import Inexpressible, Refuse, Values
 from tconv.expectation.problem import shared_problem
 from tconv.reports.page import figures
 from tconv.reports.page.tables import Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Cite
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.owed import Expectation
+    from tconv.expectation.expected import Expectation
     from tconv.records.record import CallSummary, Record
     from tconv.vocabulary import DataFormat, DType, Ints
 

@@ -1,29 +1,26 @@
-"""What a dialect owes to a case: its value under the primary reading and the disputed ones, or a refusal."""
+"""What is expected of a case in a dialect: its value under the primary reading and the disputed ones, or a refusal."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from tconv.cases.call import layouts, signature
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Together, results_in
+from tconv.dialects.readings import Branch, Together, branches, results_of
 from tconv.errors import Violation
-from tconv.expectation.violations import takes_types, violations, writable
-from tconv.vocabulary import ATTRIBUTES, Attributes, DType, FilterFormat, Signature, TensorType
+from tconv.vocabulary import DType, FilterFormat, Signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.vocabulary import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +65,13 @@ class Values:
         primary: the output under the primary readings.
         disputed: outputs that other readings of the same text give.
         refusals: why the same text may also refuse.
+        branches: what every combination of the answers that the text allows gives.
     """
 
     primary: Candidate
     disputed: tuple[Candidate, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    branches: tuple[Branch, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -123,15 +122,14 @@ def expectation(case: Case, dialect: Dialect, written: Signature | None = None) 
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
     inexpressible, and so does a presentation that the dialect does not have.
     """
-    expected = owed(written or signature(case, dialect), dialect, case.breaks)
+    expected = expectation_of(written or signature(case, dialect), dialect, case.breaks)
     missing = None if isinstance(expected, Inexpressible) else _presentation(case, dialect)
     return expected if missing is None else Inexpressible(missing)
 
 
 def expressible(case: Case, dialect: Dialect) -> bool:
-    """Return whether `dialect` can say `case`, at half the cost of `expectation`: no disputed reading decides that."""
-    expected = _owed(signature(case, dialect), dialect, case.breaks, disputed=False)
-    return not isinstance(expected, Inexpressible) and _presentation(case, dialect) is None
+    """Return whether `dialect` has words for `case`, and it breaks nothing there but on purpose."""
+    return not isinstance(expectation(case, dialect), Inexpressible)
 
 
 def _presentation(case: Case, dialect: Dialect) -> Violation | None:
@@ -168,53 +166,39 @@ A case file may have as many, in operands and output together.
 """
 
 
-def owed(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
-    """Return what a dialect owes to a signature that breaks `breaks` on purpose.
+def expectation_of(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
+    """Return what is expected of a signature that breaks `breaks` on purpose.
 
     Types and layouts that the dialect has decide nothing else, so that signatures which differ in them alone share it.
     """
-    b, attributes = written.b, written.attributes
-    types = written.x.dtype, written.w.dtype, None if b is None else b.dtype
-    if breaks is not None or not takes_types(types, attributes.data_format, attributes.filter_format, dialect):
-        return _owed(written, dialect, breaks, disputed=True)
-    shapes = written.x.shape, written.w.shape, None if b is None else b.shape
-    return _shared(_deciding(attributes), shapes, dialect)
-
-
-_DECIDING = tuple(name for name in ATTRIBUTES if name not in {"data_format", "filter_format"})
-"""The attributes that are no layouts."""
-_deciding = attrgetter(*_DECIDING)
+    types = {operand.dtype for operand in (written.x, written.w, written.b) if operand is not None}
+    if breaks is not None or len(types) > 1 or any(dialect.without_word(written)):
+        return _found(written, dialect, breaks)
+    attributes = replace(written.attributes, data_format=None, filter_format=None)
+    x, w, b = replace(written.x, dtype=DType.F32), replace(written.w, dtype=DType.F32), written.b
+    return _shared(Signature(attributes, x, w, b and replace(b, dtype=DType.F32)), dialect)
 
 
 @lru_cache(maxsize=4096)
-def _shared(deciding: tuple[Any, ...], shapes: tuple[Ints, Ints, Ints | None], dialect: Dialect) -> Expectation:
-    """Return what a dialect owes to signatures of these attributes and shapes, in types and layouts that it has."""
-    attributes = Attributes(**dict(zip(_DECIDING, deciding, strict=True)))
-    x, w, b = shapes
-    f32 = DType.F32
-    return _owed(
-        Signature(attributes, TensorType(x, f32), TensorType(w, f32), None if b is None else TensorType(b, f32)),
-        dialect,
-        None,
-        disputed=True,
-    )
+def _shared(normalised: Signature, dialect: Dialect) -> Expectation:
+    return _found(normalised, dialect, None)
 
 
-def _owed(written: Signature, dialect: Dialect, breaks: str | None, *, disputed: bool) -> Expectation:
-    """Return what a dialect owes, or would owe if none of its readings were disputed."""
+def _found(written: Signature, dialect: Dialect, breaks: str | None) -> Expectation:
     refusal: Refuse | None = None
     open_constraints = []
-    for violation in violations(written, dialect):
-        stated = isinstance(dialect.constraints[violation.constraint], Stated)
-        if not stated and not CONSTRAINTS[violation.constraint].needed:
-            open_constraints.append(violation.constraint)
-        elif violation.constraint == breaks and writable(violation.attribute, dialect):
-            refusal = Refuse(violation, stated)
+    for violation in dialect.violations(written):
+        name = violation.constraint
+        is_open = isinstance(dialect.constraints.get(name), Open)
+        if is_open and not CONSTRAINTS[name].needed:
+            open_constraints.append(name)
+        elif name == breaks and dialect.can_write(violation):
+            refusal = Refuse(violation, stated=not is_open)
         else:
             return Inexpressible(violation)
     if refusal is not None:
         return refusal if _fits_layouts(written, dialect) else Inexpressible(refusal.violation)
-    return _values(written, dialect, breaks, open_constraints, disputed=disputed)
+    return _values(written, dialect, breaks, open_constraints)
 
 
 def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
@@ -229,19 +213,13 @@ def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
     return has_axes and written.groups > 0 and written.w.shape[0] % written.groups == 0
 
 
-def _values(
-    written: Signature,
-    dialect: Dialect,
-    breaks: str | None,
-    open_constraints: list[str],
-    *,
-    disputed: bool,
-) -> Expectation:
-    """Return what is owed to a signature that breaks constraints that the dialect leaves open, or none.
+def _values(written: Signature, dialect: Dialect, breaks: str | None, open_constraints: list[str]) -> Expectation:
+    """Return what is expected of a signature that breaks constraints that the dialect leaves open, or none.
 
     Whether it breaks those of the output size is found here.
     """
-    primary, *others = results_in(written, dialect, disputed=disputed)
+    every = tuple(branches(written, dialect.rules, dialect.disputed))
+    primary, *others = results_of(every)
     if isinstance(primary.result, Violation):
         answer = dialect.constraints.get(primary.result.constraint)
         if answer is None:
@@ -267,6 +245,7 @@ def _values(
             *map(OpenConstraint, open_constraints),
             *_fewest(Together(other.readings) for other in others if isinstance(other.result, Violation)),
         ),
+        every,
     )
 
 
