@@ -11,12 +11,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies import axes, examples
+from strategies import axes, case, examples
+from tconv.cases.operands import make_operands
+from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
+from tconv.expectation.expected import Inexpressible, Values, expectation
+from tconv.expectation.problem import truth_of
 from tconv.expectation.reference import definition
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tconv.cases.case import Case
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -157,3 +164,53 @@ def test_torch_asked_with_its_own_padding(asked: tuple[Question, tuple[int, ...]
     found = definition(question.x, question.w, question.b, question.geometry)
     assert found.shape == expected.shape
     assert np.array_equal(found, expected)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> Case:
+    """Return cases in torch's own words, valid and not: its own function decides, and not the row."""
+    rank = draw(st.integers(1, 3))
+    pads, groups = draw(axes(rank, 0, 3)), draw(st.integers(1, 3))
+    filters = draw(st.integers(1, 2))
+    return case(
+        draw(axes(rank, 1, 5)),
+        draw(axes(rank, 1, 4)),
+        batch=draw(st.integers(1, 2)),
+        channels=groups * draw(st.integers(1, 2)) + draw(st.sampled_from((0, 0, 0, 1))),
+        filters=filters,
+        bias=draw(st.sampled_from((None, (filters * groups,), (filters * groups,), (filters * groups + 1,)))),
+        strides=draw(axes(rank, 1, 4)),
+        dilations=draw(axes(rank, 1, 3)),
+        pads_begin=pads,
+        pads_end=pads,
+        output_padding=draw(axes(rank, 0, 3)),
+        groups=groups,
+        dtype=DType.F64,
+    )
+
+
+@given(calls())
+@examples(1000)
+def test_torch_computes_what_its_row_says(asked: Case) -> None:
+    """Where the row has a value torch computes it, bit for bit, or the row allows a refusal; it refuses the rest."""
+    row = DIALECTS["torch/conv_transpose"]
+    written = expectation(asked, row)
+    arrays = make_operands(asked.x, asked.w, asked.b)
+    x, w, *b = (torch.from_numpy(array.copy()) for array in arrays.values())
+    function, attributes = CONV_TRANSPOSE[len(asked.x.shape) - 2], asked.attributes
+    try:
+        y = function(
+            x,
+            w,
+            *b,
+            stride=attributes.strides,
+            padding=attributes.pads_begin,
+            output_padding=attributes.output_padding,
+            groups=attributes.groups,
+            dilation=attributes.dilations,
+        )
+    except RuntimeError:
+        assert isinstance(written, Inexpressible) or (isinstance(written, Values) and written.refusals)
+        return
+    assert isinstance(written, Values)
+    assert np.array_equal(y.numpy(), truth_of(asked).values(written.primary.geometry))
