@@ -207,4 +207,3 @@ def _largest_sizes(written: Signature) -> Iterator[int]:
     same = written.attributes.auto_pad not in {None, AutoPad.EXPLICIT, AutoPad.VALID}
     for x, k, s, d, begin, end, op, size in axes:
         yield max(max(reach(x, k, s, d), x * s if same else 0) + max(op, 0) + max(-begin, 0) + max(-end, 0), size)
-

@@ -17,7 +17,7 @@ from tconv.cases.case import KindOfGroup
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
 from tconv.expectation.bound import bound
-from tconv.expectation.owed import Inexpressible, expectation, expressible
+from tconv.expectation.expected import Inexpressible, expectation, expressible
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat

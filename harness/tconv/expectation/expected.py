@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, assert_never
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import layouts, signature
 from tconv.cases.layouts import fewest_axes
@@ -14,13 +15,14 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Branch, Together, branches, results_of
 from tconv.errors import Violation
-from tconv.vocabulary import DType, FilterFormat, Signature
+from tconv.vocabulary import ATTRIBUTES, Attributes, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.vocabulary import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +171,31 @@ A case file may have as many, in operands and output together.
 def expectation_of(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
     """Return what is expected of a signature that breaks `breaks` on purpose.
 
-    Types and layouts that the dialect has decide nothing else, so that signatures which differ in them alone share it.
+    Layouts that the dialect has, and one type of all operands, decide nothing else: signatures that differ in them alone
+    share it.
     """
-    types = {operand.dtype for operand in (written.x, written.w, written.b) if operand is not None}
-    if breaks is not None or len(types) > 1 or any(dialect.without_word(written)):
-        return _found(written, dialect, breaks)
-    attributes = replace(written.attributes, data_format=None, filter_format=None)
-    x, w, b = replace(written.x, dtype=DType.F32), replace(written.w, dtype=DType.F32), written.b
-    return _shared(Signature(attributes, x, w, b and replace(b, dtype=DType.F32)), dialect)
+    x, w, b, attributes, words = written.x, written.w, written.b, written.attributes, dialect.spelling
+    if (
+        breaks is None
+        and x.dtype == w.dtype == (b or x).dtype
+        and x.dtype in words.types
+        and (attributes.data_format is None or attributes.data_format in words.data_formats)
+        and (attributes.filter_format is None or attributes.filter_format in words.filter_formats)
+    ):
+        return _shared(_deciding(attributes), x.shape, w.shape, b and b.shape, dialect)
+    return _found(written, dialect, breaks)
+
+
+_DECIDING = tuple(name for name in ATTRIBUTES if name not in {"data_format", "filter_format"})
+_deciding = attrgetter(*_DECIDING)
 
 
 @lru_cache(maxsize=4096)
-def _shared(normalised: Signature, dialect: Dialect) -> Expectation:
-    return _found(normalised, dialect, None)
+def _shared(deciding: tuple[Any, ...], x: Ints, w: Ints, b: Ints | None, dialect: Dialect) -> Expectation:
+    """Return what is expected of a signature without layouts, in a type that the dialect has."""
+    attributes, dtype = Attributes(**dict(zip(_DECIDING, deciding, strict=True))), dialect.spelling.types[0]
+    x_type, w_type = TensorType(x, dtype), TensorType(w, dtype)
+    return _found(Signature(attributes, x_type, w_type, None if b is None else TensorType(b, dtype)), dialect, None)
 
 
 def _found(written: Signature, dialect: Dialect, breaks: str | None) -> Expectation:
