@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tconv.cases.case import Case, Operand
+from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
@@ -27,6 +28,9 @@ BACKPROP = (
     "openvino/GroupConvolutionBackpropData-1",
 )
 ONEDNN = "onednn/ConvTranspose-1"
+NARROW = ("torch/conv_transpose", "tflite/TransposeConv")
+"""Dialects with words for one kind of padding alone."""
+WIDE = [name for name in DIALECTS if name not in NARROW]
 
 
 def examples(count: int) -> settings:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from strategies import ONEDNN, examples
+from strategies import ONEDNN, WIDE, examples
 from tconv import Invalid, UsageError, assert_conforms, conv_transpose, tolerance
-from tconv.dialects import DIALECTS
 from tconv.investigation.strategies import calls
 
 OPENVINO = "openvino/ConvolutionBackpropData-1"
@@ -34,7 +33,7 @@ def normal(*shape: int, dtype: Any = np.float32) -> Any:  # noqa: ANN401 - an ar
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", WIDE)
 def test_the_reference_conforms_everywhere(dialect: str) -> None:
     """In each dialect the reference's own output, rounded to the operands' type, conforms to every drawn call."""
 

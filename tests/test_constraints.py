@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import examples, signatures
+from strategies import WIDE, examples, signatures
 from tconv.dialects import DIALECTS, Stated, constraints
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation_of
@@ -138,7 +138,7 @@ def test_which_constraints_the_operator_cannot_do_without() -> None:
 def test_the_plain_signature_breaks_nothing() -> None:
     """The examples below differ from a signature that satisfies every constraint."""
     assert broken(PLAIN) == {}
-    assert [name for name in DIALECTS if not isinstance(expectation_of(PLAIN, DIALECTS[name]), Values)] == []
+    assert [name for name in WIDE if not isinstance(expectation_of(PLAIN, DIALECTS[name]), Values)] == []
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -182,7 +182,7 @@ def test_what_was_found(name: str, got: str) -> None:
     assert broken(BROKEN[name][0])[name].got == got
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", WIDE)
 @pytest.mark.parametrize(
     ("name", "pads"), [("output-not-empty", ((7, 0), (0, 0))), ("output-size-non-negative", ((7, 0), (2, 0)))]
 )
@@ -238,7 +238,7 @@ def test_one_side_of_pads_is_enough_to_be_beside_a_mode(pads: dict[str, None]) -
 def test_zero_is_not_negative() -> None:
     """Pads, output_padding and output_shape may be 0, on any axis."""
     assert broken(attributes(output_padding=(0, 0))) == {}
-    assert broken(attributes(output_shape=(0, 0))).keys() == set()
+    assert broken(attributes(output_shape=(0, 0))).keys() == {"output-shape-leads-back"}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_every_dialect_has_an_expectation_of_everything() -> None:
         if isinstance(expected, Inexpressible):
             name = expected.violation.constraint
             stated = isinstance(DIALECTS[dialect].constraints.get(name), Stated)
-            assert stated or name.startswith("without-") or CONSTRAINTS[name].needed
+            assert stated or name not in CONSTRAINTS or CONSTRAINTS[name].needed
         elif isinstance(expected, Values):
             assert len(expected.primary.geometry.output) == signature.rank
             assert min(expected.primary.geometry.output, default=0) >= 0

@@ -131,7 +131,7 @@ def test_what_no_misreading_gives_has_no_name(small: list[Case]) -> None:
     for case in small[::40]:
         array = Problem(case, ONNX).output
         # Beside large real numbers 64 may be no more than rounding.
-        if case.x.data != "integers" or array is None or array.size < 8:
+        if case.x.data != "integers" or array is None or array.size < 8 or not np.isfinite(array).all():
             continue
         array = array.copy()
         array.flat[array.size // 2] += 64

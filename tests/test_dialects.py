@@ -229,7 +229,7 @@ def test_default_layouts() -> None:
         ("strides-given", {ONEDNN, *BACKPROP}, {ONNX_1}),
         ("dilations-given", {ONEDNN, *BACKPROP}, {ONNX_1}),
         ("pads-given", {ONEDNN}, {*BACKPROP}),
-        ("type-known", {*ONNX, ONEDNN}, set()),
+        ("type-known", {ONNX_1, ONNX_11, ONEDNN}, set()),
         ("output-shape-leads-back", {ONEDNN}, set()),
         ("two-or-three-spatial-axes", set(), {ONEDNN}),
         ("at-least-one-spatial-axis", {*BACKPROP}, {*ONNX, ONEDNN}),

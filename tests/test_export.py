@@ -389,7 +389,7 @@ def test_the_clauses_are_those_of_the_questions_that_the_case_puts(command: Comm
     report = issue(command, tmp_path, "BiasDoubled", "same", text=text).stdout.replace("\\", "")
     clause = "attribute auto_pad, 'output_shape[i] = input_shape[i] * strides[i]'"
     assert f"- same is input-times-stride (total = full + op - X*s): {clause}" in report
-    assert "- odd_upper is end: " in report
+    assert "- odd_upper is end (pads_begin = total//2): " in report
     assert "odd_lower" not in report
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from strategies import WIDE
 from tconv import conv_transpose
 from tconv.cases.operands import make_operands
 from tconv.comparison.port import rewritten
@@ -17,7 +18,7 @@ from tconv.expectation.expected import Values, expectation
 if TYPE_CHECKING:
     from tconv.corpus import Corpus
 
-NAMES = [name for name in DIALECTS if name != "geometry/1"]
+NAMES = [name for name in WIDE if name != "geometry/1"]
 ONNX, OPENVINO = "onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as configured
 
+from strategies import WIDE
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import Inexpressible, expectation, finds_broken
@@ -71,7 +72,7 @@ def test_the_whole_space_is_drawn_from() -> None:
     assert 0 < zeros[True] < zeros[False] / 4
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("name", WIDE)
 def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing but faults is drawn."""
     monkeypatch.setattr(random_cases, "_BROKEN_PERCENT", 100)

@@ -203,12 +203,11 @@ def _refuse_without_layout(dialect: Dialect, x: Array, w: Array, data: DataForma
             raise Invalid(Violation(constraint, name, must, got, dialect.constraints[constraint].clause))
 
 
-def attributes_of(written: Mapping[str, Any], dialect: Dialect, rank: int) -> Attributes:
-    """Return the attributes; one that the dialect requires and the caller leaves out is written as neutral.
+def attributes_of(written: Mapping[str, Any], rank: int) -> Attributes:
+    """Return the attributes.
 
     Args:
         written: attributes by name, None where they are not written; layouts are left out.
-        dialect: whose required attributes are written.
         rank: the number of spatial axes, for which a single integer is repeated.
 
     Raises:
@@ -219,10 +218,8 @@ def attributes_of(written: Mapping[str, Any], dialect: Dialect, rank: int) -> At
         auto_pad = word_of("auto_pad", auto_pad, list(AutoPad))
     attributes: dict[str, Any] = {}
     for name in LISTS:
-        value = written.get(name)
-        entry = NEUTRAL[name] if value is None and name in dialect.spelling.written else value
-        if entry is not None:
-            attributes[name] = _integers(name, entry, rank)
+        if (value := written.get(name)) is not None:
+            attributes[name] = _integers(name, value, rank)
     return Attributes(auto_pad=auto_pad, groups=_groups(written), **attributes)
 
 

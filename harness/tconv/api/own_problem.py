@@ -67,7 +67,7 @@ def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, keywords: Mapping[st
         None if array is None else Operand(tuple(array.shape), _dtype(name, array))
         for name, array in (("x", arrays.x), ("w", arrays.w), ("bias", arrays.b))
     ]
-    attributes = attributes_of({**keywords, "groups": arrays.groups}, dialect, max(arrays.x.ndim - 2, 0))
+    attributes = attributes_of({**keywords, "groups": arrays.groups}, max(arrays.x.ndim - 2, 0))
     data, filters, b = operands
     assert data is not None  # noqa: S101 - only the bias may be missing
     assert filters is not None  # noqa: S101 - likewise

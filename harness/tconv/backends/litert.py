@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from importlib.metadata import version
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import flatbuffers
 import numpy as np
@@ -18,10 +18,10 @@ from tconv.shown_texts import one_line
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.backends.outcome import Outcome
-    from tconv.cases.call import Call, Input
+    from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
 _KERNELS = {
@@ -64,39 +64,65 @@ class LiteRt:
         """Write the model, read it, feed it, run it. Any exception of the interpreter's is a refusal."""
         if call.shapes == "unranked":
             return Unsupported("a tensor of a TFLite model has a rank")
-        operands = {role: np.ascontiguousarray(array) for role, array in arrays.items()}
         try:
-            for tensor in call.inputs:
-                if tensor.role == "output_shape":
-                    operands["output_shape"] = np.array(tensor.values, dtype=np.int32)
-            model = _model(call, operands)
+            inputs = inputs_of(call, arrays)
+            model = model_of(inputs, call.attributes, symbolic=call.shapes == "symbolic")
         except (OverflowError, TypeError, struct.error):
             return Unsupported("integers of a TFLite model have 32 bits")
         try:
-            interpreter = Interpreter(
-                model_content=model,
-                num_threads=1,
-                experimental_op_resolver_type=_KERNELS[self._kernels],
-            )
-            fed = [operands[tensor.role] for tensor in _in_order(call) if not tensor.constant]
-            indices = [detail["index"] for detail in interpreter.get_input_details()]
-            for index, array in zip(indices, fed, strict=True):
-                interpreter.resize_tensor_input(index, array.shape)
-            interpreter.allocate_tensors()
-            for index, array in zip(indices, fed, strict=True):
-                interpreter.set_tensor(index, array)
-            interpreter.invoke()
-            return Produced(np.array(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])))
+            return Produced(inferred(model, [given.array for given in inputs if not given.constant], self._kernels))
         except (RuntimeError, ValueError, TypeError) as error:
             return Refused(one_line(str(error)))
 
 
-def _in_order(call: Call) -> list[Input]:
-    return sorted(call.inputs, key=lambda tensor: _ORDER.index(tensor.role))
+class Given(NamedTuple):
+    """An input of the operator: its name, its array, the number of its element type, and whether it is a constant."""
+
+    name: str
+    array: Array
+    data_type: int
+    constant: bool = False
 
 
-def _model(call: Call, operands: Mapping[str, Array]) -> bytes:
-    """Return the model: constants in buffers, the others as inputs of its graph."""
+def inputs_of(call: Call, arrays: Mapping[str, Array]) -> list[Given]:
+    """Return the inputs of a call, in the operator's order.
+
+    Raises:
+        OverflowError: the output's shape does not fit into 32 bits.
+    """
+    return [
+        Given(
+            tensor.name,
+            np.array(tensor.values, np.int32) if tensor.dtype is None else np.ascontiguousarray(arrays[tensor.role]),
+            _TYPES[tensor.dtype],
+            tensor.constant,
+        )
+        for tensor in sorted(call.inputs, key=lambda tensor: _ORDER.index(tensor.role))
+    ]
+
+
+def inferred(model: bytes, fed: Sequence[Array], kernels: str = "auto") -> Array:
+    """Return the output of a model."""
+    resolver = _KERNELS[kernels]
+    interpreter = Interpreter(model_content=model, num_threads=1, experimental_op_resolver_type=resolver)
+    indices = [detail["index"] for detail in interpreter.get_input_details()]
+    for index, array in zip(indices, fed, strict=True):
+        interpreter.resize_tensor_input(index, array.shape)
+    interpreter.allocate_tensors()
+    for index, array in zip(indices, fed, strict=True):
+        interpreter.set_tensor(index, array)
+    interpreter.invoke()
+    return np.array(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
+
+
+def model_of(inputs: Sequence[Given], attributes: Mapping[str, Any], *, symbolic: bool = False) -> bytes:
+    """Return the model of one operator: constants in buffers, the others as inputs of its graph.
+
+    Args:
+        inputs: in the operator's order.
+        attributes: padding, stride_h and stride_w; a stride that is not there is 0.
+        symbolic: whether no size of data, filter and bias is declared.
+    """
     model, graph = schema.ModelT(), schema.SubGraphT()
     model.version, model.buffers, model.subgraphs = 3, [schema.BufferT()], [graph]
     code = schema.OperatorCodeT()
@@ -105,37 +131,32 @@ def _model(call: Call, operands: Mapping[str, Array]) -> bytes:
     code.version = 3
     model.operatorCodes = [code]
     graph.tensors, graph.inputs = [], []
-    inputs = _in_order(call)
     for number, given in enumerate(inputs):
-        tensor = _tensor(given.name, operands[given.role].shape, given.dtype)
+        tensor = _tensor(given.name, given.array.shape, given.data_type)
         if given.constant:
             data = schema.BufferT()
-            data.data = np.frombuffer(operands[given.role].tobytes(), np.uint8)
+            data.data = np.frombuffer(given.array.tobytes(), np.uint8)
             model.buffers.append(data)
             tensor.buffer = len(model.buffers) - 1
         else:
             graph.inputs.append(number)
-            if call.shapes == "symbolic" and given.role != "output_shape":
-                tensor.shapeSignature = [-1] * len(given.shape)
+            if symbolic and given.data_type != schema.TensorType.INT32:
+                tensor.shapeSignature = [-1] * given.array.ndim
         graph.tensors.append(tensor)
-    graph.tensors.append(_tensor("output", (), call.dtype))
+    graph.tensors.append(_tensor("output", (), inputs[2].data_type))
     graph.outputs = [len(inputs)]
-    graph.operators = [_operator(call, list(range(len(inputs))))]
+    operator, options = schema.OperatorT(), schema.TransposeConvOptionsT()
+    operator.inputs, operator.outputs, operator.opcodeIndex = list(range(len(inputs))), graph.outputs, 0
+    operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.TransposeConvOptions, options
+    options.padding = _PADDING.get(attributes["padding"], _UNKNOWN)
+    options.strideH, options.strideW = attributes.get("stride_h", 0), attributes.get("stride_w", 0)
+    graph.operators = [operator]
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
 
 
-def _tensor(name: str, shape: tuple[int, ...], dtype: DType | None) -> schema.TensorT:
+def _tensor(name: str, shape: tuple[int, ...], data_type: int) -> schema.TensorT:
     tensor = schema.TensorT()
-    tensor.name, tensor.shape, tensor.type, tensor.buffer = name, list(shape), _TYPES[dtype], 0
+    tensor.name, tensor.shape, tensor.type, tensor.buffer = name, list(shape), data_type, 0
     return tensor
-
-
-def _operator(call: Call, inputs: list[int]) -> schema.OperatorT:
-    operator, options = schema.OperatorT(), schema.TransposeConvOptionsT()
-    operator.inputs, operator.outputs, operator.opcodeIndex = inputs, [len(inputs)], 0
-    operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.TransposeConvOptions, options
-    options.padding = _PADDING.get(str(call.attributes["padding"]), _UNKNOWN)
-    options.strideH, options.strideW = (call.attributes.get(f"stride_{axis}", 0) for axis in "hw")
-    return operator

@@ -15,7 +15,7 @@ from tconv.errors import Invalid
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tconv.cases.case import Case, Shapes
     from tconv.dialects import Dialect, Spelling
@@ -97,8 +97,19 @@ class Call:
 
 def signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
-    mentioned, wanted = case.signature, dialect.spelling.written
-    missing = [name for name in wanted if name not in case.omit and getattr(case.attributes, name) is None]
+    return completed(case.signature, dialect, case.omit)
+
+
+def completed(mentioned: Signature, dialect: Dialect, omit: Sequence[str] = ()) -> Signature:
+    """Return a signature with a neutral value for each attribute that the dialect requires and that is not mentioned.
+
+    Args:
+        mentioned: what is mentioned.
+        dialect: the dialect.
+        omit: attributes that are left out all the same.
+    """
+    given, wanted = mentioned.attributes, dialect.spelling.written
+    missing = [name for name in wanted if name not in omit and getattr(given, name) is None]
     if not missing:
         return mentioned
     neutral: dict[str, Any] = {name: mentioned.per_axis(name) for name in missing if name in NEUTRAL}
@@ -106,7 +117,7 @@ def signature(case: Case, dialect: Dialect) -> Signature:
         neutral["auto_pad"] = AutoPad.EXPLICIT.value
     if "output_shape" in missing:
         neutral["output_shape"] = size_without_output_shape(mentioned, dialect.rules)
-    return replace(mentioned, attributes=replace(case.attributes, **neutral))
+    return replace(mentioned, attributes=replace(given, **neutral))
 
 
 def express(case: Case, dialect: Dialect, written: Signature | None = None) -> Call:

@@ -108,15 +108,15 @@ def _calls(
     if symbols:
         raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
     dialect = dialect_named(source)
-    yield ModelCall("", dialect, _case(values, dialect))
+    yield ModelCall("", dialect, _case(values))
 
 
-def _case(values: dict[str, Any], dialect: Dialect) -> Case:
+def _case(values: dict[str, Any]) -> Case:
     """Return a call with one channel a group; the other sizes change nothing."""
     spatial = sizes_of("spatial", values["spatial"])
     kernel = sizes_of("kernel", call_options.for_each_axis("kernel", values["kernel"], len(spatial)))
     lists = {name: call_options.single(value) for name, value in values.items()}
-    attributes = attributes_of(lists, dialect, len(spatial))
+    attributes = attributes_of(lists, len(spatial))
     layouts = {name: values[name] for name in ("data_format", "filter_format")}
     groups, dtype = max(attributes.groups or 1, 1), DType(values["dtype"])
     x, w = Operand((1, groups, *spatial), dtype), Operand((groups, 1, *kernel), dtype)

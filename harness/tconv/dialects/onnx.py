@@ -170,8 +170,8 @@ CONV_TRANSPOSE_22 = replace(
     name="onnx/ConvTranspose-22",
     text='onnx.defs.get_schema("ConvTranspose", 22)',
     constraints=_CONSTRAINTS_11
-    | {"type-known": Stated("type constraint T, tensor(bfloat16), tensor(float16), tensor(float), tensor(double)")},
-    spelling=replace(_SPELLING, types=(DType.BF16, DType.F16, DType.F32, DType.F64)),
+    | {"type-known": Absent("type constraint T, tensor(bfloat16), tensor(float16), tensor(float), tensor(double)")},
+    spelling=replace(_SPELLING, types=tuple(DType)),
     opset=22,
 )
 
@@ -215,7 +215,7 @@ def _answer_of_geometry(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
     """Return geometry/1's answer to a constraint, given ONNX's: what is left open there and has a value is allowed."""
     if name in {"pads-non-negative", "output-padding-below-stride-or-dilation"}:
         return Absent("Geometry: any integer")
-    stated = (isinstance(onnx, Stated) and name != "type-known") or CONSTRAINTS[name].needed
+    stated = isinstance(onnx, Stated) or CONSTRAINTS[name].needed
     return Stated(f"Geometry: {name}") if stated else Absent(f"Geometry: {name}")
 
 

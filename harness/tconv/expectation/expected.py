@@ -171,8 +171,7 @@ A case file may have as many, in operands and output together.
 def expectation_of(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
     """Return what is expected of a signature that breaks `breaks` on purpose.
 
-    Layouts that the dialect has, and one type of all operands, decide nothing else: signatures that differ in them alone
-    share it.
+    Layouts that the dialect has, and one type of all operands, decide nothing: what differs in them alone is shared.
     """
     x, w, b, attributes, words = written.x, written.w, written.b, written.attributes, dialect.spelling
     if (

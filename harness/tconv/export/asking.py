@@ -124,6 +124,7 @@ _OF_ARRAYS = {
     "torch": (("torch",), of_arrays.torch, ("RuntimeError",), ""),
     "jax": (("jax",), of_arrays.jax, ("TypeError", "ValueError"), ""),
     "openvino": (("openvino", "openvino.opset1"), of_arrays.openvino, ("RuntimeError",), ""),
+    "litert": (("tconv.backends.litert",), of_arrays.litert, ("RuntimeError", "ValueError"), of_arrays.LITERT_VERSION),
     "onednn": (("tconv.backends.onednn_graph",), of_arrays.onednn, ("LibraryError",), of_arrays.ONEDNN_VERSION),
     "onednn-backward-data": (
         ("tconv.backends.onednn_graph",),
@@ -134,6 +135,7 @@ _OF_ARRAYS = {
 }
 FIRST_DIALECT = {
     "openvino": "openvino/ConvolutionBackpropData-1",
+    "litert": "tflite/TransposeConv",
     "onednn": "onednn/ConvTranspose-1",
     "onednn-backward-data": "onednn/ConvolutionBackpropData-1",
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
 
 ONEDNN_VERSION = "tconv.backends.onednn_graph.Graph().version"
+LITERT_VERSION = "tconv.backends.litert.version('ai-edge-litert')"
 
 
 def torch(problem: Problem) -> list[str] | None:
@@ -145,6 +146,26 @@ def _onednn(problem: Problem, backend: type[OneDnn]) -> list[str] | None:
         *lines,
         f"operation = graph.Operation({backend.attributes(call)}, inputs, {x}.dtype, {call.rank + 2})",
         f"y, sizes = graph.Graph().run({backend.kind}, operation)",
+    ]
+
+
+def litert(problem: Problem) -> list[str] | None:
+    """Return the lines for LiteRT: the model is written by tconv."""
+    call = problem.call
+    if call.dialect.name != "tflite/TransposeConv":
+        return None
+    types = {"f32": 0, "f16": 1, "bf16": 18, "f64": 10}
+    lines, inputs = ["litert = tconv.backends.litert", "inputs = []"], {tensor.role: tensor for tensor in call.inputs}
+    for tensor in (inputs[role] for role in ("output_shape", "w", "x", "b") if role in inputs):
+        values = f"np.array({list(tensor.values)}, np.int32)" if tensor.dtype is None else tensor.name
+        data_type = 2 if tensor.dtype is None else types[tensor.dtype]
+        array = f"np.ascontiguousarray({values})"
+        lines.append(f"inputs.append(litert.Given({tensor.name!r}, {array}, {data_type}, {tensor.constant}))")
+    symbolic = call.shapes == "symbolic"
+    return [
+        *lines,
+        f"model = litert.model_of(inputs, {dict(call.attributes)}, symbolic={symbolic})",
+        "y = litert.inferred(model, [given.array for given in inputs if not given.constant])",
     ]
 
 
