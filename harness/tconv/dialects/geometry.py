@@ -151,7 +151,7 @@ def size_without_output_shape(signature: Signature, rules: Rules) -> Ints:
 
     An invalid signature has sizes too: a list is cut, or filled with neutral entries, and an unknown mode is none.
     """
-    rank, mode = signature.rank, signature.auto_pad
+    rank, mode = len(signature.spatial), signature.auto_pad
     lists = [(signature.kernel, 1), *((signature.per_axis(name), entry) for name, entry in NEUTRAL.items())]
     axes = zip(signature.spatial, *((*values, *[entry] * rank)[:rank] for values, entry in lists), strict=True)
     known = AutoPad(mode) if mode in set(AutoPad) else AutoPad.EXPLICIT
