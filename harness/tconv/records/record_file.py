@@ -52,11 +52,6 @@ class Run:
         """The records as a shell takes them; RECORDS where they are several files, or none that stays."""
         return "RECORDS" if "*" in self.path.name or self.path.name == "-" else shlex.quote(str(self.path))
 
-    @property
-    def answers_vary(self) -> bool:
-        """Whether a failure had another answer when it was asked again, so that others may have one too."""
-        return any(record.answer_varies for record in self.records)
-
     def with_records(self, records: Iterable[Record]) -> Run:
         """Return the run with other records of some of its cases."""
         new = {record.case: record for record in records}
