@@ -65,7 +65,9 @@ AttributeName = Annotated[
 
 
 def _joined(*_: object) -> CoreSchema:
-    return core_schema.no_info_after_validator_function(Together.parse, core_schema.str_schema())
+    return core_schema.no_info_after_validator_function(
+        Together.parse, core_schema.str_schema(), serialization=core_schema.to_string_ser_schema()
+    )
 
 
 MisreadingNames = Annotated[Together, GetPydanticSchema(_joined)]

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, TypeAdapter
 
 from tconv.backends.outcome import Recorded
-from tconv.diagnosis.placement import Placement
-from tconv.dialects import (  # noqa: TC001 - the file boundary reads the annotations
+from tconv.diagnosis.placement import Placement  # noqa: TC001 - the file boundary reads the annotations
+from tconv.dialects import (  # noqa: TC001 - as above
     MisreadingNames,
     RecordedDialect,
 )
-from tconv.dialects.readings import Together
-from tconv.shown_texts import printable, shortened
+from tconv.records.texts import with_plain_values
 from tconv.verdict.kinds import Broke, Died, RefusedValid, TimedOut, Verdict, WrongDtype, WrongOutput
 from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from tconv.dialects.readings import Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,19 +141,13 @@ class Record(Recorded):
 
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
-_LONGEST_TEXT = 20_000
-"""Characters of a runtime's message: hundreds of them are on one page."""
-_SHAPES = ("expected", "actual")
-"""Keys that are written even where they are empty, which is the shape of a scalar."""
 
 
 def record_line(record: Record) -> str:
-    """Return a record's line, without its newline. None and empty tuples are left out, except for shapes."""
-    verdict = {"kind": record.verdict.kind} | _plain(record.verdict)
-    seconds = round(record.seconds, 6)
-    return _ENCODER.encode(_plain(record) | {"verdict": verdict, "seconds": seconds})
+    """Return a record's line, without its newline. Defaults are left out, but not the kind of the verdict."""
+    plain = _RECORD.dump_python(record, mode="json", exclude_defaults=True)
+    plain |= {"verdict": {"kind": record.verdict.kind, **plain["verdict"]}, "seconds": round(record.seconds, 6)}
+    return json.dumps(with_plain_values(plain), separators=(",", ":"), allow_nan=False)
 
 
 SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
@@ -175,25 +171,3 @@ def record_of(line: str | bytes) -> Record:
         ValidationError: the line is no record.
     """
     return _RECORD.validate_json(line)
-
-
-def _plain(part: Record | Verdict | CallSummary | Placement | FreshAnswer | Sums) -> dict[str, Any]:
-    """Return a part of a record as JSON values by key, without those that are left out."""
-    plain = {}
-    for name in part.__dataclass_fields__:
-        value = getattr(part, name)
-        if value is not None and (value != () or name in _SHAPES):
-            plain[name] = _value(value)
-    return plain
-
-
-def _value(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    if isinstance(value, str):
-        return shortened(printable(value), _LONGEST_TEXT)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _NON_FINITE.get(value, "NaN")
-    if isinstance(value, CallSummary | Placement | FreshAnswer | Sums):
-        return _plain(value)
-    if isinstance(value, tuple):
-        return [str(item) if isinstance(item, Together) else _value(item) for item in value]
-    return value

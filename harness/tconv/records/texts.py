@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
+import math
 from hashlib import blake2b
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from tconv.shown_texts import printable
+from tconv.shown_texts import printable, shortened
 
 
 def _printable(value: object) -> object:
@@ -21,8 +21,8 @@ Text = Annotated[str, BeforeValidator(_printable)]
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
 """A name or a version, which file names are made of."""
 _PRINTABLE = bytes(range(ord(" "), ord("~") + 1))
-_ESCAPED = re.compile(rb"\\[ubfr]")
-"""What a text has in JSON that is not printable."""
+_LONGEST_TEXT = 20_000
+"""Characters of a runtime's message: hundreds of them are on one page."""
 
 
 def file_name_part(text: str, longest: int) -> str:
@@ -35,21 +35,24 @@ def file_name_part(text: str, longest: int) -> str:
 
 def printable_line(line: bytes) -> bytes:
     """Return a line of a record file with all of its texts printable; one that is no JSON stays as it is."""
-    if not line.translate(None, _PRINTABLE) and not (b"\\" in line and _ESCAPED.search(line)):
+    if not line.translate(None, _PRINTABLE) and b"\\" not in line:
         return line
     try:
-        return json.dumps(_with_printable_texts(json.loads(line.decode("utf-8", "backslashreplace")))).encode()
+        return json.dumps(with_plain_values(json.loads(line.decode("utf-8", "backslashreplace")))).encode()
     except (ValueError, RecursionError):
         return line
 
 
-def _with_printable_texts(value: Any) -> Any:  # noqa: ANN401 - JSON values
+def with_plain_values(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    """Return what JSON can say of a value: texts printable and not too long, NaN and infinities as texts."""
     match value:
         case str():
-            return printable(value)
+            return shortened(printable(value), _LONGEST_TEXT)
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
         case list():
-            return [_with_printable_texts(item) for item in value]
+            return [with_plain_values(item) for item in value]
         case dict():
-            return {printable(key): _with_printable_texts(item) for key, item in value.items()}
+            return {printable(key): with_plain_values(item) for key, item in value.items()}
         case _:
             return value
