@@ -31,13 +31,13 @@ from tconv.errors import TconvError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.expectation.truth import Truth
-from tconv.gate.status import Status, status_of
+from tconv.gate.active_entries import active_entries
+from tconv.gate.status import Status
 from tconv.gate.waivers import chosen_waivers
-from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.random_cases import drawn
 from tconv.reports.phrases import summary
 from tconv.verdict import kinds as ver
-from tconv.verdict.comparison import compare
+from tconv.verdict.values import compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict
-                status = status_of(record, case.facts, active_entries(waivers, record.dialect, pool.backend)).status
+                status = active_entries(waivers, record.dialect, pool.backend).status_of(record, case.facts).status
                 counts[_kind(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)

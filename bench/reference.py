@@ -31,7 +31,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.expectation.reference import definition
 from tconv.expectation.sums import sums
 from tconv.expectation.truth import Truth
-from tconv.verdict.comparison import compare
+from tconv.verdict.values import compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -19,19 +19,21 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tconv.backends.machine import VARIABLES
-from tconv.comparison.answers import Opened, answers
 from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.expectation.expected import Values, expectation
+from tconv.gate.answers import Opened, answers
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
 from tconv.learning import sheet
 from tconv.records import artifacts
 from tconv.reports.markdown import code
 from tconv.reports.markdown import escaped as md
+from tconv.reports.notes import notes_of
 from tconv.reports.page.arrays import LARGEST
 from tconv.reports.page.overview import href
+from tconv.reports.red import red_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -135,7 +137,9 @@ def page(runs: Sequence[Run], corpus: Corpus) -> str:
         numbers="---:|" * len(Status),
         runs=rows([*run.words, *(f"{run.assessment.counts[status]:,}" for status in Status)] for run in runs),
         machines=rows([md(machine), md(", ".join(of))] for machine, of in _machines(runs)),
-        red="".join(f"\n**{', '.join(run.words)} is red**: {md('; '.join(run.assessment.red))}.\n" for run in red),
+        red="".join(
+            f"\n**{', '.join(run.words)} is red**: {md('; '.join(red_lines(run.assessment)))}.\n" for run in red
+        ),
         repeated=f"Other kernels, the same answers: {'; '.join(repeated)}.\n" if repeated else "",
         apart=" | ".join("<br>".join(run.words) for run in apart.values()),
         answers="---|" * len(apart),
@@ -279,7 +283,8 @@ def _deviations(runs: Sequence[Run]) -> Iterator[list[str]]:
         uses = Counter(member.waiver.name for member in run.assessment.statuses if member.waiver)
         words = [f"{_linked(waivers[name])} ({count})" for name, count in uses.most_common()]
         words += [
-            f"{_linked(other)} (not asked: for machines {md(other.machine)})" for other in run.assessment.elsewhere
+            f"{_linked(other)} (not asked: for machines {md(other.machine)})"
+            for other in run.assessment.waivers.elsewhere
         ]
         before = listed[run.title, run.dialect]
         if words:
@@ -297,7 +302,7 @@ def _linked(waiver: Waiver) -> str:
 def _notes(runs: Sequence[Run]) -> Iterator[list[str]]:
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
-        for note in run.assessment.notes:
+        for note in notes_of(run.assessment):
             counts[note.name, note.meaning][run.name] += note.count
     for (name, meaning), by_run in counts.items():
         yield [md(name), md(meaning), md(", ".join(f"{run} {count}" for run, count in by_run.items()))]

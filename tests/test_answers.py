@@ -13,17 +13,17 @@ from made_records import DIFFERED
 from strategies import WIDE
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
-from tconv.comparison.answers import Opened, answers
-from tconv.comparison.siblings import settled
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import Problem
+from tconv.gate.answers import Opened, answers
 from tconv.gate.assessment import assess
-from tconv.gate.examples import example
-from tconv.gate.status import RecordStatus, Status
+from tconv.gate.pins import PinUses
+from tconv.gate.siblings import compare_answers
+from tconv.gate.status import MixedReadings, RecordStatus, Status, example
 from tconv.records.record import Record
 from tconv.reports import junit
-from tconv.reports.phrases import inconsistency
+from tconv.reports.phrases import mixed_answers
 from tconv.reports.remedies import remedy
 from tconv.verdict import kinds as ver
 
@@ -46,14 +46,14 @@ def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, te
     assert told == {question: [getattr(dialect.rules, question)] for question in told}
     # Plain geometry leaves no question open.
     assert len(told) >= 3 or (name, told) == ("geometry/1", {})
-    assert settled(run, corpus.find) == (run, ())
+    assert compare_answers(run, corpus.find, PinUses()) == ({}, ())
 
 
 @pytest.mark.parametrize(("name", "reading"), READINGS, ids=lambda shown: getattr(shown, "name", shown))
 def test_whoever_follows_another_reading_is_told_which(
     name: str, reading: Reading, corpus: Corpus, telling: list[Case]
 ) -> None:
-    """The question has that one answer, as often as the cases tell it, and nothing else is inconsistent."""
+    """The question has that one answer, as often as the cases tell it, and nothing else is mixed."""
     # The texts of ConvolutionBackpropData pad nothing under SAME, unless that is read otherwise too.
     needed = [
         shown for shown in DIALECTS[name].disputed if shown.name == "same-as-convolution" and shown is not reading
@@ -65,9 +65,9 @@ def test_whoever_follows_another_reading_is_told_which(
         assert reading.change.question not in found
         return
     assert [told.answer for told in found[reading.change.question].answers] == [reading.change.answer]
-    after, mixed = settled(run, corpus.find)
+    rulings, mixed = compare_answers(run, corpus.find, PinUses())
     assert mixed == ()
-    assert [record.verdict.kind for record in after.records] == [record.verdict.kind for record in run.records]
+    assert all(rulings[record.case].kind == record.verdict.kind for record in run.records if record.case in rulings)
 
 
 def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_produced(
@@ -95,12 +95,12 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
     assert not any(shown.question == "same" for shown in answers(run, corpus.find, dialect.every_reading()))
 
 
-def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Case]) -> None:
+def test_answers_that_whoever_mixes_are_named(corpus: Corpus, telling: list[Case]) -> None:
     """A case of each answer is named, and how many there are; the other questions are not touched."""
     name = "onnx/ConvTranspose-22"
     shrunk = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-shrunk")
     run = run_of(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
-    (one,) = settled(run, corpus.find)[1]
+    (one,) = compare_answers(run, corpus.find, PinUses())[1]
     assert assess(run, None, corpus.facts, find=corpus.find).mixed == (one,)
     assert assess(run, None, corpus.facts).mixed == ()
     assert one.question == "negative_same"
@@ -108,20 +108,24 @@ def test_whoever_mixes_answers_is_inconsistent(corpus: Corpus, telling: list[Cas
     assert set(told) == {"floor", "shrink"}
     assert told["shrink"].example.attributes.auto_pad == "same_upper"
     assert told["floor"].example.attributes.auto_pad == "same_lower"
-    said = inconsistency(one)
-    assert said.startswith("inconsistent: the question negative_same is answered by ")
+    said = mixed_answers(one)
+    assert said.startswith("mixed readings: the question negative_same is answered by ")
     assert f"shrink in {told['shrink'].count} cases, such as {told['shrink'].example.id}" in said
 
 
 def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None:
-    """The command that is printed for an example runs that case alone, where an inconsistent one does not fail."""
-    inconsistent = ver.Inconsistent(("negative-same-truncated",), "negative_same", "floor")
-    verdicts: dict[str, ver.Verdict] = {"a/b": inconsistent, "a/much-longer": DIFFERED}
+    """The command that is printed for an example runs that case alone, where mixed readings do not fail."""
+    mixed = MixedReadings(("negative-same-truncated",), "negative_same", "floor")
+    disputed = ver.Disputed(mixed.readings, "exact")
+    verdicts: dict[str, ver.Verdict] = {"a/b": disputed, "a/much-longer": DIFFERED}
     records = [Record(case, "acme", "onnx/ConvTranspose-22", verdict) for case, verdict in verdicts.items()]
-    members = [RecordStatus(record, Status.FAILED) for record in records]
+    rulings = (mixed, DIFFERED)
+    members = [
+        RecordStatus(record, Status.FAILED, ruling, record.why) for record, ruling in zip(records, rulings, strict=True)
+    ]
     assert example(members, ("learnt",)).record.case == "a/much-longer"
     assert example(members[:1], ("learnt",)).record.case == "a/b"
-    told = remedy(replace(records[0], verdict=ver.Disputed(inconsistent.readings, "exact")), (), {}, None)
+    told = remedy(records[0], (), {}, None)
     assert "other cases of a run may contradict it" in told
 
 
@@ -136,12 +140,12 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
     (other,) = (given.example.id for given in answers_.answers if given.answer == "floor")
     suite = JUnitXml.fromstring(written.encode())
     failures = [result for cases in suite for case in cases for result in case.result if case.is_failure]
-    told = [failure for failure in failures if failure.type == "inconsistent"]
+    told = [failure for failure in failures if failure.type == "mixed-readings"]
     assert told
     for failure in told:
         assert failure.text.startswith("tconv report acme.jsonl\nalone this case is no failure")
         assert f"such as {other}" in failure.text
-        assert "\ncause: inconsistent" in failure.text
+        assert "\ncause: mixed-readings" in failure.text
         assert "halved towards zero; in other cases, a negative total of padding is halved downwards" in failure.message
 
 

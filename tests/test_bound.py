@@ -17,7 +17,7 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
 from tconv.expectation.truth import Truth
-from tconv.verdict.comparison import Comparison, compare
+from tconv.verdict.values import Comparison, compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from following import run_of as followers
-from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, named, run_of, waiver, waiver_file
+from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, named, ruled, run_of, waiver, waiver_file
 from played_backends import presented, records_of
 from small_corpus import HEAD, record_file, written
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess
+from tconv.gate.status import MixedReadings, ReadingChanged, Ruling
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import CallSummary, FreshAnswer, Record, record_line
 from tconv.records.record_file import read
@@ -44,9 +45,9 @@ EXCEEDS = ver.ExceedsSummationBound("bound", 2, 8, (0, 0, 3), 3.0, 4.0, 2.5)
 VARIES = FreshAnswer("agreed", same=False)
 
 
-def run(verdicts: Mapping[str, ver.Verdict], version: str = "1.2.0", *, waived: bool = False) -> Assessment:
+def run(verdicts: Mapping[str, Ruling], version: str = "1.2.0", *, waived: bool = False) -> Assessment:
     """Return a run that came to these verdicts, judged."""
-    return assess(run_of(verdicts, version), waiver_file(waiver()) if waived else None, facts)
+    return ruled(assess(run_of(verdicts, version), waiver_file(waiver()) if waived else None, facts), verdicts)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +82,16 @@ def test_a_case_has_one_transition(was: ver.Verdict, now: ver.Verdict, transitio
 
 BEYOND = replace(DIFFERED, rule="bound")
 SHRUNK, APPENDED = ver.Disputed(("shrunk",), "exact"), ver.Disputed(("appended",), "exact")
-CHANGED = ver.ReadingChanged("negative_sized", "appended", "shrunk", ("shrunk",), "exact")
+CHANGED = ReadingChanged("negative_sized", "appended", "shrunk", ("shrunk",), "exact")
 NOT_ALLOWED = ver.Disputed(("appended-refused",), "refusal", message="no")
 
 
-def judged(verdict: ver.Verdict, *, waived: bool = False, after_others: bool = False, **more: Any) -> Assessment:  # noqa: ANN401
+def judged(verdict: Ruling, *, waived: bool = False, after_others: bool = False, **more: Any) -> Assessment:  # noqa: ANN401
     """Return a run of one record with these fields, whose verdict a waiver covers if that is wanted."""
     made = run_of({CASES[0]: verdict})
     made.records = [replace(made.records[0], **more)]
     entry = waiver(verdict={"kind": verdict.kind}, versions="==1.*", **{"after-others": after_others})
-    return assess(made, waiver_file(entry) if waived else None, facts)
+    return ruled(assess(made, waiver_file(entry) if waived else None, facts), {CASES[0]: verdict})
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def judged(verdict: ver.Verdict, *, waived: bool = False, after_others: bool = F
             Transition.NEW,
         ),
         ((EXCEEDS, {"digest": "1"}), (EXCEEDS, {"digest": "2"}), None),
-        ((ver.Inconsistent((), "odd_sized", "begin"), {}), (DIFFERED, {"digest": "1"}), Transition.NEW),
+        ((MixedReadings((), "odd_sized", "begin"), {}), (DIFFERED, {"digest": "1"}), Transition.NEW),
         # Without values the shape is compared.
         ((DIFFERED, {"digest": "1"}), (DIFFERED, {}), None),
         ((ver.WrongShape((2,), (3,)), {"digest": "1"}), (ver.WrongShape((2,), (3,)), {}), None),
@@ -147,7 +148,7 @@ def judged(verdict: ver.Verdict, *, waived: bool = False, after_others: bool = F
     ],
 )
 def test_other_values_of_a_valid_call_are_worse(
-    was: tuple[ver.Verdict, dict[str, Any]], now: tuple[ver.Verdict, dict[str, Any]], transition: Transition | None
+    was: tuple[Ruling, dict[str, Any]], now: tuple[Ruling, dict[str, Any]], transition: Transition | None
 ) -> None:
     """At whatever level the case is, unless it became right."""
     old, new = (judged(verdict, **more) for verdict, more in (was, now))
@@ -258,8 +259,8 @@ def test_values_that_memory_held_by_chance_vary(command: Command, tmp_path: Path
 
 
 def test_what_other_cases_show_is_as_before_in_a_part_of_the_corpus() -> None:
-    """A case that is inconsistent among others is disputed alone: that is no mending, unless it answers otherwise."""
-    whole = run({CASES[3]: ver.Inconsistent(DISPUTED.readings, "odd_sized", "begin")})
+    """A case with mixed readings is disputed alone: that is no mending, unless it answers differently."""
+    whole = run({CASES[3]: MixedReadings(DISPUTED.readings, "odd_sized", "begin")})
 
     def of_part(verdict: ver.Verdict) -> Assessment:
         one = run_of({CASES[3]: verdict})
@@ -282,13 +283,13 @@ def records_of_sizes(corpus: Corpus, telling: list[Case], part: list[str], by_te
 
 
 def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus, telling: list[Case]) -> None:
-    """The whole run says that it is inconsistent; alone it agrees, by the same record."""
+    """The whole run says that its readings are mixed; alone it agrees, by the same record."""
     odd = "porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [odd], odd)
-    assert [judged.record.verdict for judged in whole.statuses if judged.record.case == odd] == [
-        ver.Inconsistent((), "negative_sized", "truncate")
+    assert [member.ruling for member in whole.statuses if member.record.case == odd] == [
+        MixedReadings((), "negative_sized", "truncate")
     ]
-    assert [judged.record.verdict.kind for judged in part.statuses] == ["agreed"]
+    assert [member.ruling.kind for member in part.statuses] == ["agreed"]
     assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
     assert compared(part, whole).count(Transition.NEW) == 0
     assert compared(part, whole).same == 1
@@ -298,7 +299,7 @@ def test_readings_that_a_part_cannot_tell_apart_are_as_before(corpus: Corpus, te
     """The whole run names the one reading that is followed, and the part several: the answer is the same."""
     asked = "porting/asked[shape=reach,auto_pad=same_upper,output_shape=full+1,output_padding=none]"
     whole, part = records_of_sizes(corpus, telling, [asked])
-    (verdict,) = (judged.record.verdict for judged in part.statuses)
+    (verdict,) = (member.ruling for member in part.statuses)
     assert verdict == ver.Disputed(("negative-sized-appended",), "exact", alike=("negative-sized-truncated",))
     assert (compared(whole, part).groups, compared(whole, part).same) == ((), 1)
     assert (compared(part, whole).same, compared(part, whole).count(Transition.CHANGED)) == (1, 0)
@@ -311,9 +312,9 @@ def test_an_answer_that_changed_is_told_of_a_part_too() -> None:
         (alike, AGREED, Transition.NEW),
         (alike, ver.Disputed(("shrunk",), "exact"), Transition.NEW),
         (alike, replace(alike, rule="shape"), Transition.NEW),
-        (alike, ver.Inconsistent(("shrunk",), "negative_sized", "floor"), Transition.NEW),
-        (ver.Inconsistent((), "negative_sized", "truncate"), alike, Transition.FIXED),
-        (ver.Inconsistent((), "negative_sized", "truncate"), DIFFERED, Transition.CHANGED),
+        (alike, MixedReadings(("shrunk",), "negative_sized", "floor"), Transition.NEW),
+        (MixedReadings((), "negative_sized", "truncate"), alike, Transition.FIXED),
+        (MixedReadings((), "negative_sized", "truncate"), DIFFERED, Transition.CHANGED),
     )
     for was, now, transition in others:
         part = run_of({CASES[3]: now})

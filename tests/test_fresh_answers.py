@@ -18,15 +18,14 @@ from tconv.cases.case import Case, Operand
 from tconv.dialects.readings import Together
 from tconv.execution import again
 from tconv.execution.again import WaitingFailures, is_same
+from tconv.gate.active_entries import ActiveEntries, with_better_causes
 from tconv.gate.assessment import assess
-from tconv.gate.explanations import NOT_ASKED
-from tconv.gate.status import RecordStatus, Status, status_of, with_better_causes
-from tconv.gate.waivers_of_run import ActiveEntries
+from tconv.gate.status import Status
 from tconv.records.record import FreshAnswer, Record
 from tconv.records.record_file import read
 from tconv.reports.causes import causes
 from tconv.reports.page.cause_lines import cause_lines
-from tconv.reports.phrases import fresh_process_phrase
+from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import Attributes, DType
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from small_corpus import Command
+    from tconv.gate.status import RecordStatus, Ruling
 
 # All have the same shapes. The first call's pads stay in a backend that remembers them.
 TEXT = f"""{HEAD}
@@ -285,8 +285,8 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
     refused = ver.Disputed(("total-refused",), "refusal", message="out of handles")
     run = run_of({CASES[0]: ver.RefusedValid("out of handles"), CASES[1]: refused})
 
-    def of(record: Record) -> RecordStatus:
-        return status_of(record, {}, ActiveEntries())
+    def of(record: Record, ruling: Ruling | None = None) -> RecordStatus:
+        return ActiveEntries().status_of(record, {}, ruling)
 
     for answer in (None, AGREES):
         first, second = run.records

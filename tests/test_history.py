@@ -438,7 +438,7 @@ def test_a_learnt_rule_is_one_cause_in_all_releases(smoke_cases: tuple[Case, ...
     def learnt(release: Assessment, *cases: str) -> Assessment:
         situation = Situation(output_shape=False, auto_pad="valid")
         lesson = Lesson((situation,), (size,), None, cases, len(cases), len(cases), smoke_cases[0])
-        return replace(release, learnt=(lesson,))
+        return replace(release, explained=release.explained._replace(learnt=(lesson,)))
 
     of = {FIRST: DIFFERED, SECOND: DIFFERED}
     old, new = releases(of, {SECOND: DIFFERED}, diagnosis={FIRST: "odd_sized=end"})

@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from made_records import named
+from made_records import named, ruled, run_of
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
 from tconv.errors import FileError
 from tconv.gate.assessment import assess
-from tconv.gate.status import Status
+from tconv.gate.status import RULINGS, MixedReadings, ReadingChanged, Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
 from tconv.records.record import CallSummary, Record, Sums
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.gate.assessment import Assessment
+    from tconv.gate.status import Ruling
 
 DIALECT = "onnx/ConvTranspose-22"
 HOSTILE = "</script><img src=x onerror=alert(1)><!--\u2028&amp;'\""
@@ -325,7 +326,7 @@ def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Pag
 def test_the_answer_has_whole_formulas_or_none(words: str, said: str | None) -> None:
     """In the middle of a long rule may be what makes the difference, such as `floor` beside `ceil`."""
     counts = (Counter({Status.FAILED: 3}),)
-    line = CauseLine(1, words, "", "", "", False, True, counts, False, True, ((0, "a/b"),))  # noqa: FBT003 - as its fields
+    line = CauseLine(1, words, "", "", "", "", False, True, counts, False, True, ((0, "a/b"),))  # noqa: FBT003 - as its fields
     assert answer([_assessment([])], [line]) == f"3 failures, one cause: {said or words}"
 
 
@@ -479,10 +480,10 @@ def test_zeros_of_either_sign_are_shown_apart(page: Callable[..., _Page]) -> Non
 
 def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     """A record of each kind is shown with all its figures, non-finite ones in words."""
-    verdicts: list[ver.Verdict] = [
+    verdicts: list[Ruling] = [
         ver.Agreed("bound", ("reduced-precision",)),
         ver.Disputed(("negative-same-shrunk",), "exact"),
-        ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor"),
+        MixedReadings(("negative-same-shrunk",), "negative_same", "floor"),
         ver.Differed("bound", 2, 9, (0, 1), math.nan, -math.inf, 3.5),
         ver.WrongShape((1, 2), (1, 3)),
         ver.WrongDtype("f16", "f32"),
@@ -496,10 +497,12 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
         ver.Broke("no array"),
         ver.Mistrusted(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
         ver.ExceedsSummationBound("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
-        ver.ReadingChanged("negative_same", "primary", "negative-same-shrunk", ("negative-same-shrunk",), "exact"),
+        ReadingChanged("negative_same", "primary", "negative-same-shrunk", ("negative-same-shrunk",), "exact"),
     ]
-    assert {type(verdict) for verdict in verdicts} == set(ver.KINDS.values())
-    written = page(_assessment([_record(f"a/{n:02}", verdict) for n, verdict in enumerate(verdicts)]))
+    assert {type(verdict) for verdict in verdicts} == set(RULINGS.values())
+    rulings = {f"a/{n:02}": verdict for n, verdict in enumerate(verdicts)}
+    records = [_record(record.case, record.verdict) for record in run_of(rulings).records]
+    written = page(ruled(_assessment(records), rulings))
     assert [row.kind for row in written.rows()] == [verdict.kind for verdict in verdicts]
     assert all("\n" not in row.phrase and row.phrase for row in written.rows())
     figures = dict(written.rows()[3].detail["figures"])

@@ -16,10 +16,9 @@ from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess
-from tconv.gate.joint_explanations import joint_explanations
+from tconv.gate.joint_explanations import SHOWN_ALONE, explain_by_others
 from tconv.gate.status import Status
 from tconv.gate.waivers import WaiverFile
-from tconv.records.record import SHOWN_ALONE
 from tconv.records.record_file import read
 from tconv.reports.causes import causes
 from tconv.reports.proposed_waivers import proposed
@@ -70,14 +69,14 @@ def unexplained(recorded: Run) -> set[str]:
 def test_mistakes_that_meet_are_explained_by_the_names_that_they_have_alone(recorded: Run, corpus: Corpus) -> None:
     """Each failure that nothing explained has both names, and says nothing any more of an output without a name."""
     assert len(unexplained(recorded)) > 10
-    found = joint_explanations(recorded, failed_of(recorded), corpus.find)
+    found = explain_by_others(recorded, failed_of(recorded), corpus.find)
     assert unexplained(recorded) <= found.keys()
-    assert Counter(record.diagnosis[-1] for record in found.values()).most_common(1)[0][0] in {
+    assert Counter(why.explained[-1] for why in found.values()).most_common(1)[0][0] in {
         BOTH,
         Together((BIAS, PADS)),
     }
-    assert {record.described for record in found.values()} == {SHOWN_ALONE}
-    assert not any(record.relation for record in found.values())
+    assert {why.described for why in found.values()} == {SHOWN_ALONE}
+    assert not any(why.relation for why in found.values())
 
 
 def test_they_are_one_cause_that_names_no_new_mistake(recorded: Run, corpus: Corpus) -> None:
@@ -93,21 +92,21 @@ def test_a_name_of_few_failures_is_not_looked_for_in_others(recorded: Run, corpu
     alone = [record for record in recorded.records if Together((BIAS,)) in record.diagnosis]
     few = {record.case for record in alone[3:]}
     without = replace(recorded, records=[record for record in recorded.records if record.case not in few])
-    assert joint_explanations(without, failed_of(without), corpus.find) == {}
+    assert explain_by_others(without, failed_of(without), corpus.find) == {}
 
 
 def test_a_failure_without_its_arrays_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
     """Artifacts may have been removed, or were too many."""
     (first, *_) = unexplained(recorded)
     bare = [replace(record, artifact=None) if record.case == first else record for record in recorded.records]
-    found = joint_explanations(replace(recorded, records=bare), failed_of(recorded), corpus.find)
+    found = explain_by_others(replace(recorded, records=bare), failed_of(recorded), corpus.find)
     assert first not in found
     assert found
 
 
 def test_what_is_no_failure_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:
     """A waived deviation has its reason already."""
-    assert joint_explanations(recorded, frozenset(), corpus.find) == {}
+    assert explain_by_others(recorded, frozenset(), corpus.find) == {}
 
 
 LOST = ("channels/counts[channels=31]", "special-values/subnormal-*", "interactions/**[rank=1]")
@@ -124,8 +123,8 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
     failed = failed_of(recorded)
     without = {record.case for record in recorded.records if record.case in failed and name not in record.diagnosis}
     assert len(without) > 4
-    joined = joint_explanations(recorded, failed, corpus.find)
-    assert {record.case for record in joined.values() if record.diagnosis[-1] == name} == without
+    joined = explain_by_others(recorded, failed, corpus.find)
+    assert {case for case, why in joined.items() if why.explained[-1] == name} == without
     assessment = assess(recorded, None, corpus.facts, find=corpus.find)
     assert [cause.group for cause in causes(assessment, Status.FAILED)] == [("explained", str(name))]
 
@@ -135,13 +134,13 @@ def test_a_single_misreading_that_a_search_did_not_reach_is_no_pair(recorded: Ru
     alone = [record for record in recorded.records if record.diagnosis == (Together((PADS,)),)]
     lost = replace(alone[0], diagnosis=(), described="undiagnosed, the search took too long: 1 of 2 elements differ")
     records = [lost if record.case == lost.case else record for record in recorded.records]
-    found = joint_explanations(replace(recorded, records=records), {lost.case}, corpus.find)
-    assert [(record.diagnosis, record.described) for record in found.values()] == [((Together((PADS,)),), None)]
+    found = explain_by_others(replace(recorded, records=records), {lost.case}, corpus.find)
+    assert [(why.explained, why.described) for why in found.values()] == [((Together((PADS,)),), "")]
 
 
 def test_what_is_waived_shows_a_misreading_too(recorded: Run, corpus: Corpus) -> None:
     """With waivers for each mistake the calls in which they meet are explained as before."""
-    assert joint_explanations(recorded, unexplained(recorded), corpus.find).keys() == unexplained(recorded)
+    assert explain_by_others(recorded, unexplained(recorded), corpus.find).keys() == unexplained(recorded)
 
 
 def test_a_proposed_waiver_holds_in_the_next_run(recorded: Run, corpus: Corpus) -> None:
@@ -152,4 +151,4 @@ def test_a_proposed_waiver_holds_in_the_next_run(recorded: Run, corpus: Corpus) 
     # As the workers of the next run have recorded it.
     next_run = assess(recorded, waivers, corpus.facts, find=corpus.find)
     assert next_run.counts[Status.FAILED] == 0
-    assert [use.waiver.name for use in next_run.uses if use.state == "stale"] == []
+    assert next_run.waivers.of_state("stale") == []

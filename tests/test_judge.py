@@ -28,10 +28,11 @@ from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
 from tconv.expectation.underflow import subnormal_products
 from tconv.gate.assessment import assess
+from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
-from tconv.verdict.comparison import compare
 from tconv.verdict.judge import judge
 from tconv.verdict.kinds import KINDS
+from tconv.verdict.values import compare
 from tconv.vocabulary import Attributes, DataFormat, DType
 from wrong_backends import ZerosForManyProducts
 
@@ -956,5 +957,5 @@ def test_a_backend_that_gives_zeros_is_red_where_nothing_shows_that_it_computes(
     assert records[0].accumulator == "f16"
     assert [record.verdict.kind for record in records] == ["mistrusted", "differed"]
     run = replace(run_of({}), records=records)
-    red = assess(run, None, lambda _: {"dtype": "f16"}).red
+    red = red_lines(assess(run, None, lambda _: {"dtype": "f16"}))
     assert any("1 case of f16 would pass as zeros too" in reason for reason in red)

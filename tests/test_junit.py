@@ -12,9 +12,10 @@ from made_records import (
     AGREED,
     CASES,
     DIFFERED,
-    EVERY_VERDICT,
+    EVERY_RULING,
     facts,
     header,
+    ruled,
     run_of,
     waiver,
     waiver_file,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from junitparser import TestCase as Parsed
+
+    from tconv.gate.status import Ruling
 
 ANYTHING = "".join(map(chr, [*range(0x20), 0x7F, 0x85, 0xD800, 0xFFFE, 0xFFFF, 0x1F600])) + "<&>\"']]>"
 
@@ -81,10 +84,11 @@ def test_a_suite_has_its_totals_and_properties(tmp_path: Path) -> None:
     assert properties == {"machine": "x86_64", "threads": "1"}
 
 
-@pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
-def test_every_verdict_can_be_written(verdict: ver.Verdict, tmp_path: Path) -> None:
+@pytest.mark.parametrize("verdict", EVERY_RULING, ids=lambda verdict: verdict.kind)
+def test_every_verdict_can_be_written(verdict: Ruling, tmp_path: Path) -> None:
     """Whatever came of a case, the file has it."""
-    assert "a.d.e/e" in read_back([assess(run_of({CASES[3]: verdict}), None, facts)], tmp_path)
+    assessment = ruled(assess(run_of({CASES[3]: verdict}), None, facts), {CASES[3]: verdict})
+    assert "a.d.e/e" in read_back([assessment], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,12 @@ from tconv.dialects.readings import Together
 from tconv.execution import again, recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
-from tconv.learning import Lesson, denials, lessons, shared_facts, sheet, without_named
+from tconv.learning import JudgedCalls, Lesson, denials, lessons, shared_facts, sheet, without_named
 from tconv.learning.axis_terms import FULL
 from tconv.learning.formulas import HALVES, SUMS, Formula, TermColumns, simplest
 from tconv.learning.learner import Learner
 from tconv.learning.situations import Situation, situation_of
 from tconv.learning.text_axes import text_axes
-from tconv.records.record import Record
-from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad, DType
 from wrong_backends import SEED
 
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
     from tconv.expectation.problem import Problem
+    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 ONNX = dialect_named("onnx/ConvTranspose-22")
@@ -393,7 +392,8 @@ def test_a_name_that_siblings_deny_is_doubted(valid: list[Case], corpus: Corpus)
     wrong = [record for record in records if record.case in failed(records)]
     assert [record.case for record in wrong] == [chosen.id]
     assert "one-too-late" in map(str, wrong[0].diagnosis)
-    counts = denials(records, wrong, corpus.find, ONNX)
+    calls = JudgedCalls({record.case: record.verdict for record in records}, corpus.find, ONNX)
+    counts = denials(calls, {wrong[0].case: wrong[0].why})
     assert min(counts.values()) > 30
 
 
@@ -641,8 +641,5 @@ def test_rules_of_some_cases_are_left_out_where_a_name_says_more(
     """Of ten answers some fit, and four of the failures are the rules'."""
     lesson = Lesson((), (), None, tuple("abcd"), fits, 10, A_CASE)
     names = {case: found for cases, found in explained.items() for case in cases}
-    failed = [
-        Record(case, "backend", "onnx/ConvTranspose-22", ver.TimedOut(1.0), diagnosis=names.get(case, ()))
-        for case in "abcdefgh"
-    ]
+    failed = {case: Diagnosis(names.get(case, ())) for case in "abcdefgh"}
     assert without_named([lesson], failed, denied) == ((lesson,) if remains else ())

@@ -20,6 +20,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.learning import JudgedCalls, named_conditions
 from tconv.reports.causes import causes
+from tconv.reports.notes import notes_of as notes_of_run
 from tconv.reports.page.answer import answer
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.proposed_waivers import proposed
@@ -76,6 +77,12 @@ def is_grouped(problem: Problem) -> bool:
     return (problem.case.attributes.groups or 1) > 1
 
 
+def named_of(records: Sequence[Record], failed: Sequence[Record], corpus: Corpus) -> dict[Together, Misread]:
+    """Return where a runtime misreads, by the names of its failures."""
+    calls = JudgedCalls({record.case: record.verdict for record in records}, corpus.find, ONNX)
+    return named_conditions(calls, {record.case: record.why for record in failed})
+
+
 def causes_of(records: Sequence[Record], corpus: Corpus) -> list[Cause]:
     """Return the causes of a run of these records, the largest first."""
     return causes(assessment_of(records, corpus), Status.FAILED)
@@ -86,7 +93,7 @@ def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Cas
     records = records_of(misread("dilations-ignored", is_depthwise), spread)
     failed = failed_of(records)
     assert len(failed) > 20
-    (found,) = named_conditions(JudgedCalls(records, corpus.find, ONNX), failed).items()
+    (found,) = named_of(records, failed, corpus).items()
     name, where = found
     assert (name, where.cases) == (IGNORED, {record.case for record in failed})
     # In these cases a group has as many channels as output channels.
@@ -139,7 +146,7 @@ def test_exceptions_are_counted_beyond_the_sample(
     assert len(right) > 2
 
     def found() -> Misread:
-        return named_conditions(JudgedCalls(records, corpus.find, ONNX), failed)[IGNORED]
+        return named_of(records, failed, corpus)[IGNORED]
 
     in_one = found()
     assert str(in_one.condition) == "groups >= 2"
@@ -164,7 +171,7 @@ def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: 
     records = records_of(misread("dilations-ignored", lambda _: True), spread)
     failed = failed_of(records)
     assert len(failed) > 20
-    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    assert named_of(records, failed, corpus) == {}
 
 
 def test_a_few_right_answers_beside_many_failures_are_no_condition(
@@ -174,16 +181,16 @@ def test_a_few_right_answers_beside_many_failures_are_no_condition(
     module = import_module("tconv.learning.named_conditions")
     records = records_of(misread("dilations-ignored", is_grouped), spread)
     failed = failed_of(records)
-    assert IGNORED in named_conditions(JudgedCalls(records, corpus.find, ONNX), failed)
+    assert IGNORED in named_of(records, failed, corpus)
     monkeypatch.setattr(module, "_HARDLY_ANY", 10.0)
-    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    assert named_of(records, failed, corpus) == {}
 
 
 def test_a_name_that_fits_some_wrong_answers_alone_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
     """Where the last tap is left out, a filter with its last column left out fits those of one axis, by chance."""
     records = records_of(misread("last-tap-dropped", is_depthwise), spread)
     failed = failed_of(records)
-    found = named_conditions(JudgedCalls(records, corpus.find, ONNX), failed)
+    found = named_of(records, failed, corpus)
     assert Together(("last-column-dropped",)) not in found
     assert Together(("last-tap-dropped",)) in found
 
@@ -194,7 +201,7 @@ def test_failures_without_a_common_condition_have_their_name_alone(spread: list[
     records = records_of(misread("dilations-ignored", lambda _: bool(random.random() < 0.3)), spread)
     failed = failed_of(records)
     assert len(failed) > 10
-    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    assert named_of(records, failed, corpus) == {}
 
 
 def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread: list[Case], corpus: Corpus) -> None:
@@ -205,7 +212,7 @@ def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread
     failed = failed_of(records)
     twice = [record for record in failed if Together(("bias-doubled",)) in record.diagnosis]
     assert 4 < len(twice) < len(failed)
-    assert named_conditions(JudgedCalls(records, corpus.find, ONNX), failed) == {}
+    assert named_of(records, failed, corpus) == {}
     (cause,) = causes_of(records, corpus)
     assert cause.count == len(failed)
     assert " as if bias-of-every-group-added: " in cause.what
@@ -236,7 +243,7 @@ def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tupl
     def notes_of(where: Callable[[Problem], bool]) -> dict[str, int]:
         records = records_of(misread("bias-ignored", where), cases)
         run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-        return {note.name: note.count for note in assess(run, None, corpus.facts, find=corpus.find).notes}
+        return {note.name: note.count for note in notes_of_run(assess(run, None, corpus.facts, find=corpus.find))}
 
     assert notes_of(lambda problem: (problem.case.attributes.groups or 1) > 1) == {}
     assert notes_of(lambda problem: "kind=subnormal" in problem.case.id).keys() == {"flushed-subnormals"}

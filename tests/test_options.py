@@ -233,7 +233,7 @@ def test_a_waiver_file_is_for_default_options_unless_it_names_others(
     assert result.statuses[0].status is status
     # A waiver for other options is neither stale nor void, and summary, page and JSON say that the file does not apply.
     applies = status is Status.WAIVED
-    assert [use.state for use in result.uses] == (["fitting"] if applies else [])
+    assert [use.state for use in result.waivers.uses] == (["fitting"] if applies else [])
     (overview,) = overviews([result])
     places = (notes_on(result), dict(overview.facts).values(), [plain.result(result)["waivers_of_other_options"]])
     assert [any("other options" in text for text in texts) for texts in places] == [not applies] * 3

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from made_records import EVERY_VERDICT, header
+from made_records import EVERY_RULING, header
 from tconv.expectation.bound import SYMBOLS
+from tconv.gate.active_entries import ActiveEntries
+from tconv.gate.status import ReadingChanged, Ruling
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
 from tconv.reports.phrases import headline, phrase, reproduce, reproduce_in, summary, tolerance
@@ -18,8 +20,8 @@ MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"
 ESCAPED = r"first second \x1b[31mred\x1b[0m\x07"
 
 
-@pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
-def test_every_verdict_has_a_phrase(verdict: ver.Verdict) -> None:
+@pytest.mark.parametrize("verdict", EVERY_RULING, ids=lambda verdict: verdict.kind)
+def test_every_verdict_has_a_phrase(verdict: Ruling) -> None:
     """It is one line, and not empty."""
     assert phrase(verdict)
     assert phrase(verdict).isprintable()
@@ -87,11 +89,12 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     accepted = replace(record, verdict=ver.AcceptedInvalid("pads-length", stated=True))
     assert shlex.split(reproduce(accepted))[-3:] == [*none, "--strict"]
     # A pin of the file of waivers says that it failed.
-    changed = replace(record, verdict=ver.ReadingChanged("same", "primary", "other", (), "exact"))
-    assert "--waivers" not in reproduce(changed)
+    change = ReadingChanged("same", "primary", "other", (), "exact")
+    changed, agreed = (ActiveEntries().status_of(record, {}, ruling) for ruling in (change, None))
     run = header().model_copy(update={"waivers": WaiversHeader(file="mine.yaml", digest="d")})
+    assert "--waivers" not in reproduce_in(header(), changed)
     assert "--waivers mine.yaml" in reproduce_in(run, changed)
-    assert "--waivers none" in reproduce_in(run, record)
+    assert "--waivers none" in reproduce_in(run, agreed)
 
 
 @pytest.mark.parametrize(

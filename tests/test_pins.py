@@ -13,19 +13,21 @@ from hypothesis import strategies as st
 from following import run_of
 from made_records import DIALECT, header, waiver, waiver_file
 from strategies import examples
-from tconv.comparison.answers import PRIMARY, readings_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.documents import read
 from tconv.errors import FileError
+from tconv.gate.active_entries import ActiveEntries
+from tconv.gate.answers import PRIMARY, readings_of
 from tconv.gate.assessment import assess
 from tconv.gate.pinning import choose_pins, write_pins
-from tconv.gate.status import Status
+from tconv.gate.status import MixedReadings, ReadingChanged, Status
 from tconv.gate.waiver_lint import lint
 from tconv.gate.waivers import WaiverFile, load
 from tconv.records.record import FreshAnswer
 from tconv.reports.causes import causes
 from tconv.reports.proposed_waivers import proposed
+from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def following(*readings: Reading) -> Callable[[Case], Sequence[Reading]]:
 def pinned(run: Run, corpus: Corpus) -> WaiverFile:
     """Return the file of the pins that records write."""
     file = waiver_file()
-    chosen = choose_pins(run, corpus.find, ())
+    chosen = choose_pins(run, corpus.find, ActiveEntries())
     assert not chosen.mixed
     return file.model_copy(update={"pins": [pin for pin, _ in chosen.pins]})
 
@@ -65,9 +67,9 @@ def judged(run: Run, file: WaiverFile, corpus: Corpus) -> Assessment:
 
 def changes(assessment: Assessment) -> set[tuple[str, str, str]]:
     """Return question, old and new reading of what changed."""
-    verdicts = [member.record.verdict for member in assessment.statuses if member.status is Status.FAILED]
-    assert all(isinstance(verdict, ver.ReadingChanged) for verdict in verdicts)
-    return {(v.question, v.was, v.now) for v in verdicts if isinstance(v, ver.ReadingChanged)}
+    rulings = [member.ruling for member in assessment.statuses if member.status is Status.FAILED]
+    assert all(isinstance(ruling, ReadingChanged) for ruling in rulings)
+    return {(each.question, each.was, each.now) for each in rulings if isinstance(each, ReadingChanged)}
 
 
 def test_another_allowed_reading_is_a_failure(corpus: Corpus, telling: list[Case]) -> None:
@@ -80,7 +82,7 @@ def test_another_allowed_reading_is_a_failure(corpus: Corpus, telling: list[Case
     assert cause.count == changed.counts[Status.FAILED] > 1
     assert SHRUNK.name in cause.what
     assert APPENDED.name in cause.what
-    assert changed.red == [f"{cause.count} cases failed without a waiver"]
+    assert red_lines(changed) == [f"{cause.count} cases failed without a waiver"]
 
 
 def test_without_a_pin_another_reading_is_none(corpus: Corpus, telling: list[Case]) -> None:
@@ -88,8 +90,8 @@ def test_without_a_pin_another_reading_is_none(corpus: Corpus, telling: list[Cas
     run = run_of(telling, DIALECT, following(APPENDED))
     assessment = judged(run, waiver_file(), corpus)
     assert not assessment.red
-    assert "negative_same" in assessment.unpinned
-    assert judged(run, pinned(run, corpus), corpus).unpinned == ()
+    assert "negative_same" in assessment.pins.unpinned
+    assert judged(run, pinned(run, corpus), corpus).pins.unpinned == ()
 
 
 def test_a_refusing_reading_is_a_reading(corpus: Corpus, telling: list[Case]) -> None:
@@ -175,7 +177,7 @@ def test_pins_with_conditions_decide_a_mixed_question(corpus: Corpus, telling: l
         return (SHRUNK if case.attributes.auto_pad == "same_upper" else APPENDED,)
 
     run = run_of(telling, DIALECT, follows)
-    assert any(isinstance(m.record.verdict, ver.Inconsistent) for m in judged(run, waiver_file(), corpus).statuses)
+    assert any(isinstance(m.ruling, MixedReadings) for m in judged(run, waiver_file(), corpus).statuses)
     file = pinned(run, corpus)
     assert {pin.reading for pin in file.pins if pin.question == "negative_same"} == {SHRUNK.name, APPENDED.name}
     assert not judged(run, file, corpus).red
@@ -185,7 +187,7 @@ def test_what_no_facts_tell_apart_is_not_pinned(corpus: Corpus, telling: list[Ca
     """Chance is no condition."""
     choice = random.Random(3)  # noqa: S311 - as above
     run = run_of(telling, DIALECT, lambda _: (choice.choice((SHRUNK, APPENDED)),))
-    chosen = choose_pins(run, corpus.find, ())
+    chosen = choose_pins(run, corpus.find, ActiveEntries())
     assert chosen.mixed == ["negative_same"]
     assert "negative_same" not in {pin.question for pin, _ in chosen.pins}
 
@@ -196,8 +198,8 @@ def test_a_pin_that_no_case_needs_is_stale_in_a_whole_run(corpus: Corpus, tellin
     pins = [{"dialects": [DIALECT], "question": "negative_same", "reading": PRIMARY}]
     file = WaiverFile.model_validate({"format": 1, "backend": "acme", "pins": pins})
     run.header = run.header.model_copy(update={"tier": "gate"})
-    assert [pin.question for pin in assess(run, file, corpus.facts, find=corpus.find).stale_pins] == ["negative_same"]
-    assert judged(run, file, corpus).stale_pins == ()
+    assert [pin.question for pin in assess(run, file, corpus.facts, find=corpus.find).pins.stale] == ["negative_same"]
+    assert judged(run, file, corpus).pins.stale == ()
 
 
 def test_no_waiver_is_proposed_for_a_changed_reading(corpus: Corpus, telling: list[Case]) -> None:
@@ -249,7 +251,7 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
     path = tmp_path / "acme.yaml"
     path.write_text(FILE, encoding="utf-8")
     run = run_of(telling, DIALECT, following(APPENDED))
-    chosen = choose_pins(run, corpus.find, ())
+    chosen = choose_pins(run, corpus.find, ActiveEntries())
     changed = write_pins(load(path), read(path), FILE, {DIALECT: chosen.pins}, header().backend, whole=True)
     path.write_text(changed.text, encoding="utf-8")
     pins = {(pin.question, pin.versions): pin.reading for pin in load(path).pins}
@@ -267,7 +269,7 @@ def test_pins_are_written_and_no_comment_is_lost(tmp_path: Path, corpus: Corpus,
     # A condition that a person wrote stays if all answers follow it.
     by_hand = changed.text.replace("question: negative_same, ", "question: negative_same, cases: '*/**', ")
     path.write_text(by_hand, encoding="utf-8")
-    held = choose_pins(run, corpus.find, (), load(path).pins)
+    held = choose_pins(run, corpus.find, ActiveEntries(pins=tuple(load(path).pins)))
     kept = write_pins(load(path), read(path), by_hand, {DIALECT: held.pins}, header().backend, whole=True)
     assert kept.lines == []
     assert "cases: '*/**'" in kept.text
@@ -286,7 +288,7 @@ def test_a_pin_keeps_its_own_versions(tmp_path: Path, corpus: Corpus, telling: l
     path = tmp_path / "acme.yaml"
     text = FILE.replace("[onnx/ConvTranspose-1], versions: '<1'", f"[{DIALECT}], versions: '>=1'")
     path.write_text(text, encoding="utf-8")
-    chosen = choose_pins(run_of(telling, DIALECT, following(APPENDED)), corpus.find, ())
+    chosen = choose_pins(run_of(telling, DIALECT, following(APPENDED)), corpus.find, ActiveEntries())
     changed = write_pins(load(path), read(path), text, {DIALECT: chosen.pins}, header().backend, whole=True)
     path.write_text(changed.text, encoding="utf-8")
     versions = {pin.question: pin.versions for pin in load(path).pins}

@@ -37,8 +37,6 @@ WRONG_VALUES = (RULES, COUNTS, COUNTS, SIZES.filter(len), NUMBERS, NUMBERS, st.n
 VERDICTS = {
     ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
     ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
-    ver.Inconsistent: st.builds(ver.Inconsistent, WORDS, TEXT, TEXT),
-    ver.ReadingChanged: st.builds(ver.ReadingChanged, TEXT, TEXT, TEXT, WORDS, RULES),
     ver.Differed: st.builds(ver.Differed, *WRONG_VALUES),
     ver.ExceedsSummationBound: st.builds(ver.ExceedsSummationBound, *WRONG_VALUES),
     ver.Mistrusted: st.builds(ver.Mistrusted, COUNTS, COUNTS, WORDS | st.just(()), WORDS),

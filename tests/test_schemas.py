@@ -73,8 +73,6 @@ WAIVER_FILE: dict[str, Any] = {
 VERDICTS: tuple[ver.Verdict, ...] = (
     ver.Agreed("bound", ("reduced-precision",)),
     ver.Disputed(("odd-unit-end",), "exact"),
-    ver.Inconsistent(("odd-unit-end",), "odd_sized", "begin"),
-    ver.ReadingChanged("odd_sized", "primary", "odd-unit-end", ("odd-unit-end",), "exact"),
     ver.Differed("exact", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
     ver.Mistrusted(3, 9, ("odd-unit-end",), ("reduced-precision",)),
     ver.ExceedsSummationBound("bound", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),

@@ -24,6 +24,7 @@ from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
 from tconv.records.record_file import Run, read
 from tconv.records.shards import Shards, merged
+from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def test_the_gate_of_all_shards_is_the_gate_of_the_whole(tmp_path: Path, backend
     for count in (2, 5):
         (joined,) = merged(shards_of(run, count))
         parts = assess_with_corpus(joined, None, corpus, strict=False, own=False)
-        assert parts.red == whole.red
+        assert red_lines(parts) == red_lines(whole)
         assert statuses(parts.statuses) == statuses(whole.statuses)
 
 
@@ -293,18 +294,18 @@ def test_a_shard_is_not_judged_by_what_other_shards_must_show() -> None:
     }
     waivers = waiver_file(waiver_of())
     whole = assess(made(deviating), waivers, facts)
-    assert [reason.partition(" ")[0] for reason in whole.red] == ["waiver", "no"]
-    assert [assess(part, waivers, facts).red for part in shards_of(made(deviating), 2)] == [[], []]
+    assert [reason.partition(" ")[0] for reason in red_lines(whole)] == ["waiver", "no"]
+    assert [red_lines(assess(part, waivers, facts)) for part in shards_of(made(deviating), 2)] == [[], []]
 
 
 def test_what_is_red_in_a_shard_is_red_in_the_whole() -> None:
     """A failure, and a waiver whose own example does not deviate: its shard need not wait for the others to say so."""
     run = made({"a/b/c[s=1]": AGREED, "a/b/c[s=2]": ver.RefusedValid("no")})
     waivers = waiver_file(waiver_of())
-    first, second = (assess(part, waivers, facts).red for part in shards_of(run, 2))
+    first, second = (red_lines(assess(part, waivers, facts)) for part in shards_of(run, 2))
     assert [reason.partition(" ")[0] for reason in first] == ["waiver"]
     assert second == ["1 case failed without a waiver"]
-    assert set(assess(run, waivers, facts).red) == {*first, *second}
+    assert set(red_lines(assess(run, waivers, facts))) == {*first, *second}
 
 
 def test_many_shards_have_a_name_that_a_system_can_have() -> None:

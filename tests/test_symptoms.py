@@ -86,7 +86,8 @@ def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus:
     """Return the symptoms of a runtime that answers so."""
     records = records_of(lambda problem: presented(problem, change(problem)), cases)
     failed = [record for record in records if record.verdict.kind not in {"agreed", "disputed", "inexpressible"}]
-    return symptoms(JudgedCalls(records, corpus.find, ONNX), failed, frozenset())
+    calls = JudgedCalls({record.case: record.verdict for record in records}, corpus.find, ONNX)
+    return symptoms(calls, {record.case: record.why for record in failed}, frozenset())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of, waiver, waiver_file
+from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_RULING, facts, ruled, run_of, waiver, waiver_file
 from tconv.cli import output
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
@@ -19,6 +19,7 @@ from tconv.records.record import Sums
 from tconv.reports import terminal
 from tconv.reports.causes import causes
 from tconv.reports.phrases import phrase, sums_found
+from tconv.reports.red import red_lines
 from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
@@ -53,10 +54,10 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], 
 
 def everything() -> Assessment:
     """Return an assessment with every verdict, a waiver that is used and too wide, and a stale one."""
-    verdicts = {f"a/{verdict.kind}/{number}": verdict for number, verdict in enumerate(EVERY_VERDICT)}
-    verdicts |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.Broke(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
+    rulings = {f"a/{ruling.kind}/{number}": ruling for number, ruling in enumerate(EVERY_RULING)}
+    rulings |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.Broke(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
     stale = waiver(name="gone", cases="a/d", example="a/d/e")
-    return assess(run_of(verdicts | {CASES[3]: AGREED}), waiver_file(waiver(), stale), facts)
+    return ruled(assess(run_of(rulings | {CASES[3]: AGREED}), waiver_file(waiver(), stale), facts), rulings)
 
 
 def test_every_status_is_shown_by_every_report() -> None:
@@ -135,7 +136,7 @@ def test_a_narrow_terminal_folds_sentences_and_no_id(width: int, on_terminal: Ca
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
     assert any(line.startswith(f"        tconv explain '{LONG}' --backend acme") for line in text.splitlines())
     flowing = "".join(text.split())
-    for sentence in everything().red:
+    for sentence in red_lines(everything()):
         assert "".join(f"red: {sentence}".split()) in flowing
 
 

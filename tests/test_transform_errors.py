@@ -18,8 +18,8 @@ from tconv.execution.evaluation import Evaluator
 from tconv.expectation import transforms
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
-from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
+from tconv.verdict.values import compare
 from tconv.vocabulary import Attributes, DType
 from transform_backends import Fft, Winograd23, Winograd43
 from wrong_backends import Bf16Operands, BiasDoubled, DroppedTap, Right, Tf32Operands

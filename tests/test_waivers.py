@@ -9,8 +9,8 @@ import pytest
 from made_records import DIALECT, header, waiver, waiver_file
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, FileErrors
+from tconv.gate.status import RULINGS
 from tconv.gate.waivers import chosen_waivers, load
-from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,20 +87,20 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (
             "kind: differed",
             "kind: difered",
-            "11:14: must have a kind, one of agreed, disputed, inconsistent, ",
+            "11:14: must have a kind, one of agreed, disputed, mistrusted, ",
         ),
         (
             "kind: differed",
             "kind: [differed]",
-            "11:14: must have a kind, one of agreed, disputed, inconsistent, ",
+            "11:14: must have a kind, one of agreed, disputed, mistrusted, ",
         ),
         ("format: 1", "format: 2", "1:9: must be 1 (got 2)"),
         (
             "kind: differed}",
             "kind: difered}",
-            f"11:14: must have a kind, one of {', '.join(KINDS)} (got 'difered'); did you mean 'differed'?",
+            f"11:14: must have a kind, one of {', '.join(RULINGS)} (got 'difered'); did you mean 'differed'?",
         ),
-        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, inconsistent, "),
+        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, mistrusted, "),
         (
             "kind: differed",
             "kind: differed, frist: [0]",
@@ -155,7 +155,7 @@ def test_all_errors_of_a_file_are_told(tmp_path: Path) -> None:
     assert [str(error).partition(" (got ")[0] for error in caught.value.errors] == [
         f"{path}:1:9: must be 1",
         f"{path}:2:1: must be one of the known keys",
-        f"{path}:12:14: must have a kind, one of {', '.join(KINDS)}",
+        f"{path}:12:14: must have a kind, one of {', '.join(RULINGS)}",
     ]
 
 

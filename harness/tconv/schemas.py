@@ -18,10 +18,11 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from tconv.corpus.case_file import DEFAULTS, CaseFile
+from tconv.gate.status import Ruling
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import FORMAT, HeaderLine
 from tconv.records.record import Record
-from tconv.verdict.kinds import Unsupported, Verdict
+from tconv.verdict.kinds import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +66,10 @@ def case_file() -> Schema:
 def waiver_file() -> Schema:
     """Return the schema of a waiver file. A waiver's verdict names its kind and whichever of its keys matter."""
     schema = WaiverFile.model_json_schema(schema_generator=_Generator)
-    kinds = TypeAdapter(Verdict).json_schema(schema_generator=_Generator)["$defs"]
+    kinds = TypeAdapter(Ruling).json_schema(schema_generator=_Generator)["$defs"]
+    of_waivers = {"required": ["kind"], "additionalProperties": False}
     # What the backend does not implement is declared, and not waived.
-    verdict = {"oneOf": [kind | {"required": ["kind"]} for name, kind in kinds.items() if name != Unsupported.__name__]}
+    verdict = {"oneOf": [kind | of_waivers for name, kind in kinds.items() if name != Unsupported.__name__]}
     properties = schema["$defs"]["Waiver"]["properties"]
     properties["verdict"] = {"description": properties["verdict"]["description"]} | verdict
     return _headed(schema, "waiver-file")

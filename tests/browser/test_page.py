@@ -12,10 +12,12 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from drawn import boxes
+from made_records import ruled
 from tconv.cases.patterns import facts_of
-from tconv.comparison.answers import QuestionAnswers, ShownAnswer
 from tconv.corpus import Corpus
+from tconv.gate.answers import QuestionAnswers, ShownAnswer
 from tconv.gate.assessment import assess
+from tconv.gate.status import MixedReadings
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
 from tconv.records.record import CallSummary, Record
@@ -416,8 +418,10 @@ def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
 def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, tmp_path: Path, width: int) -> None:
     """It is a sentence: no column of numbers stands beside it, on a narrow page neither."""
     case = Corpus.load().case("padding/auto-pad/same-upper-by-hand")
-    verdict = ver.Inconsistent(("negative-same-shrunk",), "negative_same", "floor")
+    ruling = MixedReadings(("negative-same-shrunk",), "negative_same", "floor")
+    verdict = ver.Disputed(ruling.readings, "exact")
     run = _assessment([Record(case.id, "acme", "onnx/ConvTranspose-22", verdict)], tmp_path)
+    run = ruled(run, {case.id: ruling})
     mixed = QuestionAnswers(
         "negative_same", (ShownAnswer("shrink", ("a/b", "a/c"), case), ShownAnswer("floor", ("a/d",), case))
     )

@@ -20,9 +20,9 @@ from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import BackendLost, writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.gate.status import Status, status_of
+from tconv.gate.active_entries import active_entries
+from tconv.gate.status import Status
 from tconv.gate.waivers import chosen_waivers
-from tconv.gate.waivers_of_run import active_entries
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.gate.waivers_of_run import ActiveEntries
+    from tconv.gate.active_entries import ActiveEntries
     from tconv.investigation.fuzzing import Finding
     from tconv.records.failure import Failure
     from tconv.records.record import Record
@@ -153,7 +153,7 @@ class _Target:
 
     def passes(self, case: Case, record: Record) -> bool:
         """Return whether a record does not fail at the gate."""
-        return status_of(record, case.facts, self.active).status is not Status.FAILED
+        return self.active.status_of(record, case.facts).status is not Status.FAILED
 
 
 @contextmanager

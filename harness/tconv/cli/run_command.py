@@ -21,8 +21,8 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.gate.active_entries import fails_of
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.status import fails_of
 from tconv.gate.waivers import chosen_waivers, header_of
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html

@@ -18,19 +18,18 @@ from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.documents import read
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
+from tconv.gate.active_entries import active_entries
 from tconv.gate.pinning import choose_pins, write_pins
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assess_files, read_selected
-from tconv.gate.status import Status
+from tconv.gate.status import ReadingChanged, Status
 from tconv.gate.waiver_uses import is_whole
 from tconv.gate.waivers import OPEN, Waiver, chosen_waivers, load
-from tconv.gate.waivers_of_run import active_entries
 from tconv.records.shards import merged
 from tconv.reports import phrases
 from tconv.reports.atomic_write import write
 from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
-from tconv.verdict.kinds import ReadingChanged
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
@@ -98,7 +97,7 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     mixed: list[str] = []
     for run in runs:
         active = active_entries(file, run.header.dialect, run.header.backend)
-        of_run = choose_pins(run, corpus.find, active.waivers, active.pins)
+        of_run = choose_pins(run, corpus.find, active)
         chosen[run.header.dialect] = of_run.pins
         mixed += [f"not pinned  {run.header.dialect}  {question}: {_MIXED}" for question in of_run.mixed]
     text, whole = waivers.read_text(encoding="utf-8"), all(map(is_whole, runs))
@@ -164,7 +163,7 @@ def prove(
 
 def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
     text = proposed(assessment)
-    if changed := sum(isinstance(member.record.verdict, ReadingChanged) for member in assessment.statuses):
+    if changed := sum(isinstance(member.ruling, ReadingChanged) for member in assessment.statuses):
         cases = "1 case follows" if changed == 1 else f"{changed} cases follow"
         accept = "to accept it: tconv waivers pin RECORDS --waivers FILE"
         click.echo(f"{cases} another reading than the pin says, which no waiver covers; {accept}", err=True)
@@ -183,7 +182,7 @@ def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
     """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
     again = run_again(assessment.run.header)
     file = chosen_waivers(waivers, assessment.run.header.backend.name)
-    if file is None or assessment.of_other_options or not (file.waivers or file.unsupported):
+    if file is None or assessment.waivers.of_other_options or not (file.waivers or file.unsupported):
         return f"; then {shlex.join([*again, '--waivers', str(path)])}"
     own = f"a copy of tconv's own {file.backend}.yaml"
     together = shlex.join([*again, "--waivers", waivers or "FILE"])

@@ -1,1 +1,1 @@
-"""Comparisons: the readings that each backend follows, and what changes from one text to another."""
+"""Comparisons: what changes from one text to another, and from one runtime to another."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tconv.expectation.bound import bound
 from tconv.expectation.truth import Truth
-from tconv.verdict.comparison import compare
+from tconv.verdict.values import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

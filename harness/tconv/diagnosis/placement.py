@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv.backends.outcome import Recorded
 from tconv.expectation.bound import bound, near
-from tconv.verdict.comparison import compare
+from tconv.verdict.values import compare
 from tconv.vocabulary import Ints  # noqa: TC001 - the file boundary reads the annotations
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Together
 from tconv.expectation.bound import bound, near
 from tconv.expectation.truth import Truth
-from tconv.verdict.comparison import compare
+from tconv.verdict.values import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

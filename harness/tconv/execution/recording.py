@@ -12,7 +12,7 @@ from tconv.expectation.bound import bound, derivation
 from tconv.records.artifacts import write
 from tconv.records.record import CallSummary, Record
 from tconv.verdict import kinds as ver
-from tconv.verdict.comparison import digest
+from tconv.verdict.values import digest
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 _SHOWN = 256
 """The most elements of an array that a report shows."""
 TITLES = {
-    "inconsistent": "answers one question of its text in several ways",
-    "reading-changed": "follows another reading of its text than before",
     "differed": "gives wrong values",
     "exceeds-summation-bound": "gives values that are less exact than sums are",
     "wrong-shape": "gives an output of the wrong shape",
@@ -81,7 +79,7 @@ def issue(
 def _markdown(
     problem: Problem, record: Record, header: BackendHeader, actual: Array | None, command: str, cases: str
 ) -> Iterator[str]:
-    explained = explanation(record)
+    explained = explanation(record, record.why)
     why = f", {escaped(explained)}" if record.diagnosis else ""
     yield f"# {escaped(header.title)}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
     yield from _section("Versions", _versions(header))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.gate.status import Status
+from tconv.diagnosis import Diagnosis
+from tconv.gate.status import ReadingChanged, Status
 from tconv.learning import (
     JudgedCalls,
     UnansweredCalls,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Together
     from tconv.gate.status import RecordStatus
     from tconv.learning import Condition, Lesson, Misread, Symptom
-    from tconv.records.record import Record
     from tconv.records.record_file import Run
 
 _MOST = 0.9
@@ -37,8 +37,6 @@ _LARGER = {True: 2, False: 4}
 
 By whether it is known of no fact where the rule holds.
 """
-NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
-"""What is said of a failure of which it is not known whether its answer depends on the calls before it."""
 
 
 class Varying(NamedTuple):
@@ -54,7 +52,16 @@ class Varying(NamedTuple):
 
 
 class Explanations(NamedTuple):
-    """What explains the failures of a run together; see `Assessment`."""
+    """What explains the failures of a run together.
+
+    Attributes:
+        learnt: the rules that the failures follow, learnt from all answers.
+        symptoms: what the failures that follow none of these rules have in common.
+        denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
+        misread: where a misreading is made on some calls alone, by its name.
+        varying: where failures are whose answers vary; None where that is not known, or none varies.
+        unanswered: the calls without an answer, and the conditions on them; None where answers vary.
+    """
 
     learnt: tuple[Lesson, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
@@ -64,34 +71,46 @@ class Explanations(NamedTuple):
     unanswered: UnansweredCalls | None = None
 
 
-def explanations(run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]) -> Explanations:
-    """Return what explains failures whose answers do not vary.
+def explain(
+    run: Run, members: Sequence[RecordStatus], find: Callable[[str], Case | None], *, vary: bool
+) -> Explanations:
+    """Return what explains the failures of a run; of failures whose answers vary, where they are.
 
     Args:
-        run: the records, those that passed too.
-        failed: those that failed.
+        run: the records.
+        members: the records with their statuses.
         find: returns a case by its id; None where the corpus has no such case.
+        vary: whether answers of the run vary.
     """
-    calls = JudgedCalls(run.records, find, run.dialect)
+    # A pin explains what it finds.
+    failed = [m for m in members if m.status is Status.FAILED and not isinstance(m.ruling, ReadingChanged)]
+    if not failed:
+        return Explanations()
+    calls = JudgedCalls({member.record.case: member.ruling for member in members}, find, run.dialect)
+    return _locate_varying(calls, failed) if vary else _explain(run, calls, failed)
+
+
+def _explain(run: Run, calls: JudgedCalls, members: Sequence[RecordStatus]) -> Explanations:
+    """Return what explains failures whose answers do not vary."""
+    failed = {member.record.case: member.why for member in members}
     misread = named_conditions(calls, failed)
-    learnt = without_misread(lessons(run.records, find, run.dialect, frozenset(_ids(failed))), misread)
+    learnt = without_misread(lessons(run.records, calls.find, run.dialect, failed.keys()), misread)
     if any(lesson.of_some for lesson in learnt):
-        denied = denials(run.records, failed, find, run.dialect)
+        denied = denials(calls, failed)
         learnt = without_named(learnt, failed, denied)
         learnt = _without_accidents(learnt, misread, calls, failed, denied)
     rest = _left(failed, learnt, misread)
-    denied = denials(run.records, rest, find, run.dialect)
-    unanswered = UnansweredCalls(run.records, find, run.dialect)
-    return Explanations(learnt, symptoms(calls, rest, denied), denied, misread, unanswered=unanswered)
+    denied = denials(calls, rest)
+    return Explanations(learnt, symptoms(calls, rest, denied), denied, misread, unanswered=UnansweredCalls(calls))
 
 
-def where_answers_vary(run: Run, failed: Sequence[Record], find: Callable[[str], Case | None]) -> Explanations:
+def _locate_varying(calls: JudgedCalls, failed: Sequence[RecordStatus]) -> Explanations:
     """Return the condition on the calls of failures that vary, or may vary, where it holds for nearly all of them.
 
     Their values explain nothing.
     """
-    varying = [record for record in failed if record.varies or record.may_vary]
-    met = JudgedCalls(run.records, find, run.dialect).condition(_ids(varying))
+    varying = [member.record.case for member in failed if member.record.varies or member.may_vary]
+    met = calls.condition(varying)
     if met is None or len(met[1]) < _MOST * len(varying):
         return Explanations()
     return Explanations(varying=Varying(met[0], frozenset(met[1])))
@@ -105,24 +124,22 @@ def answers_vary(members: Iterable[RecordStatus]) -> bool:
     return any(member.record.answer_varies and member.status is Status.FAILED for member in members)
 
 
-def without_explanations(members: Iterable[RecordStatus]) -> tuple[RecordStatus, ...]:
+def mark_spoilt(members: Iterable[RecordStatus]) -> tuple[RecordStatus, ...]:
     """Return the records of a run whose answers vary, those that other calls may have spoilt without explanations."""
-    return tuple(map(_without_explanation, members))
 
+    def mark(member: RecordStatus) -> RecordStatus:
+        if member.status is not Status.FAILED or not (member.record.varies or member.may_vary):
+            return member
+        return replace(member, why=Diagnosis(()), is_spoilt=member.may_vary)
 
-def _without_explanation(member: RecordStatus) -> RecordStatus:
-    record = member.record
-    if member.status is not Status.FAILED or not (record.varies or record.may_vary):
-        return member
-    unexplained = replace(record, diagnosis=(), described=None, relation=None, placement=None)
-    return replace(member, record=unexplained, reason=NOT_ASKED if record.may_vary else "")
+    return tuple(map(mark, members))
 
 
 def _without_accidents(
     learnt: Sequence[Lesson],
     misread: Mapping[Together, Misread],
     calls: JudgedCalls,
-    failed: Sequence[Record],
+    failed: Mapping[str, Diagnosis],
     denied: Container[Together],
 ) -> tuple[Lesson, ...]:
     """Return rules without those that fit only some of the many calls that are wrong under one condition.
@@ -144,11 +161,9 @@ def _is_part(lesson: Lesson, symptom: Symptom) -> bool:
     return within >= _MOST * len(lesson.cases) and len(symptom.cases) > _LARGER[lesson.partial] * len(lesson.cases)
 
 
-def _left(failed: Sequence[Record], learnt: Sequence[Lesson], misread: Mapping[Together, Misread]) -> list[Record]:
+def _left(
+    failed: Mapping[str, Diagnosis], learnt: Sequence[Lesson], misread: Mapping[Together, Misread]
+) -> dict[str, Diagnosis]:
     """Return the failures that neither follow a rule nor have a name that holds where it is said to."""
     known = {case for lesson in learnt for case in lesson.cases}.union(*(each.cases for each in misread.values()))
-    return [record for record in failed if record.case not in known]
-
-
-def _ids(records: Sequence[Record]) -> list[str]:
-    return [record.case for record in records]
+    return {case: why for case, why in failed.items() if case not in known}

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.diagnosis import explains, single_explanations
+from tconv.diagnosis import Diagnosis, explains, single_explanations
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Together
 from tconv.expectation.problem import shared_problem
 from tconv.records import artifacts
-from tconv.records.record import SHOWN_ALONE, SHOWN_ELSEWHERE, explained_by
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -43,10 +42,12 @@ _LARGEST = 3
 """So many of them in one call, at most."""
 _SECONDS = 10.0
 """Of this thread's processor, after which the search ends with what it has found."""
+SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
+"""How an output is described that is explained by what other failures of the run show."""
 
 
-def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> dict[str, Record]:
-    """Return, by ids, the records of failures that misreadings of other failures explain, with that explanation.
+def explain_by_others(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> dict[str, Diagnosis]:
+    """Return, by ids, why the outputs of failures are wrong that misreadings of other failures explain.
 
     These are several misreadings together, or one that loses bits.
 
@@ -64,15 +65,15 @@ def joint_explanations(run: Run, failed: Container[str], find: Callable[[str], C
     named = [misreadings[name] for name in names if name in misreadings]
     sets = [*_losing_bits(named), *_combinations(named)] if named else []
     ends = thread_time() + _SECONDS
-    records: dict[str, Record] = {}
+    found: dict[str, Diagnosis] = {}
     for record in wrong:
         if thread_time() > ends:
             break
         if record.case not in failed or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
             continue
         if (explained := _explained(record, sets, run, find(record.case))) is not None:
-            records[record.case] = explained
-    return records
+            found[record.case] = explained
+    return found
 
 
 def _established(wrong: Sequence[Record]) -> list[str]:
@@ -95,19 +96,20 @@ def _combinations(named: Sequence[Misreading]) -> Iterator[tuple[Misreading, ...
     return chain.from_iterable(combinations(named, count) for count in range(1, _LARGEST + 1))
 
 
-def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Record | None:
-    """Return a failure with the first set of misreadings that explains its output; None where none does."""
+def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Diagnosis | None:
+    """Return that the first set of misreadings that explains an output explains it; None where none does."""
     if case is None or (actual := _output(record, run, case)) is None:
         return None
     problem = shared_problem(case, run.dialect)
     if problem.values is None:
         return None
     for misreadings in sets:
-        together = Together(tuple(misreading.name for misreading in misreadings))
+        explained = (*record.diagnosis, Together(tuple(misreading.name for misreading in misreadings)))
         if explains(misreadings, problem, actual, record.accumulator):
-            return explained_by(record, together, SHOWN_ALONE if len(misreadings) > 1 else None)
+            evidence = SHOWN_ALONE if len(misreadings) > 1 else ""
+            return Diagnosis(explained, evidence, placement=record.placement)
         if _joins(misreadings, problem, actual):
-            return explained_by(record, together, SHOWN_ELSEWHERE)
+            return Diagnosis(explained, SHOWN_ELSEWHERE, placement=record.placement)
     return None
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from tconv.cases.patterns import label
-from tconv.comparison.answers import readings_of
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
+from tconv.gate.answers import readings_of
 from tconv.gate.pins import answered
 from tconv.gate.waivers import Pin
 from tconv.learning.shared_facts import IDENTITY
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.documents import Document
-    from tconv.gate.waivers import Waiver, WaiverFile
+    from tconv.gate.active_entries import ActiveEntries
+    from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
     from tconv.records.record_file import Run
 
@@ -65,21 +66,19 @@ class _Seen(NamedTuple):
         return next((pin for pin in pins if pin.covers(self.case, self.facts)), None)
 
 
-def choose_pins(
-    run: Run, find: Callable[[str], Case | None], waivers: Sequence[Waiver], pins: Sequence[Pin] = ()
-) -> ChosenPins:
+def choose_pins(run: Run, find: Callable[[str], Case | None], active: ActiveEntries) -> ChosenPins:
     """Return pins for the answers of a run that pass or are disputed.
 
     Args:
-        run: the records, their verdicts as the workers gave them.
+        run: the records.
         find: returns a case by its id.
-        waivers: those that hold for the backend, some of which know another reason for a refusal than a reading.
-        pins: those that hold for it already: if all answers to a question follow them, they stay as they are.
+        active: the entries that hold for the backend. A waiver may know another reason for a refusal than a reading. If
+            all answers to a question follow the pins, these stay as they are.
     """
     seen = [
         (one.problem.case, one.questions, list(one.possible))
         for one in answered(run, find)
-        if not any(waiver.waives(one.record, one.problem.case.facts) for waiver in waivers)
+        if active.status_of(one.record, one.problem.case.facts).waiver is None
     ]
     chosen = ChosenPins([], [])
     order = (*QUESTIONS, *CONSTRAINTS)
@@ -90,7 +89,7 @@ def choose_pins(
             for case, questions, possible in seen
             if question in questions and possible
         ]
-        own = [pin for pin in pins if pin.question == question]
+        own = [pin for pin in active.pins if pin.question == question]
         if not own or not all(_follows(one, own, run.dialect) for one in of_question):
             parts = _parts(of_question, list(readings))
             if parts is None:

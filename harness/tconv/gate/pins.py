@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.comparison.answers import deciding_questions, possible_answers, readings_of, results_by_answer
 from tconv.expectation.problem import shared_problem
+from tconv.gate.answers import (
+    deciding_questions,
+    is_disputed_refusal,
+    possible_answers,
+    readings_of,
+    results_by_answer,
+)
+from tconv.gate.status import ReadingChanged
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.expectation.problem import Problem
+    from tconv.gate.active_entries import ActiveEntries
     from tconv.gate.waivers import Pin
     from tconv.records.record import Record
     from tconv.records.record_file import Run
@@ -47,16 +55,16 @@ class PinUses:
     """What the pins of a file did in a run.
 
     Attributes:
-        records: the records, those changed that follow another reading than their pin.
+        changed: what changed in the cases that follow another reading than their pin.
         by_case: the pinned answers, by question, of each case that has some.
-        touched: the pins whose question is decided in a case of the run.
         unpinned: the questions that the backend answers in some case for which there is no pin.
+        stale: the pins whose question no case of the run decides.
     """
 
-    records: list[Record]
+    changed: Mapping[str, ReadingChanged] = field(default_factory=dict)
     by_case: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    touched: tuple[Pin, ...] = ()
     unpinned: tuple[str, ...] = ()
+    stale: tuple[Pin, ...] = ()
 
 
 def answered(run: Run, find: Callable[[str], Case | None]) -> Iterator[Answered]:
@@ -73,48 +81,44 @@ def answered(run: Run, find: Callable[[str], Case | None]) -> Iterator[Answered]
 
 
 def hold_pins(
-    run: Run,
-    pins: Sequence[Pin],
-    facts: Mapping[str, Mapping[str, str]],
-    find: Callable[[str], Case | None],
-    is_waived: Callable[[Record], bool],
+    run: Run, active: ActiveEntries, facts: Mapping[str, Mapping[str, str]], find: Callable[[str], Case | None]
 ) -> PinUses:
-    """Return a run with `reading-changed` for each answer that follows another reading than its pin.
+    """Return which answers follow another reading than their pin, and which pins a run needs.
 
     If several readings give the same output, it is enough that one of them is pinned.
 
     Args:
         run: the records.
-        pins: those that hold for its backend, dialect and machine; of two for one question, the first one counts.
+        active: the entries that hold for its backend, dialect and machine; of two pins for one question, the first one
+            counts. A waiver may know another reason for a refusal than a reading.
         facts: the facts of the cases, by id.
         find: returns a case by its id.
-        is_waived: says of a refusal whether a waiver knows another reason for it than a reading.
     """
     changes: dict[str, list[tuple[Pin, str]]] = {}
     by_case: dict[str, Mapping[str, str]] = {}
-    touched: dict[int, Pin] = {}
+    touched: set[int] = set()
     unpinned: set[str] = set()
     for one in answered(run, find):
         record = one.record
-        if isinstance(record.verdict, ver.Disputed) and record.verdict.rule == "refusal" and is_waived(record):
+        if is_disputed_refusal(record.verdict) and active.status_of(record, facts[record.case]).waiver:
             continue
-        holding = {pin.question: pin for pin in reversed(pins) if pin.covers(record.case, facts[record.case])}
+        holding = {pin.question: pin for pin in reversed(active.pins) if pin.covers(record.case, facts[record.case])}
         of_case = {question: pin for question, pin in holding.items() if question in one.questions}
         unpinned |= one.questions.difference(of_case)
-        touched |= {id(pin): pin for pin in of_case.values()}
+        touched.update(map(id, of_case.values()))
         if of_case:
             by_case[record.case] = {question: pin.answer(run.dialect) for question, pin in of_case.items()}
             if change := _changes(one, of_case, run.dialect):
                 changes[record.case] = change
     # If several readings give an answer, it has the name of the one that most answers may have.
     count = Counter((pin.question, now) for of_case in changes.values() for pin, now in of_case)
-    records = [
-        _changed(record, *max(changes[record.case], key=lambda change: count[change[0].question, change[1]]))
-        if record.case in changes
-        else record
-        for record in run.records
-    ]
-    return PinUses(records, by_case, tuple(touched.values()), tuple(sorted(unpinned)))
+    verdicts = {record.case: record.verdict for record in run.records if record.case in changes}
+    changed = {
+        case: _changed(verdicts[case], *max(of_case, key=lambda change: count[change[0].question, change[1]]))
+        for case, of_case in changes.items()
+    }
+    stale = tuple(pin for pin in active.pins if id(pin) not in touched)
+    return PinUses(changed, by_case, tuple(sorted(unpinned)), stale)
 
 
 def _changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> list[tuple[Pin, str]]:
@@ -138,12 +142,11 @@ def _name(question: str, answer: str, dialect: Dialect) -> str:
     return next(name for name, other in readings_of(question, dialect).items() if other == answer)
 
 
-def _changed(record: Record, pin: Pin, now: str) -> Record:
-    """Return a record that says of its answer that it follows another reading than the pinned one."""
-    verdict = record.verdict
+def _changed(verdict: ver.Verdict, pin: Pin, now: str) -> ReadingChanged:
+    """Return that an answer follows another reading than the pinned one."""
     assert isinstance(verdict, ver.Allowed)  # noqa: S101 - as above
     choices = verdict.choices if isinstance(verdict, ver.Disputed) else ()
-    return replace(record, verdict=ver.ReadingChanged(pin.question, pin.reading, now, choices, verdict.rule))
+    return ReadingChanged(pin.question, pin.reading, now, choices, verdict.rule)
 
 
 def decisive_cases(

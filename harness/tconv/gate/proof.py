@@ -11,10 +11,10 @@ from tconv.dialects import dialect_named
 from tconv.errors import DialectError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
+from tconv.gate.active_entries import active_entries
 from tconv.gate.pins import decisive_cases, follows_pin
-from tconv.gate.status import Status, status_of
+from tconv.gate.status import Status
 from tconv.gate.waivers import Pin, Waiver, is_among
-from tconv.gate.waivers_of_run import active_entries
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Prover:
                 elif not entry.on_machine(self.backend.machine):
                     yield Proof(entry, dialect, Standing.NOT_HERE, f"for machines {entry.machine}")
                 elif isinstance(entry, Waiver):
-                    yield self._of_waiver(entry, dialect)
+                    yield self._of_waiver(file, entry, dialect)
                 else:
                     yield from self._of_pin(file, entry, dialect)
 
@@ -123,12 +123,12 @@ class Prover:
                 return
             if follows_pin(record, case, pin, spoken):
                 yield Proof(pin, dialect, Standing.STANDS, "", record)
-            elif status_of(record, case.facts, active).status in {Status.WAIVED, Status.UNSUPPORTED}:
+            elif active.status_of(record, case.facts).status in {Status.WAIVED, Status.UNSUPPORTED}:
                 yield Proof(pin, dialect, Standing.NOT_HERE, f"{case.id} has a waiver, as all such cases have", record)
             else:
                 yield Proof(pin, dialect, Standing.FALLEN, "", record)
 
-    def _of_waiver(self, waiver: Waiver, dialect: str) -> Proof:
+    def _of_waiver(self, file: WaiverFile, waiver: Waiver, dialect: str) -> Proof:
         case = self._corpus.find(waiver.example)
         if case is None or not waiver.covers(case.id, case.facts):
             reason = f"its example {waiver.example!r} is no case that it covers; correct it"
@@ -138,9 +138,10 @@ class Prover:
             return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
         if isinstance(record.verdict, ver.Inexpressible):
             return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot say the example", record)
-        deviates = waiver.waives(record, case.facts)
-        if waiver.verdict["kind"] == "inconsistent" and isinstance(record.verdict, ver.Disputed):
-            return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show that it is inconsistent", record)
+        member = active_entries(file, dialect, self.backend).status_of(record, case.facts)
+        deviates = waiver.waives(member, case.facts)
+        if waiver.verdict["kind"] == "mixed-readings" and isinstance(record.verdict, ver.Allowed):
+            return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show mixed readings", record)
         if waiver.after_others and isinstance(record.verdict, ver.Agreed | ver.AcceptedInvalid):
             return Proof(waiver, dialect, Standing.NOT_HERE, "it shows after other calls, and there were none", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)

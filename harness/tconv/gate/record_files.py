@@ -9,6 +9,7 @@ from tconv.corpus import Corpus
 from tconv.errors import FileError, UsageError
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess_with_corpus
+from tconv.gate.reasons import ShardsMissing
 from tconv.gate.waivers import chosen_waivers
 from tconv.records.record_file import read
 from tconv.records.shards import Shards, merged
@@ -66,12 +67,11 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
     return read(path, selected)
 
 
-def _missing_shards(run: Run) -> Iterator[str]:
+def _missing_shards(run: Run) -> Iterator[ShardsMissing]:
     """Yield which shards of a run are not there."""
     if run.header.shard:
         shards = Shards.parse(run.header.shard)
-        numbers = ", ".join(map(str, shards.missing))
-        yield f"all {shards.count} shards must be there (missing: {numbers}); give the records of every shard"
+        yield ShardsMissing(shards.count, tuple(shards.missing))
 
 
 def _found_at(cases: Path | None, run: Run, corpus: Corpus) -> Run:

@@ -1,27 +1,26 @@
-"""The status of a record: what its verdict comes to with the waivers."""
+"""What the gate says of a record: a status, and what pins and the other cases of the run say of the answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Literal
 
-from tconv.gate.waivers_of_run import active_entries
-from tconv.records.failure import without_numbers
+from tconv.cases.patterns import path_of
+from tconv.dialects.readings import Together
+from tconv.records.failure import Failure, failure
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    from tconv.cases.case import Case
-    from tconv.gate.waivers import Waiver, WaiverFile
-    from tconv.gate.waivers_of_run import ActiveEntries
-    from tconv.records.headers import RunHeader
+    from tconv.diagnosis import Diagnosis
+    from tconv.gate.waivers import Declaration, Waiver
     from tconv.records.record import Record
 
 
 class Status(StrEnum):
-    """What a verdict comes to with the waivers."""
+    """What a record comes to with the waivers."""
 
     PASSED = "passed"
     DISPUTED = "disputed"
@@ -35,116 +34,157 @@ class Status(StrEnum):
 
 AGREEING = (Status.PASSED, Status.DISPUTED)
 """The statuses of cases that do what a reading of the text says."""
-UNDECLARED = "unsupported, and not declared so: "
-"""How the reason begins of what failed for no more than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class MixedReadings:
+    """The backend answers a question here differently than in the other cases of the run.
+
+    Attributes:
+        readings: the disputed readings that it follows together here; none for the text's first ones.
+        question: the question of `rules` that it answers differently in other cases.
+        elsewhere: the answer that it gives there.
+    """
+
+    readings: tuple[str, ...]
+    question: str
+    elsewhere: str
+    kind: Literal["mixed-readings"] = "mixed-readings"
+
+    @property
+    def words(self) -> str:
+        """What two of them that are alike have in common."""
+        return str(Together(self.readings))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingChanged:
+    """The backend follows another allowed reading than the pinned one.
+
+    Attributes:
+        question: the question that is answered differently.
+        was: the pinned reading.
+        now: the reading that gives this answer.
+        choices: every reading that gives it, those that are followed together in one text; none for the primary one.
+        rule: how it was compared.
+    """
+
+    question: str
+    was: str
+    now: str
+    choices: tuple[str, ...]
+    rule: ver.Rule
+    kind: Literal["reading-changed"] = "reading-changed"
+
+    @property
+    def words(self) -> str:
+        """What two of them that are alike have in common."""
+        return f"{self.question} {self.was} {self.now}"
+
+
+Ruling = ver.Verdict | MixedReadings | ReadingChanged
+"""What the gate makes of an answer: the verdict of its record, if a pin and the other cases say nothing else.
+
+They may say that no reading explains a refusal, which is `RefusedValid` then, or leave fewer readings of `Disputed`.
+"""
+RULINGS: dict[str, type[Ruling]] = ver.KINDS | {"mixed-readings": MixedReadings, "reading-changed": ReadingChanged}
+"""Every ruling by the word that stands for it in reports and waivers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordStatus:
-    """A record with its status, and the reason that a waiver, a declaration or the verdict gives."""
+    """A record with what the gate says of it.
+
+    Attributes:
+        record: the record, as it was read.
+        status: its status.
+        ruling: what the gate makes of its answer.
+        why: why its output is wrong, as far as the run tells.
+        waiver: the waiver that covers it.
+        declaration: the declaration that it is unsupported.
+        is_spoilt: whether it fails, and its answer may depend on the calls before it, as answers of others do that were
+            asked again. Then its values explain nothing.
+    """
 
     record: Record
     status: Status
+    ruling: Ruling
+    why: Diagnosis
     waiver: Waiver | None = None
-    reason: str = ""
+    declaration: Declaration | None = None
+    is_spoilt: bool = False
 
     @property
     def undeclared(self) -> bool:
         """Whether it failed for no more than that nobody declared what the backend does not implement."""
-        return self.status is Status.FAILED and isinstance(self.record.verdict, ver.Unsupported)
+        return self.status is Status.FAILED and isinstance(self.ruling, ver.Unsupported)
+
+    @property
+    def may_vary(self) -> bool:
+        """Whether its answer may depend on the calls before it, for all that is known."""
+        refused = self.record.alone is None and isinstance(self.ruling, ver.RefusedValid)
+        return self.record.may_vary or refused
+
+    @property
+    def failure(self) -> Failure | None:
+        """What is compared of it with other failures; None if it is none."""
+        if isinstance(self.ruling, MixedReadings | ReadingChanged):
+            return Failure(self.ruling.kind, (), self.ruling.words)
+        return failure(self.record, self.ruling, self.why.explained)
 
 
-def status_of(record: Record, facts: Mapping[str, str], active: ActiveEntries, *, strict: bool = False) -> RecordStatus:
-    """Return a record with its status.
-
-    Args:
-        record: the record.
-        facts: the case's facts.
-        active: the waivers and declarations that hold for the backend, its version and its machine.
-        strict: whether accepting an invalid model is a failure.
-    """
-    match record.verdict:
-        case ver.Agreed():
-            return RecordStatus(record, Status.PASSED)
-        case ver.Disputed():
-            waiver = _waiver(record, facts, active)
-            return RecordStatus(
-                record, Status.WAIVED if waiver else Status.DISPUTED, waiver, waiver.because if waiver else ""
-            )
-        case ver.Mistrusted(untested, of):
-            return RecordStatus(record, Status.MISTRUSTED, reason=f"{untested} of {of} elements would pass as zero")
-        case ver.Inexpressible(reason):
-            return RecordStatus(record, Status.INEXPRESSIBLE, reason=reason)
-        case ver.Unsupported(reason):
-            declared = next((entry for entry in active.unsupported if entry.covers(record.case, facts)), None)
-            if declared is None:
-                return RecordStatus(record, Status.FAILED, reason=f"{UNDECLARED}{reason}")
-            return RecordStatus(record, Status.UNSUPPORTED, reason=declared.because)
-        case (
-            ver.AcceptedInvalid()
-            | ver.Inconsistent()
-            | ver.ReadingChanged()
-            | ver.Differed()
-            | ver.ExceedsSummationBound()
-            | ver.WrongShape()
-            | ver.WrongDtype()
-            | ver.RefusedValid()
-            | ver.Died()
-            | ver.TimedOut()
-            | ver.Unstable()
-            | ver.Broke()
-        ):
-            waiver = _waiver(record, facts, active)
-            if waiver is not None:
-                return RecordStatus(record, Status.WAIVED, waiver, waiver.because)
-            verdict = record.verdict
-            reported = isinstance(verdict, ver.AcceptedInvalid) and not (strict and verdict.stated)
-            return RecordStatus(record, Status.REPORTED if reported else Status.FAILED)
-        case _:
-            assert_never(record.verdict)
+_INVALID = "invalid"
 
 
-def fails_of(file: WaiverFile | None, header: RunHeader) -> Callable[[Case, Record], bool]:
-    """Return what says whether a record is a failure, before the other cases of its run are known.
+def is_of_invalid(group: tuple[str, ...]) -> bool:
+    """Return whether a key of failures, as `group_of` returns it, is of invalid calls."""
+    return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
+
+
+def marked(group: tuple[str, ...], *, invalid: bool) -> tuple[str, ...]:
+    """Return the key of failures, with a mark behind what fails if they are of invalid calls."""
+    return (group[0], _INVALID, *group[1:]) if invalid else group
+
+
+def group_of(member: RecordStatus, explained: Together | None, *, invalid: bool = False) -> tuple[str, ...]:
+    """Return what a failure has in common with others: its explanation, else its words, else its sweep.
 
     Args:
-        file: the backend's known deviations; None for none.
-        header: the run's.
+        member: the failure.
+        explained: the explanation.
+        invalid: whether the call is invalid. What a runtime does with invalid calls says nothing of valid ones.
     """
-    active = active_entries(file, header.dialect, header.backend)
-    return lambda case, record: status_of(record, case.facts, active).status is Status.FAILED
+    if explained:
+        return marked(("explained", str(explained)), invalid=invalid)
+    shown = member.failure
+    if shown is not None and shown.words:
+        return marked((shown.kind, shown.words), invalid=invalid)
+    return marked((member.ruling.kind, "in", path_of(member.record.case)), invalid=invalid)
 
 
-def with_better_causes(
-    members: Sequence[RecordStatus], judge: Callable[[Record], RecordStatus]
-) -> tuple[RecordStatus, ...]:
-    """Return records with the refusals judged anew that have a better cause than a reading of the text.
+Rank = tuple[bool, bool, bool, bool, tuple[int, int, str]]
+"""How well a record stands for a cause; the smallest is its example."""
 
-    It is the cause of refusals that no reading and no waiver explains, and that have the same words.
+
+def example(members: Iterable[RecordStatus], group: tuple[str, ...]) -> RecordStatus:
+    """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
+
+    Such a member is wrong alone too: mixed readings are shown by other cases only, and the command for it would say
+    that nothing is wrong. It has no other explanation than the cause; else, as the next best, it is not under the topic
+    of invalid calls: there a wrong value reads as if the call were invalid in this dialect too; and it has no input
+    without elements, which may have reasons of its own.
 
     Args:
-        members: the records with their statuses.
-        judge: returns a record with its status.
+        members: the records of the cause; not empty.
+        group: what makes records those of the cause; it has the name of its explanation, if any.
     """
-    unexplained = {_message(member) for member in members if member.status is Status.FAILED} - {None}
-    return tuple(
-        judge(replace(member.record, verdict=ver.RefusedValid(member.record.verdict.message or "")))
-        if isinstance(member.record.verdict, ver.Disputed)
-        and member.status is Status.DISPUTED
-        and _message(member) in unexplained
-        else member
-        for member in members
-    )
+    return min(members, key=lambda member: rank(member, group))
 
 
-def _message(member: RecordStatus) -> str | None:
-    """Return the words of a refusal without their numbers; None of any other verdict."""
-    match member.record.verdict:
-        case ver.RefusedValid(message) | ver.Disputed(message=str(message)):
-            return without_numbers(message)
-        case _:
-            return None
-
-
-def _waiver(record: Record, facts: Mapping[str, str], active: ActiveEntries) -> Waiver | None:
-    return next((waiver for waiver in active.waivers if waiver.waives(record, facts)), None)
+def rank(member: RecordStatus, group: tuple[str, ...]) -> Rank:
+    """Return how well a record stands for a cause."""
+    record = member.record
+    explained_too = not set(group).issuperset(map(str, member.why.explained))
+    empty = record.call is not None and any(0 in shape for _, shape, _ in record.call.inputs)
+    of_others = isinstance(member.ruling, MixedReadings)
+    return of_others, explained_too, record.case.startswith(f"{_INVALID}/"), empty, record.size

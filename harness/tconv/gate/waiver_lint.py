@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tconv import documents
@@ -16,30 +15,11 @@ if TYPE_CHECKING:
 
     from tconv.corpus import Corpus
     from tconv.documents import Document
+    from tconv.errors import FileError
     from tconv.gate.scope import Scope
     from tconv.gate.waivers import Pin, Waiver
 
 _Location: TypeAlias = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WaiverFinding:
-    """Something to correct in a waiver file.
-
-    Attributes:
-        path: the file.
-        line: 1-based.
-        column: 1-based.
-        message: what must be, what it got, what to do.
-    """
-
-    path: Path
-    line: int
-    column: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}: {self.message}"
 
 
 def is_waiver_file(path: Path) -> bool:
@@ -52,7 +32,7 @@ def is_waiver_file(path: Path) -> bool:
     return isinstance(value, dict) and not {"backend", "waivers", "unsupported", "pins"}.isdisjoint(value)
 
 
-def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
+def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[FileError]]:
     """Return a waiver file, and what is wrong with it beside a corpus.
 
     Raises:
@@ -60,7 +40,7 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
     """
     file, document = load(path), documents.read(path)
     fact_names = corpus.fact_names
-    findings: list[WaiverFinding] = []
+    findings: list[FileError] = []
     for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers), ("pins", file.pins)):
         for number, entry in enumerate(entries):
             findings += _of_scope(entry, document, (key, number), fact_names)
@@ -69,7 +49,7 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[WaiverFinding]]:
     return file, [*findings, *_overlaps(file.pins, document, corpus)]
 
 
-def _overlaps(pins: Sequence[Pin], document: Document, corpus: Corpus) -> Iterator[WaiverFinding]:
+def _overlaps(pins: Sequence[Pin], document: Document, corpus: Corpus) -> Iterator[FileError]:
     """Yield the pins of which an earlier one says the same question of the same case, dialect, version and machine."""
     pairs = [
         (number, first, second)
@@ -86,33 +66,33 @@ def _overlaps(pins: Sequence[Pin], document: Document, corpus: Corpus) -> Iterat
             number, first, _ = pair
             pairs.remove(pair)
             message = f"a case must have one pin of a question (got {case.id} in '{first}' too); narrow one of them"
-            yield _finding(document, ("pins", number), message)
+            yield documents.error_at(document, ("pins", number), message)
 
 
-def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[WaiverFinding]:
+def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[FileError]:
     for name in entry.where:
         if name not in fact_names:
             message = f"where must have facts of cases (got {name!r}){nearest(name, fact_names)}; {_SEE}"
-            yield _finding(document, (*place, "where", name), message, key=True)
+            yield documents.error_at(document, (*place, "where", name), message, key=True)
     for name in parse(entry.cases).conditions:
         if name not in fact_names:
             got = f"(got {name!r}){nearest(name, fact_names)}"
             message = f"a pattern must have facts of cases {got}; {_SEE}"
-            yield _finding(document, (*place, "cases"), message)
+            yield documents.error_at(document, (*place, "cases"), message)
 
 
 _SEE = "'tconv list --json' prints the facts of each case"
 
 
-def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[WaiverFinding]:
+def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[FileError]:
     facts = corpus.facts(waiver.example)
     if facts is None:
         paths = {path_of(case) for case in (*corpus.singles, *corpus.sweeps)}
         hint = nearest(path_of(waiver.example), paths)
-        yield _finding(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
+        yield documents.error_at(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
     elif not waiver.covers(waiver.example, facts):
         message = f"example must be a case that the waiver covers (got {waiver.example!r}{_lacking(waiver, facts)})"
-        yield _finding(document, place, f"{message}; correct cases, where or it")
+        yield documents.error_at(document, place, f"{message}; correct cases, where or it")
 
 
 def _lacking(waiver: Waiver, facts: Mapping[str, str]) -> str:
@@ -124,7 +104,3 @@ def _lacking(waiver: Waiver, facts: Mapping[str, str]) -> str:
     if value is None:
         return f", which has no {name}"
     return f", which has {name}={value} and not {'|'.join(sorted(wanted))}"
-
-
-def _finding(document: Document, place: _Location, message: str, *, key: bool = False) -> WaiverFinding:
-    return WaiverFinding(document.path, *document.mark(place, key=key), message)

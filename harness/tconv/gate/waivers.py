@@ -13,24 +13,25 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tconv import documents
-from tconv.comparison.answers import readings_of
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects import DialectName, MisreadingNames, dialect_named
 from tconv.dialects.rules import QUESTIONS
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
+from tconv.gate.answers import readings_of
 from tconv.gate.scope import NarrowScope, Scalar, Scope, texts_of
+from tconv.gate.status import RULINGS
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
-from tconv.verdict.kinds import KINDS, Died, Disputed, RefusedValid, TimedOut
+from tconv.verdict.kinds import Died, Disputed, RefusedValid, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects import Dialect
+    from tconv.gate.status import RecordStatus
     from tconv.records.headers import BackendHeader
-    from tconv.records.record import Record
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 Options = dict[str, Scalar | Values[Scalar]]
@@ -63,11 +64,11 @@ def _is_specifier(text: str) -> str:
 
 def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     kind = verdict.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"must have a kind, one of {', '.join(KINDS)} (got {kind!r}){nearest(str(kind), KINDS)}")
+    if not isinstance(kind, str) or kind not in RULINGS:
+        raise ValueError(f"must have a kind, one of {', '.join(RULINGS)} (got {kind!r}){nearest(str(kind), RULINGS)}")
     if remedy := _WAIVED_NOWHERE.get(kind):
         raise ValueError(f"{remedy} (got a waiver of the kind {kind!r}, which waives nothing)")
-    fields = set(KINDS[kind].__dataclass_fields__)
+    fields = set(RULINGS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):
             raise ValueError(f"must say something of {key} (got {value!r}, which is anything)")
@@ -125,7 +126,8 @@ class Waiver(Versioned, NarrowScope):
     Attributes:
         name: its name in reports, unique in its file.
         dialects: in which it deviates.
-        verdict: the kind of verdict, and those of its figures that must be the same; in a text * stands for anything.
+        verdict: the kind of verdict, or mixed-readings, which other cases show; and those of its figures that must be
+            the same; in a text * stands for anything.
         diagnosis: misreadings one of which must give the wrong output; ' + ' joins those that give it together.
         versions: those that deviate, as PEP 440 writes them, such as >=1.28; outside them the waiver is inactive.
         clause: the words of the text from which it deviates.
@@ -171,28 +173,24 @@ class Waiver(Versioned, NarrowScope):
             raise ValueError(f"versions must have a last one with after-others, as ==1.30.* has (got {got})")
         return self
 
-    def _explains(self, record: Record) -> bool:
-        """Return whether a misreading of the waiver gives the output."""
-        return self.diagnosis is None or not set(self.diagnosis).isdisjoint(record.diagnosis)
-
-    def waives(self, record: Record, facts: Mapping[str, str]) -> bool:
-        """Return whether the record is this deviation: the case is covered and the verdict is equal in every key.
+    def waives(self, member: RecordStatus, facts: Mapping[str, str]) -> bool:
+        """Return whether an answer is this deviation: the case is covered and the ruling is equal in every key.
 
         In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
         the text would refuse: the message shows that the runtime refuses for another reason. The end of a process that
         the case alone does not end is waived by whatever covers the case with `after-others`.
         """
-        verdict = record.verdict
-        if isinstance(verdict, Died | TimedOut) and record.varies:
+        record, ruling = member.record, member.ruling
+        if isinstance(ruling, Died | TimedOut) and record.varies:
             return self.after_others and self.covers(record.case, facts)
-        if isinstance(verdict, Disputed):
-            if verdict.message is None or "message" not in self.verdict:
+        if isinstance(ruling, Disputed):
+            if ruling.message is None or "message" not in self.verdict:
                 return False
-            verdict = RefusedValid(verdict.message)
-        if not self._explains(record):
+            ruling = RefusedValid(ruling.message)
+        if self.diagnosis is not None and set(self.diagnosis).isdisjoint(member.why.explained):
             return False
         return all(
-            _same(value, _json(getattr(verdict, key, None))) for key, value in self.verdict.items()
+            _same(value, _json(getattr(ruling, key, None))) for key, value in self.verdict.items()
         ) and self.covers(record.case, facts)
 
 

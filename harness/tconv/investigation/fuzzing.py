@@ -103,7 +103,7 @@ class RightAnswers:
 
     def keep(self, case: Case, record: Record) -> None:
         """Keep a case, where its answer is right."""
-        if len(self.cases) < _MOST_KEPT and is_right(record):
+        if len(self.cases) < _MOST_KEPT and is_right(record.verdict):
             self.records[case.id], self.cases[case.id] = record, case
 
     def doubts(self, failed: Iterable[tuple[Case, Record]], dialect: Dialect) -> Mapping[Together, str]:
@@ -116,11 +116,11 @@ class RightAnswers:
         wrong = {case.id: (case, record) for case, record in failed if record.diagnosis}
         if not wrong:
             return {}
-        records = [record for _, record in wrong.values()]
         find = (self.cases | {case_id: case for case_id, (case, _) in wrong.items()}).get
-        known = [*self.records.values(), *records]
-        denied = denials(known, records, find, dialect)
-        misread = named_conditions(JudgedCalls(known, find, dialect), records)
+        known = self.records | {case_id: record for case_id, (_, record) in wrong.items()}
+        calls = JudgedCalls({case_id: record.verdict for case_id, record in known.items()}, find, dialect)
+        diagnoses = {case_id: record.why for case_id, (_, record) in wrong.items()}
+        denied, misread = denials(calls, diagnoses), named_conditions(calls, diagnoses)
         only_fits = {
             name: f"; {count} drawn cases that agree deny it, so it only fits these" for name, count in denied.items()
         }

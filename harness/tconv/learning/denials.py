@@ -16,53 +16,49 @@ from tconv.learning.situations import situation_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
+    from tconv.diagnosis import Diagnosis
     from tconv.diagnosis.misreadings import Misreading
-    from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
-    from tconv.records.record import Record
+    from tconv.learning.judged_calls import JudgedCalls
 
 _SIBLINGS = 40
 """Cases that agree with the text and are looked at for each name."""
 
 
-def denials(
-    records: Sequence[Record], failed: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect
-) -> Mapping[Together, int]:
+def denials(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> Mapping[Together, int]:
     """Return how many cases that agree deny each name of a failure, where they are more than those that it explains.
 
     Args:
-        records: the records of a run.
-        failed: those that failed.
-        find: returns a case by its id; None where the corpus has no such case.
-        dialect: the dialect of the run.
+        calls: the calls of the run, those with right answers too.
+        failed: why the output of each failure is wrong, by the id of its case.
     """
     explained: dict[Together, list[str]] = {}
-    for case, name in single_explanations({record.case: record.diagnosis for record in failed}).items():
+    for case, name in single_explanations({case: why.explained for case, why in failed.items()}).items():
         explained.setdefault(name, []).append(case)
-    misreadings_known = misreadings_by_name(dialect)
+    misreadings_known = misreadings_by_name(calls.dialect)
     counts = {}
     for name, cases in explained.items():
         misreadings = [misreadings_known[part] for part in name.names if part in misreadings_known]
-        example = find(min(cases, key=len))
+        example = calls.find(min(cases, key=len))
         if example is None or any(isinstance(part.change, PrecisionOtherwise) for part in misreadings):
             continue
-        siblings = list(_siblings(example, records, find))
-        count = sum(changes(misreadings, Problem(case, dialect)) for case in siblings)
+        siblings = list(_siblings(example, calls))
+        count = sum(changes(misreadings, Problem(case, calls.dialect)) for case in siblings)
         if count > len(cases):
             counts[name] = count
     return counts
 
 
-def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Case | None]) -> Iterator[Case]:
+def _siblings(example: Case, calls: JudgedCalls) -> Iterator[Case]:
     """Yield cases of the example's situation and type that agree: those of its own sweep first."""
     sweep = path_of(example.id)
-    agreeing = [record.case for record in records if _by_value(record)]
+    agreeing = [case for case, verdict in calls.verdicts.items() if _is_by_value(verdict)]
     count = 0
     for case_id in sorted(agreeing, key=lambda case_id: path_of(case_id) != sweep):
-        case = find(case_id)
+        case = calls.find(case_id)
         if case is not None and (situation_of(case), case.x.dtype) == (situation_of(example), example.x.dtype):
             yield case
             count += 1
@@ -70,8 +66,8 @@ def _siblings(example: Case, records: Sequence[Record], find: Callable[[str], Ca
             return
 
 
-def _by_value(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Agreed) and record.verdict.rule in ver.VALUE_RULES
+def _is_by_value(verdict: object) -> bool:
+    return isinstance(verdict, ver.Agreed) and verdict.rule in ver.VALUE_RULES
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:

@@ -14,14 +14,13 @@ from tconv.learning.terms import features_of, terms_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import UnionType
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.learning.conditions import Numbers
     from tconv.learning.terms import Features
-    from tconv.records.record import Record
     from tconv.vocabulary import Mask
 
 _WRONG = ver.WrongOutput | ver.WrongDtype | ver.Unstable
@@ -54,48 +53,53 @@ class JudgedCalls:
     """The calls of a run whose values are known to be wrong or right; nothing is worked out until it is asked for.
 
     Attributes:
-        records: the records of the run, those that passed too.
+        verdicts: what came of each case, by its id, of those that passed too. What is neither right nor wrong is left
+            out, such as a value that other cases deny.
         find: returns a case by its id; None where the corpus has no such case.
         dialect: the dialect of the run.
         wrong_kinds: the verdicts on wrong answers.
     """
 
-    records: Sequence[Record]
+    verdicts: Mapping[str, object]
     find: Callable[[str], Case | None]
     dialect: Dialect
     wrong_kinds: UnionType = _WRONG
 
     @cached_property
-    def _known(self) -> list[tuple[Record, Features]]:
-        wrong = self.wrong_kinds
-        judged = [record for record in self.records if is_right(record) or isinstance(record.verdict, wrong)]
-        made = ((record, self.find(record.case)) for record in judged)
-        calls = ((record, features_of(shared_problem(case, self.dialect))) for record, case in made if case is not None)
-        return [(record, features) for record, features in calls if features is not None]
+    def _known(self) -> list[tuple[str, bool, Features]]:
+        """The id of each case, whether its answer is right, and its features."""
+        known = []
+        for case_id, verdict in self.verdicts.items():
+            right = is_right(verdict)
+            case = self.find(case_id) if right or isinstance(verdict, self.wrong_kinds) else None
+            features = None if case is None else features_of(shared_problem(case, self.dialect))
+            if features is not None:
+                known.append((case_id, right, features))
+        return known
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of each call, by the id of its case."""
-        return {record.case: number for number, (record, _) in enumerate(self._known)}
+        return {case: number for number, (case, _, _) in enumerate(self._known)}
 
     @cached_property
     def right(self) -> Mask:
         """Which answers are right, (calls,)."""
-        return np.array([is_right(record) for record, _ in self._known], dtype=bool)
+        return np.array([right for _, right, _ in self._known], dtype=bool)
 
     @property
     def right_cases(self) -> list[str]:
         """The ids of the cases with right answers."""
-        return [record.case for record, _ in self._known if is_right(record)]
+        return [case for case, right, _ in self._known if right]
 
     @property
     def wrong_cases(self) -> list[str]:
         """The ids of the cases with wrong answers."""
-        return [record.case for record, _ in self._known if not is_right(record)]
+        return [case for case, right, _ in self._known if not right]
 
     @cached_property
     def _terms(self) -> dict[str, Mask]:
-        return terms_of([features for _, features in self._known])
+        return terms_of([features for _, _, features in self._known])
 
     @cached_property
     def _holds(self) -> Mask:
@@ -138,6 +142,6 @@ class JudgedCalls:
         return np.array([self.numbers[case] for case in cases if case in self.numbers], dtype=np.int64)
 
 
-def is_right(record: Record) -> bool:
-    """Return whether a record has the values that the text, or another reading of it, gives."""
-    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule in ver.VALUE_RULES
+def is_right(verdict: object) -> bool:
+    """Return whether a verdict is on values that the text, or another reading of it, gives."""
+    return isinstance(verdict, ver.Allowed) and verdict.rule in ver.VALUE_RULES

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from tconv.learning.learner import Learner
 from tconv.learning.observed_geometry import SHOWING, observed_geometries
 from tconv.learning.situations import situation_of
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
+    from tconv.diagnosis import Diagnosis
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Together
     from tconv.learning.lesson import Lesson, Rule
@@ -27,7 +29,7 @@ _MANY_TIMES = 2
 
 
 def lessons(
-    records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect, wanted: frozenset[str]
+    records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect, wanted: Container[str]
 ) -> tuple[Lesson, ...]:
     """Return what can be learnt of failures, those that explain most first.
 
@@ -53,7 +55,7 @@ def lessons(
 
 
 def without_named(
-    lessons: Sequence[Lesson], failed: Sequence[Record], denied: Container[Together]
+    lessons: Sequence[Lesson], failed: Mapping[str, Diagnosis], denied: Container[Together]
 ) -> tuple[Lesson, ...]:
     """Return lessons without those that say less than the name of a misreading does.
 
@@ -63,10 +65,10 @@ def without_named(
 
     Args:
         lessons: the lessons.
-        failed: the records of the failures.
+        failed: why the output of each failure is wrong, by the id of its case.
         denied: names that cases which agree deny.
     """
-    names = {record.case: {name for name in record.diagnosis if name not in denied} for record in failed}
+    names = {case: {name for name in why.explained if name not in denied} for case, why in failed.items()}
     counts = Counter(name for of_case in names.values() for name in of_case)
 
     def named(lesson: Lesson) -> bool:
@@ -107,7 +109,7 @@ def learners(
 
 
 def _of_geometry(record: Record) -> bool:
-    return record.placement is not None or record.verdict.kind in {"wrong-shape", "inconsistent", "disputed"}
+    return record.placement is not None or isinstance(record.verdict, ver.Allowed | ver.WrongShape)
 
 
 def _merged(lessons: Sequence[Lesson]) -> Iterator[Lesson]:

@@ -18,11 +18,11 @@ from tconv.learning.denials import changes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tconv.diagnosis import Diagnosis
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects.readings import Together
     from tconv.learning.judged_calls import Condition, JudgedCalls
     from tconv.learning.lesson import Lesson
-    from tconv.records.record import Record
 
 _MOST_NAMES = 6
 """Names that are looked at, those of most failures."""
@@ -71,14 +71,14 @@ class Misread(NamedTuple):
         return ", and ".join(filter(None, parts))
 
 
-def named_conditions(calls: JudgedCalls, failed: Sequence[Record]) -> dict[Together, Misread]:
+def named_conditions(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> dict[Together, Misread]:
     """Return where a runtime misreads, by the name of the misreading, for names that cases which agree deny.
 
     Args:
         calls: the calls of the run, those with right answers too.
-        failed: the records that failed.
+        failed: why the output of each failure is wrong, by the id of its case.
     """
-    names = {record.case: frozenset(record.diagnosis) for record in failed}
+    names = {case: frozenset(why.explained) for case, why in failed.items()}
     counts = Counter(name for of_case in names.values() for name in of_case)
     by_name: dict[Together, Misread] = {}
     explained: set[str] = set()

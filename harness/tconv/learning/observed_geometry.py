@@ -158,7 +158,7 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
             yield ObservedGeometry(case, situation_of(case), problem.signature, owed, placement)
 
 
-SHOWING = ver.Allowed | ver.Mistrusted | ver.Inconsistent | ver.Differed | ver.WrongShape
+SHOWING = ver.Allowed | ver.Mistrusted | ver.Differed | ver.WrongShape
 
 
 def _placement(record: Record, problem: Problem, owed: Values) -> Placement | None:
@@ -171,7 +171,7 @@ def _placement(record: Record, problem: Problem, owed: Values) -> Placement | No
         # No value tells where the output of an empty operand lies.
         sizes = (*problem.case.x.shape, *problem.case.w.shape, *geometry.output)
         return _of(geometry, (geometry.pads_begin,) if verdict.rule != "shape" and 0 not in sizes else ())
-    if isinstance(verdict, ver.Inconsistent | ver.Mistrusted):
+    if isinstance(verdict, ver.Mistrusted):
         geometry = owed.geometry(verdict.readings)
         return None if geometry is None else _of(geometry, (geometry.pads_begin,))
     if record.placement is not None:

@@ -18,9 +18,9 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
+    from tconv.diagnosis import Diagnosis
     from tconv.dialects.readings import Together
     from tconv.learning.judged_calls import Condition, JudgedCalls
-    from tconv.records.record import Record
 
 _PLAIN = ("are 0", "are NaN")
 """Relations that many bugs have."""
@@ -68,16 +68,16 @@ class Symptom:
         return "; ".join(filter(None, (str(self.condition or ""), self.relation)))
 
 
-def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[Together]) -> tuple[Symptom, ...]:
+def symptoms(answers: JudgedCalls, failed: Mapping[str, Diagnosis], denied: Container[Together]) -> tuple[Symptom, ...]:
     """Return what failures have in common, what explains most first.
 
     Args:
         answers: the calls of the run, those with right answers too.
-        failed: the records that failed, and follow no learnt rule.
+        failed: why the output of each failure is wrong that follows no learnt rule, by the id of its case.
         denied: names of failures that cases which agree deny.
     """
-    left = {record.case: record for record in failed if isinstance(record.verdict, ver.WrongOutput)}
-    names = single_explanations({case: record.diagnosis for case, record in left.items()})
+    left = {case: why for case, why in failed.items() if isinstance(answers.verdicts[case], ver.WrongOutput)}
+    names = single_explanations({case: why.explained for case, why in left.items()})
     named = {case: name for case, name in names.items() if name not in denied}
     if len(left) - len(named) < 2:  # noqa: PLR2004 - what they have in common
         return ()
@@ -95,15 +95,15 @@ def symptoms(answers: JudgedCalls, failed: Sequence[Record], denied: Container[T
         else:
             # Their names say more; those without one may have something in common by themselves.
             known = named.keys() & symptom.cases or set(symptom.cases)
-        left = {case: record for case, record in left.items() if case not in known}
+        left = {case: why for case, why in left.items() if case not in known}
     for relation in _PLAIN:
-        plain = tuple(case for case, record in left.items() if case not in named and record.relation == relation)
+        plain = tuple(case for case, why in left.items() if case not in named and why.relation == relation)
         if _sweeps(plain) > 1:
             found.append(Symptom(relation, None, plain))
     return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
 
 
-def _everywhere(left: Mapping[str, Record], named: Mapping[str, Together], answers: JudgedCalls) -> Symptom | None:
+def _everywhere(left: Mapping[str, Diagnosis], named: Mapping[str, Together], answers: JudgedCalls) -> Symptom | None:
     """Return the failures of a runtime of which nearly all answers are wrong; None where more can be said of them.
 
     Where misreadings give a part of the answers these have names, and the others are what is wrong everywhere.
@@ -119,14 +119,14 @@ def _everywhere(left: Mapping[str, Record], named: Mapping[str, Together], answe
     return Symptom("", answers.everywhere, tuple(of_one_bug))
 
 
-def _largest(left: Mapping[str, Record], answers: JudgedCalls) -> Symptom | None:
+def _largest(left: Mapping[str, Diagnosis], answers: JudgedCalls) -> Symptom | None:
     """Return the symptom that explains most failures; None where none explains several."""
     if not left:
         return None
     by_relation: defaultdict[str, list[str]] = defaultdict(list)
-    for case, record in left.items():
-        if record.relation and record.relation not in _PLAIN:
-            by_relation[without_numbers(record.relation)].append(case)
+    for case, why in left.items():
+        if why.relation and why.relation not in _PLAIN:
+            by_relation[without_numbers(why.relation)].append(case)
     related = max(by_relation.values(), key=len, default=[])
     met = answers.condition([*left])
     if met is not None and len(met[1]) >= len(related):
@@ -145,25 +145,21 @@ def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[
             yield case
 
 
-def _usual_relation(records: Sequence[Record]) -> tuple[str, int | None]:
-    """Return the relation that most records have, in words without its numbers where these differ.
+def _usual_relation(found: Sequence[Diagnosis]) -> tuple[str, int | None]:
+    """Return the relation that most outputs have, in words without its numbers where these differ.
 
     And how many have it; None for nearly all.
     """
-    known = [(count, text) for texts in _relations(records) for text, count in texts.most_common(1) if text]
-    nearly = [(text, None) for count, text in known if count >= _MOST * len(records)]
-    most = [(text, count) for count, text in known if count >= _USUAL * len(records)]
+    known = [(count, text) for texts in _relations(found) for text, count in texts.most_common(1) if text]
+    nearly = [(text, None) for count, text in known if count >= _MOST * len(found)]
+    most = [(text, count) for count, text in known if count >= _USUAL * len(found)]
     text, related = next(iter((*nearly, *most)), ("", None))
     return text.replace("#", "n") + (", where n differs" if "#" in text else ""), related
 
 
-def _relations(records: Sequence[Record]) -> tuple[Counter[str], Counter[str]]:
-    """Return how many records have each relation, with its numbers and without."""
-    return Counter(record.relation or "" for record in records), _without_numbers(records)
-
-
-def _without_numbers(records: Sequence[Record]) -> Counter[str]:
-    return Counter(without_numbers(record.relation or "") for record in records)
+def _relations(found: Sequence[Diagnosis]) -> tuple[Counter[str], Counter[str]]:
+    """Return how many outputs have each relation, with its numbers and without."""
+    return Counter(why.relation for why in found), Counter(without_numbers(why.relation) for why in found)
 
 
 def _sweeps(cases: Sequence[str]) -> int:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.learning.judged_calls import JudgedCalls
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tconv.cases.case import Case
-    from tconv.dialects import Dialect
-    from tconv.learning.judged_calls import Condition
-    from tconv.records.record import Record
+    from tconv.learning.judged_calls import Condition, JudgedCalls
 
 UNANSWERED = ver.RefusedValid | ver.Broke | ver.Died | ver.TimedOut | ver.Unsupported
 """Failures without values."""
@@ -48,14 +44,10 @@ class UnansweredCalls:
     """The calls of a run without an answer, beside those with a right one; worked out when it is asked for.
 
     Attributes:
-        records: the records of the run, those that passed too.
-        find: returns a case by its id; None where the corpus has no such case.
-        dialect: the dialect of the run.
+        judged: the calls of the run, those with a right answer too.
     """
 
-    records: Sequence[Record]
-    find: Callable[[str], Case | None]
-    dialect: Dialect
+    judged: JudgedCalls
     _parts: dict[tuple[str, ...], tuple[Unanswered, ...]] = field(default_factory=dict)
 
     def parts(self, cases: Sequence[str]) -> tuple[Unanswered, ...]:
@@ -71,7 +63,7 @@ class UnansweredCalls:
 
     @cached_property
     def _calls(self) -> JudgedCalls:
-        return JudgedCalls(self.records, self.find, self.dialect, UNANSWERED)
+        return replace(self.judged, wrong_kinds=UNANSWERED)
 
     def _with_conditions(self, cases: Sequence[str]) -> Iterator[Unanswered]:
         others = [case for case in self._calls.numbers if case not in set(cases)]

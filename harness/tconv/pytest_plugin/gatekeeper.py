@@ -28,6 +28,7 @@ from tconv.pytest_plugin.items import CaseFile, CaseItem, CasesElsewhere
 from tconv.records.headers import RunHeader
 from tconv.records.record_file import Run
 from tconv.reports.phrases import nothing_passed
+from tconv.reports.red import other_lines, red_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +199,7 @@ class Gatekeeper:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""
-        if self._assessment is not None and (reasons := self._assessment.other_reasons):
+        if self._assessment is not None and (reasons := other_lines(self._assessment)):
             report = pytest.TestReport(_GATE, ("tconv", None, _GATE), {}, "failed", "\n".join(reasons), "call")
             self._config.hook.pytest_runtest_logreport(report=report)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -217,5 +218,5 @@ class Gatekeeper:
         terminalreporter.write_line(f"{header.backend.title}, {header.dialect}: {totals}")
         for note in nothing_passed(self._assessment):
             terminalreporter.write_line(f"note: {note}")
-        for reason in self._assessment.red:
+        for reason in red_lines(self._assessment):
             terminalreporter.write_line(f"red: {reason}", red=True)

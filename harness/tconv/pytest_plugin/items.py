@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tconv.gate.status import Status
-from tconv.reports.phrases import explanation, phrase, reproduce_in, tolerance
+from tconv.reports.phrases import explanation, phrase, reason, reproduce_in, tolerance
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 
@@ -87,12 +87,12 @@ class CaseItem(pytest.Item):
             case Status.WAIVED | Status.FAILED:
                 self._failure = "\n".join(_explained(member, header))
                 if member.status is Status.WAIVED:
-                    self.add_marker(pytest.mark.xfail(reason=member.reason))
+                    self.add_marker(pytest.mark.xfail(reason=reason(member)))
             case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
-                self.add_marker(pytest.mark.skip(reason=member.reason))
+                self.add_marker(pytest.mark.skip(reason=reason(member)))
             case _:
                 self._failure = ""
-                self.add_report_section("call", "tconv", f"{member.status}: {phrase(member.record.verdict)}")
+                self.add_report_section("call", "tconv", f"{member.status}: {phrase(member.ruling)}")
 
     def runtest(self) -> None:
         """Fail if the case failed."""
@@ -107,8 +107,8 @@ class CaseItem(pytest.Item):
 def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
     """Yield the lines of a failure, the first of which is a summary."""
     record = member.record
-    reason = member.reason if member.status is Status.FAILED else ""
-    yield f"{record.verdict.kind}: {reason or phrase(record.verdict)}"
+    failed = reason(member) if member.status is Status.FAILED else ""
+    yield f"{member.ruling.kind}: {failed or phrase(member.ruling)}"
     yield _line("case", record.case)
     yield _line("backend", f"{record.backend}, speaking {record.dialect}")
     if record.call is not None:
@@ -119,11 +119,11 @@ def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
     if isinstance(record.verdict, ver.Died):
         for line in record.verdict.stderr.splitlines()[-_MOST_LINES:]:
             yield _line("printed", one_line(line))
-    if why := explanation(record):
+    if why := explanation(record, member.why):
         yield _line("explained", why)
     if derived := tolerance(record):
         yield _line("tolerance", derived)
-    yield _line("reproduce", reproduce_in(header, record))
+    yield _line("reproduce", reproduce_in(header, member))
 
 
 def _line(name: str, text: str) -> str:

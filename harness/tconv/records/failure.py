@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import reasons
-from tconv.cases.patterns import path_of
-from tconv.dialects.readings import Together
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
+    from tconv.dialects.readings import Together
     from tconv.records.record import Record
 
 _COUNTER = re.compile(r"(?<=\w_)\d+\b")
@@ -26,19 +25,6 @@ _SCALAR = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 """How numpy writes a number of its own types, which stands in one list and not in another."""
 _NUMBER = r"(?<![\w.])(?:nan|inf|0x[0-9a-fA-F]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
 _NUMBERS = re.compile(rf"(?:[-+*(\[{{<,:/ ]*{_NUMBER}[)\]}}>,]*)+")
-
-
-_INVALID = "invalid"
-
-
-def is_of_invalid(group: tuple[str, ...]) -> bool:
-    """Return whether a key of failures, as `group_of` returns it, is of invalid calls."""
-    return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
-
-
-def marked(group: tuple[str, ...], *, invalid: bool) -> tuple[str, ...]:
-    """Return the key of failures, with a mark behind what fails if they are of invalid calls."""
-    return (group[0], _INVALID, *group[1:]) if invalid else group
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +50,21 @@ class Failure:
         return self.words == other.words
 
 
-def failure(record: Record) -> Failure | None:
+def failure(
+    record: Record, verdict: ver.Verdict | None = None, explained: tuple[Together, ...] | None = None
+) -> Failure | None:
     """Return the failure that a record shows; None for agreed, mistrusted and inexpressible.
 
     A disputed verdict is one too: two runs may differ in it. Where an answer depends on earlier
     calls, its values are not compared.
+
+    Args:
+        record: the record.
+        verdict: what it is judged as; None for its own verdict.
+        explained: the misreadings that give its output; None for those of the record.
     """
-    verdict = record.verdict
+    verdict = verdict or record.verdict
+    explained = record.diagnosis if explained is None else explained
     if record.alone is not None and record.varies:
         return Failure(verdict.kind, (), f"after other calls, and {record.alone.kind} alone")
     match verdict:
@@ -83,34 +77,14 @@ def failure(record: Record) -> Failure | None:
         case ver.Died(cause, stderr):
             # An exit code is no number that varies: it tells one end from another.
             end = " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
-            return Failure(verdict.kind, record.diagnosis, end)
-        case ver.Inconsistent():
-            words = str(Together(verdict.readings))
+            return Failure(verdict.kind, explained, end)
         case ver.Disputed():
             words = " ".join(filter(None, (" or ".join(verdict.choices), verdict.message)))
-        case ver.ReadingChanged(question, was, now):
-            words = f"{question} {was} {now}"
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut():
             words = ""
         case _:
             assert_never(verdict)
-    return Failure(verdict.kind, record.diagnosis, without_numbers(words))
-
-
-def group_of(record: Record, explained: Together | None, *, invalid: bool = False) -> tuple[str, ...]:
-    """Return what a failure has in common with others: its explanation, else its words, else its sweep.
-
-    Args:
-        record: the record.
-        explained: the explanation.
-        invalid: whether the call is invalid. What a runtime does with invalid calls says nothing of valid ones.
-    """
-    if explained:
-        return marked(("explained", str(explained)), invalid=invalid)
-    shown = failure(record)
-    if shown is not None and shown.words:
-        return marked((shown.kind, shown.words), invalid=invalid)
-    return marked((record.verdict.kind, "in", path_of(record.case)), invalid=invalid)
+    return Failure(verdict.kind, explained, without_numbers(words))
 
 
 def without_numbers(text: str) -> str:

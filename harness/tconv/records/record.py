@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
 from tconv.backends.outcome import Recorded
+from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.placement import Placement  # noqa: TC001 - the file boundary reads the annotations
 from tconv.dialects import (  # noqa: TC001 - as above
     MisreadingNames,
@@ -18,9 +19,6 @@ from tconv.dialects import (  # noqa: TC001 - as above
 from tconv.records.texts import with_plain_values
 from tconv.verdict.kinds import Broke, Died, RefusedValid, TimedOut, Verdict, WrongDtype, WrongOutput
 from tconv.vocabulary import DType
-
-if TYPE_CHECKING:
-    from tconv.dialects.readings import Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Record(Recorded):
         alone: what came of the case when it was asked again, alone in a fresh process; None if it was not.
         earlier: of a process that ended at this case, and does not at the case alone: the cases that it was asked
             before, the last one last, without those of which it is known that they agreed.
-        digest: of a wrong output, what is compared with a later run, see `verdict.comparison.digest`; None if there is
+        digest: of a wrong output, what is compared with a later run, see `verdict.values.digest`; None if there is
             no output, or only its shape and type.
         sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
     """
@@ -112,6 +110,11 @@ class Record(Recorded):
     earlier: tuple[str, ...] = ()
     digest: str | None = None
     sums: Sums | None = None
+
+    @property
+    def why(self) -> Diagnosis:
+        """Why its output is wrong, as far as the output alone tells."""
+        return Diagnosis(self.diagnosis, self.described or "", self.relation or "", self.placement)
 
     @property
     def accumulator(self) -> DType:
@@ -148,20 +151,6 @@ def record_line(record: Record) -> str:
     plain = _RECORD.dump_python(record, mode="json", exclude_defaults=True)
     plain |= {"verdict": {"kind": record.verdict.kind, **plain["verdict"]}, "seconds": round(record.seconds, 6)}
     return json.dumps(with_plain_values(plain), separators=(",", ":"), allow_nan=False)
-
-
-SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
-"""How an output is described that is explained by what other failures of the run show."""
-
-
-def explained_by(record: Record, together: Together, evidence: str | None) -> Record:
-    """Return the record of a failure with one explanation more, and with what of other failures is evidence of it."""
-    return replace(record, diagnosis=(*record.diagnosis, together), described=evidence, relation=None)
-
-
-def explained_elsewhere(record: Record) -> bool:
-    """Return whether an explanation needs other failures as its evidence: the case alone does not show it."""
-    return record.described in {SHOWN_ALONE, SHOWN_ELSEWHERE}
 
 
 def record_of(line: str | bytes) -> Record:

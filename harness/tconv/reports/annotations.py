@@ -13,9 +13,11 @@ from tconv import documents
 from tconv.cases.patterns import path_of
 from tconv.corpus.file_reading import files_of
 from tconv.errors import FileError
+from tconv.gate.reasons import CasesFailed, WaiverStale, WaiverVoid
 from tconv.gate.status import Status
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
+from tconv.reports.red import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,10 +46,11 @@ def workflow_commands(
         (f"{cause.count} failed, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
         for cause in causes(assessment, Status.FAILED)
     ]
-    names = [waiver.name for waiver in (*assessment.stale, *assessment.void, *assessment.unknown)]
-    for fault in assessment.other_reasons:
-        name = next((name for name in names if f"waiver {name!r} " in fault), None)
-        errors.append((fault, _waiver_place(waivers, name) if waivers and name else None))
+    for reason in assessment.red:
+        if not isinstance(reason, CasesFailed):
+            name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverVoid) else ""
+            place = _waiver_place(waivers, name) if waivers and name else None
+            errors.append((sentence(reason, assessment), place))
     yield from _commands("error", title, errors)
     if comparison is not None:
         worse = [group for group in comparison.groups if group.transition is Transition.NEW]

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
 from tconv.dialects.readings import Together
-from tconv.gate.examples import example
-from tconv.gate.explanations import NOT_ASKED
-from tconv.gate.status import Status
+from tconv.gate.status import Status, example, is_of_invalid
 from tconv.learning import Lesson, Symptom
-from tconv.records.failure import is_of_invalid
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
-from tconv.reports.phrases import fresh_process_phrase
+from tconv.reports.phrases import NOT_ASKED, UNDECLARED, fresh_process_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,6 +40,7 @@ class Cause:
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
         line: `what` without what the cases share.
+        phrase: the phrase of its example.
         unanswered: of calls without an answer that share no facts, the condition on them, where there is one.
         where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
@@ -56,6 +54,7 @@ class Cause:
     unanswered: Unanswered | None = None
     group: tuple[str, ...] = ()
     line: str = ""
+    phrase: str = ""
     where: str = ""
 
     @property
@@ -97,7 +96,7 @@ def _undeclared(members: Iterable[RecordStatus]) -> bool:
 def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of a group of records with one status; `phrase` is that of its example."""
     shown = example(group.members, group.key)
-    cause = Cause("", shown.record.case, group.members, group=group.key)
+    cause = Cause("", shown.record.case, group.members, group=group.key, phrase=phrase)
     if shown.status is Status.FAILED:
         return _failure_cause(cause, group, shown, assessment, phrase)
     line = phrase if shown.status is Status.DISPUTED else group.key[0]
@@ -130,7 +129,7 @@ def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: 
         return _explained_cause(cause, shown, assessment, phrase)
     if shown.record.varies:
         where = _where_varying(members, assessment)
-        beginning = f"{shown.record.verdict.kind} {fresh_process_phrase(shown.record)}{where}"
+        beginning = f"{shown.ruling.kind} {fresh_process_phrase(shown.record)}{where}"
         line = f"{beginning}; for example {phrase}" if where else f"{beginning}: {phrase}"
         return replace(cause, what=line, line=line)
     common = common_facts(members, assessment)
@@ -144,7 +143,7 @@ def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: 
 
 def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of failures that a misreading explains, with the condition under which it is made, if any."""
-    misread = assessment.misread.get(Together.parse(cause.group[-1]))
+    misread = assessment.explained.misread.get(Together.parse(cause.group[-1]))
     where = str(misread.condition) if misread else ""
     line = _failed(cause.group, cause.members, shown, phrase, f" where {where}" if where else "")
     exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
@@ -154,7 +153,7 @@ def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, 
 
 def _where_varying(members: Sequence[RecordStatus], assessment: Assessment) -> str:
     """Return where failures are whose answers vary, with how many answers there are wrong; empty where nobody knows."""
-    varying = assessment.varying
+    varying = assessment.explained.varying
     if varying is None or sum(member.record.case in varying.cases for member in members) < _NEARLY * len(members):
         return ""
     return f" where {varying.condition}: {varying.condition.evidence}"
@@ -166,7 +165,7 @@ def _that_agree(count: int) -> str:
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     """Return what speaks against the name of a group."""
-    denied = assessment.denied.get(Together.parse(group[-1]), 0) if group[0] == "explained" else 0
+    denied = assessment.explained.denied.get(Together.parse(group[-1]), 0) if group[0] == "explained" else 0
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
@@ -175,7 +174,7 @@ def _learnt(lesson: Lesson, members: Sequence[RecordStatus]) -> str:
 
     Where the rule holds in some calls alone, a name without its condition would say too much.
     """
-    names = single_explanations({member.record.case: member.record.diagnosis for member in members})
+    names = single_explanations({member.record.case: member.why.explained for member in members})
     usual = Counter(map(str, names.values())).most_common(1)
     all_named = usual and usual[0][1] == len(members) and not lesson.of_some
     known = f" (known as {usual[0][0]})" if all_named else ""
@@ -186,8 +185,8 @@ def _of_symptom(
     symptom: Symptom, members: Sequence[RecordStatus], assessment: Assessment, phrase: str
 ) -> tuple[str, str]:
     """Return the line of failures with something in common, and that line without what their calls have in common."""
-    names = Counter(single_explanations({member.record.case: member.record.diagnosis for member in members}).values())
-    usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.denied]
+    names = Counter(single_explanations({member.record.case: member.why.explained for member in members}).values())
+    usual = [(name, count) for name, count in names.most_common(1) if name not in assessment.explained.denied]
     words = symptom.wrong_elements or f"for example {phrase}"
     words += "".join(f"; {count} of them as if {name}" for name, count in usual if count >= _NAMED * len(members))
     kinds = _kinds(members)
@@ -203,13 +202,14 @@ def _failed(
 ) -> str:
     """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
     what = f" as if {group[-1]}{where}" if group[0] == "explained" else f" in {group[-1]}" if group[-2] == "in" else ""
-    record = shown.record
     # The phrase of a wrong shape already has both shapes.
-    described = f"; {record.described}" if record.described and record.verdict.kind != "wrong-shape" else ""
+    words = shown.why.described
+    described = f"; {words}" if words and shown.ruling.kind != "wrong-shape" else ""
     kinds = f"{_kinds(members)}{' of invalid calls' if is_of_invalid(group) else ''}{what}"
-    # The gate's reason begins with the kind that it speaks of.
-    return f"{phrase}{described}" if phrase.startswith(f"{kinds}, ") else f"{kinds}: {phrase}{described}"
+    if shown.undeclared:
+        return f"{'' if kinds == shown.ruling.kind else f'{kinds}: '}{UNDECLARED}: {phrase}"
+    return f"{kinds}: {phrase}{described}"
 
 
 def _kinds(members: Sequence[RecordStatus]) -> str:
-    return " or ".join(sorted({member.record.verdict.kind for member in members}))
+    return " or ".join(sorted({member.ruling.kind for member in members}))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
 from tconv.corpus.facts import NAMES
-from tconv.gate.status import AGREEING, Status
+from tconv.gate.status import AGREEING, MixedReadings, Status
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
@@ -29,7 +29,7 @@ _MOST_FACTS = 3
 _UNLIKELY = log(1e-6)
 """The logarithm of a probability: what is less likely is no chance, though hundreds of facts are looked at."""
 _EVERYWHERE = "*/**"
-_WRONG = ver.WrongOutput | ver.WrongDtype | ver.Inconsistent | ver.Unstable
+_WRONG = ver.WrongOutput | ver.WrongDtype | MixedReadings | ver.Unstable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ def by_chance(assessment: Assessment) -> list[Chance]:
     """Return the failures of which another answer was seen, and others like them that were not asked again."""
     failed = [member for member in assessment.statuses if member.status is Status.FAILED]
     seen = {_words(member) for member in failed if member.record.varies}
-    varying = [m for m in failed if _words(m) in seen and (m.record.varies or m.record.may_vary)]
+    varying = [m for m in failed if _words(m) in seen and (m.record.varies or m.may_vary)]
     found: list[Chance] = []
     right = [member for member in assessment.statuses if member.status in AGREEING]
     outputs = [member for member in right if ver.is_output(member.record.verdict)]
     for alike in grouped_by_words(varying).values():
         scope = _scope(alike, outputs, assessment)
-        kinds = sorted({member.record.verdict.kind for member in alike})
-        found += [Chance(kind, [m for m in alike if m.record.verdict.kind == kind], scope) for kind in kinds]
+        kinds = sorted({member.ruling.kind for member in alike})
+        found += [Chance(kind, [m for m in alike if m.ruling.kind == kind], scope) for kind in kinds]
     return found
 
 
@@ -71,7 +71,7 @@ def grouped_by_words(members: Iterable[RecordStatus]) -> dict[str, list[RecordSt
 
 
 def _words(member: RecordStatus) -> str:
-    match member.record.verdict:
+    match member.ruling:
         case ver.RefusedValid(message) | ver.Broke(message) as verdict:
             return f"{verdict.kind}: {without_numbers(message)}"
         case verdict:

@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from tconv.gate.examples import example
-from tconv.reports.phrases import phrase
+from tconv.gate.status import example
+from tconv.reports.phrases import phrase, reason
 from tconv.shown_texts import beginning, without_beginning
 from tconv.verdict import kinds as ver
 
@@ -40,13 +40,13 @@ def example_phrases(groups: Mapping[_Group, Sequence[RecordStatus]]) -> dict[_Gr
 
 
 def _phrase_of(member: RecordStatus) -> str:
-    return member.reason or phrase(member.record.verdict)
+    return phrase(member.ruling) if member.undeclared else reason(member) or phrase(member.ruling)
 
 
 def _marked(shown: RecordStatus, members: Iterable[RecordStatus]) -> str:
     """Return the phrase of the example; of a message, with `#` for each number that another member does not have."""
     text = _phrase_of(shown)
-    if not isinstance(shown.record.verdict, _MESSAGES):
+    if not isinstance(shown.ruling, _MESSAGES):
         return text
     parts = _NUMBER.split(text)
     others = [_common_parts(_NUMBER.split(other), parts) for other in set(map(_phrase_of, members))]

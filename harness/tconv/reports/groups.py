@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.explanations import NOT_ASKED
-from tconv.gate.status import AGREEING, Status
+from tconv.gate.status import AGREEING, Status, group_of
 from tconv.learning import UNANSWERED, Lesson, shared_facts
-from tconv.records.failure import group_of
-from tconv.reports.phrases import headline
+from tconv.reports.phrases import NOT_ASKED, headline
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.learning import Shared, Symptom, Unanswered
-    from tconv.records.record import Record
 
 NOT_ASKED_GROUP = (NOT_ASKED,)
 """The key of failures whose answers may vary, as those of others do that were asked again."""
@@ -67,9 +64,9 @@ def grouped(assessment: Assessment, status: Status) -> list[Group]:
         return [Group(key, tuple(group)) for key, group in _by_key(members, assessment, {}, {}).items()]
     learnt = _learnt_of(assessment)
     rest = [member for member in members if member.record.case not in learnt]
-    explained = single_explanations({member.record.case: member.record.diagnosis for member in rest})
-    explained |= {case: name for name, misread in assessment.misread.items() for case in misread.cases}
-    groups = _by_key(members, assessment, learnt, explained, spoiled=assessment.answers_vary)
+    explained = single_explanations({member.record.case: member.why.explained for member in rest})
+    explained |= {case: name for name, misread in assessment.explained.misread.items() for case in misread.cases}
+    groups = _by_key(members, assessment, learnt, explained)
     return [
         part
         for key, group in groups.items()
@@ -82,8 +79,6 @@ def _by_key(
     assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
     explained: Mapping[str, Together],
-    *,
-    spoiled: bool = False,
 ) -> dict[tuple[str, ...], list[RecordStatus]]:
     """Return records by the key of their group.
 
@@ -92,12 +87,11 @@ def _by_key(
         assessment: the run.
         learnt: the rule or the symptom of failures.
         explained: the misreadings that explain failures.
-        spoiled: whether answers of the run vary.
     """
     groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
     for member in members:
         case = member.record.case
-        if spoiled and member.record.may_vary:
+        if member.is_spoilt:
             groups[NOT_ASKED_GROUP].append(member)
         elif rule := learnt.get(case):
             groups[_key(rule)].append(member)
@@ -108,8 +102,8 @@ def _by_key(
 
 def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
     """Return what was learnt of each failure: a rule, or else a symptom."""
-    symptoms = {case: symptom for symptom in assessment.symptoms for case in symptom.cases}
-    return symptoms | {case: lesson for lesson in assessment.learnt for case in lesson.cases}
+    symptoms = {case: symptom for symptom in assessment.explained.symptoms for case in symptom.cases}
+    return symptoms | {case: lesson for lesson in assessment.explained.learnt for case in lesson.cases}
 
 
 def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
@@ -122,12 +116,11 @@ def _own_key(member: RecordStatus, explained: Together | None, *, invalid: bool)
     For failures it is the explanation, else the words without their numbers, else the sweep; and whether the call is
     invalid.
     """
-    verdict = member.record.verdict
     if member.waiver is not None:
         return (f"{member.waiver.name}: {member.waiver.because}",)
     if member.status not in {Status.FAILED, Status.DISPUTED}:
-        return (headline(verdict),)
-    return group_of(member.record, explained, invalid=invalid)
+        return (headline(member.ruling),)
+    return group_of(member, explained, invalid=invalid)
 
 
 def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:
@@ -136,11 +129,12 @@ def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:
     A runtime may say the same words for several reasons, so that no fact holds for all of them.
     """
     members = group.members
-    if assessment.unanswered is None or not all(isinstance(m.record.verdict, UNANSWERED) for m in members):
+    unanswered = assessment.explained.unanswered
+    if unanswered is None or not all(isinstance(member.ruling, UNANSWERED) for member in members):
         yield group
         return
     shared = common_facts(members, assessment)
-    parts = () if shared and shared.holds_alone(len(members)) else assessment.unanswered.parts(_cases(members))
+    parts = () if shared and shared.holds_alone(len(members)) else unanswered.parts(_cases(members))
     for part in parts:
         inside = _inside(part, members, assessment)
         if inside:
@@ -171,13 +165,13 @@ def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Sha
     """Return what the cases of a group have in common, and cases that agree have not."""
     if len(members) < 2:  # noqa: PLR2004 - what they share
         return None
-    refused = {member.record.verdict.kind for member in members} == {"refused-valid"}
+    refused = {member.ruling.kind for member in members} == {"refused-valid"}
     own, statuses = {member.record.case for member in members}, assessment.statuses
     # Who is owed a refusal, and refuses, says nothing of why others are refused.
     others = [
         number
         for number, other in enumerate(statuses)
-        if other.status in AGREEING and not (refused and _is_refusal(other.record))
+        if other.status in AGREEING and not (refused and _is_refusal(other))
     ]
     apart = [
         number
@@ -188,5 +182,5 @@ def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Sha
     return shared_facts(facts, columns.chosen(others), columns.chosen(apart))
 
 
-def _is_refusal(record: Record) -> bool:
-    return isinstance(record.verdict, ver.Allowed) and record.verdict.rule == "refusal"
+def _is_refusal(member: RecordStatus) -> bool:
+    return isinstance(member.ruling, ver.Allowed) and member.ruling.rule == "refusal"

@@ -12,7 +12,7 @@ from tconv.reports.page import answer, overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import record_blocks
-from tconv.reports.phrases import inconsistency
+from tconv.reports.phrases import mixed_answers
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
@@ -96,7 +96,7 @@ def _render(
         summary=overview.summary(runs),
         overview=overview,
         statuses=STATUSES,
-        inconsistency=inconsistency,
+        mixed_answers=mixed_answers,
         blocks=blocks,
         arrays=arrays,
         limits=f"the {MOST} smallest members of each cause, and at most {PAGE_LIMIT // 2**20} MiB",

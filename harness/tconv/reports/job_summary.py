@@ -11,7 +11,9 @@ from tconv.reports.between_runs import regressions
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
+from tconv.reports.notes import notes_of
 from tconv.reports.phrases import notes_on
+from tconv.reports.red import red_lines
 from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 from tconv.reports.terminal import command, command_of
@@ -75,7 +77,7 @@ def _why(name: str, assessment: Assessment) -> Iterator[str]:
         return
     yield f"### {escaped(name)}"
     yield ""
-    yield from (f"- {escaped(reason)}" for reason in assessment.red)
+    yield from (f"- {escaped(reason)}" for reason in red_lines(assessment))
     yield ""
     yield from _causes(assessment, Status.FAILED)
 
@@ -90,11 +92,11 @@ def _known(name: str, assessment: Assessment) -> Iterator[str]:
             yield from _causes(assessment, status)
             yield "</details>"
             yield ""
-    if assessment.notes:
+    if notes := notes_of(assessment):
         yield f"<details><summary>{of_run}noted, and no failure</summary>"
         yield ""
         yield from _TABLE
-        for note in assessment.notes:
+        for note in notes:
             what = ": ".join(filter(None, (note.name, note.meaning)))
             yield f"| {note.count:,} | {escaped(what)} | {code(command(assessment, note.example))} |"
         yield ""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
-from tconv.gate.status import Status
+from tconv.gate.status import MixedReadings, Status
 from tconv.reports import atomic_write
 from tconv.reports.between_runs import regressions
 from tconv.reports.causes import causes
-from tconv.reports.phrases import explanation, headline, phrase, reproduce_in, unasked
-from tconv.verdict import kinds as ver
+from tconv.reports.phrases import explanation, headline, phrase, reason, reproduce_in, unasked
+from tconv.reports.red import other_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.records.record import Record
     from tconv.reports.between_runs import Comparison
 
 # XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
@@ -64,7 +63,7 @@ def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
     shared_causes = [cause for cause in all_causes if cause.count > 1 and not cause.varies]
     lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
     suite.add_testcases([_case(member, assessment, lines) for member in assessment.statuses])
-    suite.add_testcases([_gate(reason) for reason in (*assessment.other_reasons, *worse)])
+    suite.add_testcases([_gate(why) for why in (*other_lines(assessment), *worse)])
     return suite
 
 
@@ -76,37 +75,36 @@ def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, 
     )
     match member.status:
         case Status.PASSED | Status.DISPUTED | Status.REPORTED:
-            case.system_out = _clean(f"{member.status}: {phrase(record.verdict)}")
+            case.system_out = _clean(f"{member.status}: {phrase(member.ruling)}")
         case Status.FAILED:
-            why = _clean(explanation(record) or ("" if member.undeclared else member.reason))
-            what = _clean(headline(record.verdict))
-            failure = Failure(what + (f"; {why}" if why else ""), record.verdict.kind)
+            why = _clean(explanation(record, member.why) or ("" if member.undeclared else reason(member)))
+            what = _clean(headline(member.ruling))
+            failure = Failure(what + (f"; {why}" if why else ""), member.ruling.kind)
             cause = causes_of.get(record.case, "")
-            lines = [_to_see_it(record, assessment), *([f"cause: {cause}"] if cause else [])]
+            lines = [_to_see_it(member, assessment), *([f"cause: {cause}"] if cause else [])]
             failure.text = _clean("\n".join(lines))
             case.result = [failure]
         case _:
-            case.result = [Skipped(_clean(f"{member.status}: {member.reason}"))]
+            case.result = [Skipped(_clean(f"{member.status}: {reason(member)}"))]
     return case
 
 
-def _to_see_it(record: Record, assessment: Assessment) -> str:
-    """Return the command that shows a failure; of `inconsistent` the report: the case alone is no failure."""
-    header = assessment.run.header
-    again = reproduce_in(header, record)
-    if not isinstance(verdict := record.verdict, ver.Inconsistent):
-        return again
+def _to_see_it(member: RecordStatus, assessment: Assessment) -> str:
+    """Return the command that shows a failure; of mixed readings the report: the case alone is no failure."""
+    header, ruling = assessment.run.header, member.ruling
+    if not isinstance(ruling, MixedReadings):
+        return reproduce_in(header, member)
     report = f"tconv report {assessment.run.argument}" + (f" --cases {shlex.quote(header.path)}" if header.path else "")
-    answers_shown = next((answers.answers for answers in assessment.mixed if answers.question == verdict.question), ())
-    others = [answer.example.id for answer in answers_shown if answer.answer == verdict.elsewhere]
+    answers_shown = next((answers.answers for answers in assessment.mixed if answers.question == ruling.question), ())
+    others = [answer.example.id for answer in answers_shown if answer.answer == ruling.elsewhere]
     such_as = f", such as {others[0]}" if others else ""
     return f"{report}\nalone this case is no failure: it contradicts other cases of the run{such_as}"
 
 
-def _gate(reason: str) -> TestCase:
+def _gate(why: str) -> TestCase:
     """Return a failing test case for a reason that no single case shows, such as a stale waiver."""
-    case = TestCase(_clean(reason), "gate", 0.0)
-    case.result = [Failure(_clean(reason), "gate")]
+    case = TestCase(_clean(why), "gate", 0.0)
+    case.result = [Failure(_clean(why), "gate")]
     return case
 
 

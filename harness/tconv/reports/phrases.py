@@ -10,8 +10,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
 from tconv.dialects.rules import contrasted
 from tconv.expectation.bound import SYMBOLS
-from tconv.gate.reasons import no_output
-from tconv.gate.status import Status
+from tconv.gate.status import MixedReadings, ReadingChanged, Status
 from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
@@ -20,8 +19,10 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.comparison.answers import QuestionAnswers
+    from tconv.diagnosis import Diagnosis
+    from tconv.gate.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus, Ruling
     from tconv.gate.waiver_uses import DeclarationUse, WaiverUse
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
@@ -31,14 +32,17 @@ _NAMED = 3
 """Waivers that a note names."""
 NO_WAIVERS = "--waivers", "none"
 """The option with which a run shows a failure that is waived."""
+NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
+"""What is said of a failure of which it is not known whether its answer depends on the calls before it."""
+UNDECLARED = "unsupported, and not declared so"
 
 
-def phrase(verdict: ver.Verdict) -> str:
-    """Return what a verdict says beyond its kind, in one line."""
+def phrase(verdict: Ruling) -> str:
+    """Return what a verdict, or what the gate makes of it, says beyond its kind, in one line."""
     match verdict:
-        case ver.Agreed() | ver.Disputed() | ver.Inconsistent() | ver.Mistrusted():
+        case ver.Agreed() | ver.Disputed() | MixedReadings() | ver.Mistrusted():
             return _of_allowed_values(verdict)
-        case ver.ReadingChanged(question, was, now):
+        case ReadingChanged(question, was, now):
             return f"was {was}, is {now} (question {question})"
         case ver.Differed() | ver.ExceedsSummationBound():
             return _of_differences(verdict)
@@ -63,14 +67,14 @@ def phrase(verdict: ver.Verdict) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Mistrusted) -> str:
     """Return what a verdict says of an answer that the text allows."""
     match verdict:
         case ver.Agreed(rule, notes):
             return ", ".join((rule, *notes))
         case ver.Disputed():
             return _disputed(verdict)
-        case ver.Inconsistent(readings):
+        case MixedReadings(readings):
             follows = str(Together(readings)) if readings else "the text's first answer"
             return f"follows {follows}{_contrast(verdict)}"
         case ver.Mistrusted():
@@ -97,7 +101,7 @@ def _disputed(verdict: ver.Disputed) -> str:
     return f"follows {' or '.join(verdict.choices)}{alike}{notes}"
 
 
-def _contrast(verdict: ver.Inconsistent) -> str:
+def _contrast(verdict: MixedReadings) -> str:
     """Return how the answer of a case differs from that of other cases, as the end of a sentence."""
     changes = (
         reading.change
@@ -113,26 +117,53 @@ def _contrast(verdict: ver.Inconsistent) -> str:
 
 def _mistrusted(verdict: ver.Mistrusted) -> str:
     follows = (f"follows {Together(verdict.readings)}",) if verdict.readings else ()
-    return ", ".join((f"{verdict.untested} of {verdict.of} elements would pass as zero", *follows, *verdict.notes))
+    return ", ".join((_untested(verdict), *follows, *verdict.notes))
 
 
-def headline(verdict: ver.Verdict) -> str:
-    """Return the kind of a verdict and its phrase."""
+def _untested(verdict: ver.Mistrusted) -> str:
+    return f"{verdict.untested} of {verdict.of} elements would pass as zero"
+
+
+def headline(verdict: Ruling) -> str:
+    """Return the kind of a verdict, or of what the gate makes of it, and its phrase."""
     return f"{verdict.kind}: {phrase(verdict)}"
 
 
-def summary(record: Record) -> str:
-    """Return a verdict, its phrase and its explanation in one line."""
-    parts = (headline(record.verdict).removesuffix(": "), explanation(record))
+def reason(member: RecordStatus) -> str:
+    """Return why a record has its status, where an entry of the waiver file or another answer says so; else empty."""
+    if (entry := member.waiver or member.declaration) is not None:
+        return entry.because
+    if member.is_spoilt:
+        return NOT_ASKED
+    match member.ruling:
+        case ver.Unsupported(text):
+            return f"{UNDECLARED}: {text}"
+        case ver.Inexpressible(text):
+            return text
+        case ver.Mistrusted() as mistrusted:
+            return _untested(mistrusted)
+        case _:
+            return ""
+
+
+def summary(record: Record, ruling: Ruling | None = None, why: Diagnosis | None = None) -> str:
+    """Return a verdict, its phrase and its explanation in one line.
+
+    Args:
+        record: the record.
+        ruling: what the gate makes of its answer; None for its verdict.
+        why: why its output is wrong, as far as the run tells; None for what the output alone tells.
+    """
+    parts = (headline(ruling or record.verdict).removesuffix(": "), explanation(record, why or record.why))
     return one_line("; ".join(filter(None, parts)))
 
 
-def explanation(record: Record) -> str:
+def explanation(record: Record, why: Diagnosis) -> str:
     """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
     if record.varies:
         return fresh_process_phrase(record)
-    why = f"as if {' or '.join(map(str, record.diagnosis))}" if record.diagnosis else record.described or ""
-    return "; ".join(filter(None, (why, fresh_process_phrase(record))))
+    words = f"as if {' or '.join(map(str, why.explained))}" if why.explained else why.described
+    return "; ".join(filter(None, (words, fresh_process_phrase(record))))
 
 
 def fresh_process_phrase(record: Record) -> str:
@@ -161,26 +192,27 @@ def attribute_words(attributes: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={_bracketed(value)}" for name, value in attributes.items())
 
 
-def inconsistency(answers: QuestionAnswers) -> str:
+def mixed_answers(answers: QuestionAnswers) -> str:
     """Return which answers a backend gives to one question, with a case for each."""
     shown_answers = ", and ".join(
         f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
         for answer in answers.answers
     )
-    return f"inconsistent: the question {answers.question} is answered by {shown_answers}"
+    return f"mixed readings: the question {answers.question} is answered by {shown_answers}"
 
 
 def other_waivers(assessment: Assessment) -> str:
     """Return that a run was judged as it ended by other waivers or strictness than it is here; empty where not."""
     before = assessment.waived_before_by
-    waivers = f"those with the digest {assessment.waivers}" if assessment.waivers else "none"
+    digest = assessment.waivers.digest
+    waivers = f"those with the digest {digest}" if digest else "none"
     here = f"{waivers}{', with --strict' if assessment.strict else ''}"
     return f"the run was judged with the waivers {before}; here they are {here}" if before else ""
 
 
 def waivers_of_other_versions(assessment: Assessment) -> str:
     """Return which waivers would cover failures if they were for this version of the backend; empty for none."""
-    waivers, version = assessment.of_other_versions, assessment.run.header.backend.version
+    waivers, version = assessment.waivers.of_other_versions, assessment.run.header.backend.version
     if not waivers:
         return ""
     named = [f"{waiver.name} ({waiver.versions})" for waiver in waivers[:_NAMED]]
@@ -190,7 +222,7 @@ def waivers_of_other_versions(assessment: Assessment) -> str:
 
 def waivers_of_other_options(assessment: Assessment) -> str:
     """Return that no waiver applies, as the file is for other options of the backend; empty if it does apply."""
-    if not assessment.of_other_options:
+    if not assessment.waivers.of_other_options:
         return ""
     options = ", ".join(f"{name}={value}" for name, value in assessment.run.header.backend.options.items())
     return f"no waiver applies: the waivers are for other options of the backend than {options or 'its defaults'}"
@@ -251,6 +283,14 @@ def unasked(assessment: Assessment) -> str:
     )
 
 
+def no_output(assessment: Assessment) -> str:
+    """Return that no output was computed that could be compared with the text; empty if one was."""
+    if assessment.computes:
+        return ""
+    answered = any(isinstance(record.verdict, ver.AcceptedInvalid) for record in assessment.run.records)
+    return f"no output {'of a valid call ' if answered else ''}was computed"
+
+
 def nothing_passed(assessment: Assessment) -> list[str]:
     """Return what a reader might miss of a run that may be green: no output was computed, or all cases are waived.
 
@@ -266,7 +306,7 @@ def nothing_passed(assessment: Assessment) -> list[str]:
 
 def unpinned(assessment: Assessment) -> str:
     """Return how many questions have no pin, so that another allowed answer to them is no failure; empty for none."""
-    if not (questions := assessment.unpinned):
+    if not (questions := assessment.pins.unpinned):
         return ""
     are = "question of the text is" if len(questions) == 1 else "questions of the text are"
     return (
@@ -283,14 +323,16 @@ def notes_on(assessment: Assessment) -> list[str]:
         other_waivers(assessment),
         waivers_of_other_options(assessment),
         waivers_of_other_versions(assessment),
-        *map(implemented, assessment.implemented),
-        *map(_shadowed, assessment.shadowed),
+        *map(implemented, assessment.waivers.implemented),
+        *map(_shadowed, assessment.waivers.shadowed),
         unpinned(assessment),
     ]
     return [note for note in notes if note]
 
 
-def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> str:
+def reproduce(
+    record: Record, backend: Sequence[str] = (), cases: str = "", waivers: Sequence[str] | None = None
+) -> str:
     """Return the command that runs a record's case again; if that failed, the command fails too.
 
     Args:
@@ -298,28 +340,30 @@ def reproduce(record: Record, backend: Sequence[str] = (), cases: str = "") -> s
         backend: the words that name the backend on the command line, and how it is asked; empty for the backend's own
             name.
         cases: the value of --cases; empty for tconv's own corpus.
+        waivers: the options by which it is a failure; None for those that excuse nothing.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
-    return shlex.join([*words, *cases_option(cases), *excused_by_nothing(record.verdict)])
+    excused = excused_by_nothing(record.verdict) if waivers is None else waivers
+    return shlex.join([*words, *cases_option(cases), *excused])
 
 
 def excused_by_nothing(verdict: ver.Verdict) -> tuple[str, ...]:
-    """Return the options with which a verdict is a failure, whatever waiver covers its case.
-
-    What a pin says is a failure by the file of the waivers alone, and no waiver covers it.
-    """
-    if isinstance(verdict, ver.ReadingChanged):
-        return ()
+    """Return the options with which a verdict is a failure, whatever waiver covers its case."""
     return (*NO_WAIVERS, "--strict") if isinstance(verdict, ver.AcceptedInvalid) else NO_WAIVERS
 
 
-def reproduce_in(header: RunHeader, record: Record) -> str:
-    """Return the command that shows a failure of a run again: of an answer that varies, the run in one process."""
-    if record.varies:
+def reproduce_in(header: RunHeader, member: RecordStatus) -> str:
+    """Return the command that shows a failure of a run again: of an answer that varies, the run in one process.
+
+    What a pin says is a failure by the file of the waivers alone, and no waiver covers it.
+    """
+    if member.record.varies:
         return reproduce_run(header)
+    if not isinstance(member.ruling, ReadingChanged):
+        return reproduce(member.record, header.asked, header.path)
     file = header.waivers.file if header.waivers else ""
-    is_own = isinstance(record.verdict, ver.ReadingChanged) and file not in {"", f"{header.backend.name}.yaml"}
-    return reproduce(record, (*header.asked, *(("--waivers", file) if is_own else ())), header.path)
+    own = ("--waivers", file) if file not in {"", f"{header.backend.name}.yaml"} else ()
+    return reproduce(member.record, (*header.asked, *own), header.path, ())
 
 
 def reproduce_run(header: RunHeader) -> str:

@@ -8,6 +8,7 @@ from tconv.gate.status import Status
 from tconv.reports.between_runs import regressions
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.causes import causes
+from tconv.reports.notes import notes_of
 from tconv.reports.page.answer import is_red
 from tconv.reports.phrases import (
     implemented,
@@ -17,6 +18,7 @@ from tconv.reports.phrases import (
     waivers_of_other_options,
     waivers_of_other_versions,
 )
+from tconv.reports.red import red_lines
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         comparisons: what became of the cases of runs since a baseline; a run of which a case became worse is red.
     """
     header = assessment.run.header
-    red = [*assessment.red, *regressions(assessment, comparisons)]
+    red = [*red_lines(assessment), *regressions(assessment, comparisons)]
     return {
         "backend": header.backend.name,
         "version": header.backend.version,
@@ -59,13 +61,13 @@ def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> di
         "other_waivers": other_waivers(assessment),
         "waivers_of_other_options": waivers_of_other_options(assessment),
         "waivers_of_other_versions": waivers_of_other_versions(assessment),
-        "declared_unsupported_that_agree": [implemented(use) for use in assessment.implemented],
-        "unpinned": list(assessment.unpinned),
-        "waivers_that_waive_nothing": [use.waiver.name for use in assessment.shadowed],
+        "declared_unsupported_that_agree": [implemented(use) for use in assessment.waivers.implemented],
+        "unpinned": list(assessment.pins.unpinned),
+        "waivers_that_waive_nothing": [use.waiver.name for use in assessment.waivers.shadowed],
         "cases": len(assessment.run.records),
         "counts": {str(status): assessment.counts[status] for status in Status},
         "causes": list(_causes(assessment)),
-        "notes": [{"name": note.name, "count": note.count, "example": note.example} for note in assessment.notes],
+        "notes": [{"name": note.name, "count": note.count, "example": note.example} for note in notes_of(assessment)],
     }
 
 

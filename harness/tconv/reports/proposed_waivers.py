@@ -12,14 +12,13 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label, path_of
-from tconv.gate.examples import example
+from tconv.gate.joint_explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
 from tconv.gate.scope import Scope
-from tconv.gate.status import AGREEING, Status
+from tconv.gate.status import AGREEING, ReadingChanged, Status, example
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
-from tconv.records.record import explained_elsewhere
 from tconv.reports.causes import causes
 from tconv.reports.chance import by_chance, grouped_by_words
 from tconv.reports.groups import common_facts
@@ -71,18 +70,18 @@ def proposed(assessment: Assessment) -> str:
         waiver["versions"] = _this_version(header.backend.version)
         made.append(_checked(waiver))
         waived += [*_chance_comments(chance, made[-1], assessment), *_entry(waiver)]
-    known = {m.record.case for chance in chances for m in chance.members if m.record.verdict.kind == chance.kind}
+    known = {m.record.case for chance in chances for m in chance.members if m.ruling.kind == chance.kind}
     # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
     # And a changed reading is accepted by a pin.
-    no_waiver = ver.Disputed | ver.ReadingChanged
-    known.update(record.case for record in assessment.run.records if isinstance(record.verdict, no_waiver))
+    no_waiver = ver.Disputed | ReadingChanged
+    known.update(member.record.case for member in assessment.statuses if isinstance(member.ruling, no_waiver))
     for cause in _other_causes(assessment, known):
         for scope, members in _scopes(cause, assessment):
-            if isinstance(members[0].record.verdict, ver.Unsupported):
+            if isinstance(members[0].ruling, ver.Unsupported):
                 entry = {**scope, "because": _because(members)}
                 declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
             elif remaining := _not_waived(members, made, assessment):
-                verdict = {"kind": members[0].record.verdict.kind}
+                verdict = {"kind": members[0].ruling.kind}
                 waiver = _waiver(verdict, scope, members, remaining, assessment, cause)
                 waiver["name"] = f"cause-{len(made) + 1}-{verdict['kind']}"
                 made.append(_checked(waiver))
@@ -114,8 +113,8 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
 
     Each kind has its own entries, and where its cases share no facts, each sweep.
     """
-    for kind in sorted({member.record.verdict.kind for member in cause.members}):
-        members = [member for member in cause.members if member.record.verdict.kind == kind]
+    for kind in sorted({member.ruling.kind for member in cause.members}):
+        members = [member for member in cause.members if member.ruling.kind == kind]
         scopes = [where for where in _where(cause, members, assessment) if where]
         for where in scopes:
             covered = [member for member in members if _has(where, _facts(member, assessment))]
@@ -156,8 +155,8 @@ def _narrowed(where: Mapping[str, Any], members: Sequence[RecordStatus], assessm
 
 def _because(members: Sequence[RecordStatus]) -> str:
     """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
-    verdicts = [member.record.verdict for member in members]
-    texts = {one_line(verdict.reason) for verdict in verdicts if isinstance(verdict, ver.Unsupported)}
+    rulings = [member.ruling for member in members]
+    texts = {one_line(ruling.reason) for ruling in rulings if isinstance(ruling, ver.Unsupported)}
     if len(texts) > 1:
         texts = set(map(without_numbers, texts))
     return (shortened(texts.pop(), _LONGEST_MESSAGE) if len(texts) == 1 else "") or OPEN
@@ -197,7 +196,7 @@ def _common(cause: Cause, assessment: Assessment) -> Shared | None:
 def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessment: Assessment) -> list[RecordStatus]:
     """Return the members that no entry waives so far: one of them shows that another entry is needed."""
     facts = assessment.facts
-    return [m for m in members if not any(entry.waives(m.record, facts[m.record.case]) for entry in made)]
+    return [m for m in members if not any(entry.waives(m, facts[m.record.case]) for entry in made)]
 
 
 def _waiver(
@@ -218,15 +217,15 @@ def _waiver(
         assessment: the run.
         cause: the cause of the members; None if they deviate by chance.
     """
-    header, first = assessment.run.header, members[0].record.verdict
+    header, first = assessment.run.header, members[0].ruling
     said = isinstance(first, ver.RefusedValid | ver.Broke) and first.kind == verdict["kind"]
     if said and (words := _words(members)):
         verdict = {**verdict, "message": words}
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
-    names = {str(name) for member in members for name in member.record.diagnosis}
-    common = [name for name in sorted(names) if all(name in map(str, member.record.diagnosis) for member in members)]
+    names = {str(name) for member in members for name in member.why.explained}
+    common = [name for name in sorted(names) if all(name in map(str, member.why.explained) for member in members)]
     # Where they are waived, other failures are no evidence any more.
-    common = [] if any(explained_elsewhere(member.record) for member in members) else common
+    common = [] if any(member.why.described in {SHOWN_ALONE, SHOWN_ELSEWHERE} for member in members) else common
     if common and cause:
         waiver["diagnosis"] = common
     return waiver | {
@@ -248,8 +247,8 @@ def _words(members: Iterable[RecordStatus]) -> str:
 
 
 def _message(member: RecordStatus) -> str:
-    verdict = member.record.verdict
-    return verdict.message if isinstance(verdict, ver.RefusedValid | ver.Broke) else ""
+    ruling = member.ruling
+    return ruling.message if isinstance(ruling, ver.RefusedValid | ver.Broke) else ""
 
 
 def _versions(version: str) -> str:
@@ -297,7 +296,7 @@ def _declaration_comments(
 ) -> Iterator[str]:
     made = Scope.model_validate({key: value for key, value in entry.items() if key != "because"})
     covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
-    same = [member for member in covered if isinstance(member.record.verdict, ver.Unsupported)]
+    same = [member for member in covered if isinstance(member.ruling, ver.Unsupported)]
     own = {member.record.case for member in cause.members}
     others = sum(member.record.case not in own for member in same)
     count = _counted(len(same) - others, others, cause, covered, "that are unsupported with other words")
@@ -316,7 +315,7 @@ def _counted(
 
 def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[str]:
     covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
-    waived = {member.record.case for member in covered if made.waives(member.record, _facts(member, assessment))}
+    waived = {member.record.case for member in covered if made.waives(member, _facts(member, assessment))}
     own = {member.record.case for member in cause.members}
     count = _counted(len(waived & own), len(waived - own), cause, covered)
     yield f"  # {count}. {one_line(cause.what)}"

@@ -52,10 +52,8 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
     verdict = record.verdict
     match verdict:
-        case ver.Agreed() | ver.Disputed() | ver.Inconsistent() | ver.Mistrusted():
+        case ver.Agreed() | ver.Disputed() | ver.Mistrusted():
             return _of_allowed_values(verdict)
-        case ver.ReadingChanged(_, was):
-            return f"follow {was} again, or accept the change with a new pin: tconv waivers pin RECORDS --waivers FILE"
         case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape():
             smaller = _command("shrink", record, backend or ("--backend", record.backend), cases)
             return f"what to change is not known: nothing explains this output; a smaller case may: {smaller}"
@@ -76,7 +74,7 @@ def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | ver.Mistrusted) -> str:
     """Return what to change where the text allows the values."""
     match verdict:
         case ver.Agreed():
@@ -87,8 +85,6 @@ def _of_allowed_values(verdict: ver.Allowed | ver.Inconsistent | ver.Mistrusted)
             return (
                 f"nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it"
             )
-        case ver.Inconsistent():
-            return "change this: the same question of the text must have the same answer in every case"
         case ver.Mistrusted():
             return "nothing is shown yet: run the same case on integers, where zeros would not pass"
         case _:

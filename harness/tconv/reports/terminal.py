@@ -10,7 +10,9 @@ from tconv.gate.status import Status
 from tconv.records.headers import cases_option
 from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.phrases import inconsistency, notes_on, nothing_passed, reproduce_run, sums_found
+from tconv.reports.notes import notes_of
+from tconv.reports.phrases import mixed_answers, notes_on, nothing_passed, reproduce_run, sums_found
+from tconv.reports.red import red_lines
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def show(
         regressions: why it is red since its baselines, in sentences.
         recorded: whether its record file was written just now.
     """
-    out, red = console(), [*assessment.red, *regressions]
+    out, red = console(), [*red_lines(assessment), *regressions]
     if detail == "quiet":
         header = assessment.run.header
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
@@ -148,12 +150,12 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
                 for cause in causes(assessment, status)
             ]
             yield heading, entries
-    if assessment.notes:
+    if notes := notes_of(assessment):
         # A backend's own note stands for itself.
-        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in assessment.notes]
+        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in notes]
         noted = [
             entry(note.count, text, command(assessment, note.example), width)
-            for note, text in zip(assessment.notes, texts, strict=True)
+            for note, text in zip(notes, texts, strict=True)
         ]
         yield "noted, and no failure", noted
 
@@ -161,7 +163,7 @@ def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[En
 def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
     # Of the others, a cause or a waiver says why.
     for answers in assessment.mixed if verbose else assessment.mixed_unexplained:
-        yield inconsistency(answers)
+        yield mixed_answers(answers)
     if assessment.run.header.shard:
         yield "a shard is not judged by cases of other shards; 'tconv report' joins the records of all"
     for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():
@@ -171,15 +173,16 @@ def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
 
 
 def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
-    if assessment.relative:
+    uses = assessment.waivers
+    if uses.relative:
         yield (
-            f"the waivers are those of {assessment.relative!r}, for whatever version: "
-            f"{len(assessment.waived)} cases are waived, and {len(assessment.unneeded)} waivers are not needed here"
+            f"the waivers are those of {uses.relative!r}, for whatever version: {len(assessment.waived)} cases are "
+            f"waived, and {len(uses.of_state('unneeded'))} waivers are not needed here"
         )
     yield from notes_on(assessment)
-    for waiver in assessment.elsewhere:
+    for waiver in uses.elsewhere:
         yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
-    wide = assessment.wide
+    wide = uses.of_state("wide")
     for use in wide[: None if verbose else 1]:
         cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
         yield f"waiver {use.waiver.name!r} also covers {cases}, such as {use.agreeing[0]}"

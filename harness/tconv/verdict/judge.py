@@ -11,8 +11,8 @@ from tconv.cases.layouts import data_shape, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.expected import Candidate, Inexpressible, Refuse, Values
 from tconv.verdict import kinds as ver
-from tconv.verdict.comparison import compare
 from tconv.verdict.transform_errors import is_transform
+from tconv.verdict.values import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.expectation.expected import Expectation
     from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
-    from tconv.verdict.comparison import Comparison
+    from tconv.verdict.values import Comparison
     from tconv.vocabulary import Array, DataFormat, DType
 
 

@@ -22,10 +22,8 @@ __all__ = [
     "Differed",
     "Disputed",
     "ExceedsSummationBound",
-    "Inconsistent",
     "Inexpressible",
     "Mistrusted",
-    "ReadingChanged",
     "RefusedValid",
     "Rule",
     "TimedOut",
@@ -48,7 +46,6 @@ NOTES = MappingProxyType(
         "reduced-precision": "within the bound, and less accurate than sums in this type are",
         "flushed-subnormals": "zero for subnormal results, or sums without their subnormal products",
         "nan-from-inserted-zeros": "NaN where a tap that is NaN or infinite meets no data, only an inserted zero",
-        "ambiguous": "a refusal that may have another cause than the readings that may explain it",
         "overflow-of-a-partial-sum": "an infinity or NaN for a finite sum that overflows in some order",
     }
 )
@@ -78,8 +75,7 @@ class Disputed(Recorded):
         rule: how it was compared.
         notes: as those of `Agreed`.
         message: the backend's own words where it refused.
-        alike: other readings that give this very value, those that are followed together in one text; the gate leaves
-            out those that other cases of the run deny, and makes it `Inconsistent` where they deny each.
+        alike: other readings that give this very value, those that are followed together in one text.
     """
 
     readings: tuple[str, ...]
@@ -93,42 +89,6 @@ class Disputed(Recorded):
     def choices(self) -> tuple[str, ...]:
         """Each reading that may be why, those that are followed together in one text."""
         return self.readings if self.rule == "refusal" else (str(Together(self.readings)), *self.alike)
-
-
-@dataclass(frozen=True, slots=True)
-class Inconsistent(Recorded):
-    """The backend answers a question here otherwise than elsewhere; the gate finds it, no record has it.
-
-    Attributes:
-        readings: the disputed readings that it follows together here; none for the text's first ones.
-        question: the question of `rules` that it answers otherwise in other cases.
-        elsewhere: the answer that it gives there.
-    """
-
-    readings: tuple[str, ...]
-    question: str
-    elsewhere: str
-    kind: Literal["inconsistent"] = "inconsistent"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingChanged(Recorded):
-    """The backend follows another allowed reading than the pinned one; the gate finds it, no record has it.
-
-    Attributes:
-        question: the question that is answered differently.
-        was: the pinned reading.
-        now: the reading that gives this answer.
-        choices: every reading that gives it, those that are followed together in one text; none for the primary one.
-        rule: how it was compared.
-    """
-
-    question: str
-    was: str
-    now: str
-    choices: tuple[str, ...]
-    rule: Rule
-    kind: Literal["reading-changed"] = "reading-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +232,6 @@ class Unstable(Recorded):
 Verdict = (
     Agreed
     | Disputed
-    | Inconsistent
-    | ReadingChanged
     | Mistrusted
     | Differed
     | ExceedsSummationBound
@@ -309,6 +267,6 @@ def is_output(verdict: Verdict) -> bool:
 
     A refusal is none. `Unstable` is none either: one of its two answers may be a refusal.
     """
-    if isinstance(verdict, Agreed | Disputed | ReadingChanged):
+    if isinstance(verdict, Allowed):
         return verdict.rule != "refusal"
-    return isinstance(verdict, Inconsistent | Mistrusted | WrongOutput | WrongDtype)
+    return isinstance(verdict, Mistrusted | WrongOutput | WrongDtype)

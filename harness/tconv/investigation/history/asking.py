@@ -12,7 +12,7 @@ from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
-from tconv.gate.status import fails_of
+from tconv.gate.active_entries import fails_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -77,8 +77,8 @@ def _mark(waiver: Waiver, release: Assessment) -> Mark:
     member = next((member for member in release.statuses if member.record.case == waiver.example), None)
     if member is None or member.status is Status.INEXPRESSIBLE:
         return Mark.SILENT
-    if waiver.waives(member.record, release.facts[waiver.example]):
+    if waiver.waives(member, release.facts[waiver.example]):
         return Mark.BAD
-    if member.record.verdict.kind == "unsupported":
+    if member.ruling.kind == "unsupported":
         return Mark.UNSUPPORTED
     return Mark.GOOD if member.status in {Status.PASSED, Status.DISPUTED} else Mark.OTHERWISE

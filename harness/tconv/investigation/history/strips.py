@@ -12,10 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.examples import example
-from tconv.gate.explanations import NOT_ASKED
-from tconv.gate.status import Status
-from tconv.records.failure import group_of, is_of_invalid, marked
+from tconv.gate.status import Status, example, group_of, is_of_invalid, marked
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -127,9 +124,12 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     """
     by_case = [{member.record.case: member for member in release.statuses} for release in releases]
     explained = single_explanations(
-        {f"{place} {case}": member.record.diagnosis for place, of in enumerate(by_case) for case, member in of.items()}
+        {f"{place} {case}": member.why.explained for place, of in enumerate(by_case) for case, member in of.items()}
     )
-    rules = [{case: lesson.rules_text for lesson in release.learnt for case in lesson.cases} for release in releases]
+    rules = [
+        {case: lesson.rules_text for lesson in release.explained.learnt for case in lesson.cases}
+        for release in releases
+    ]
     causes: dict[_Key, list[list[RecordStatus]]] = defaultdict(lambda: [[] for _ in releases])
     for place, of in enumerate(by_case):
         for case, member in of.items():
@@ -203,15 +203,15 @@ def _status(members: Sequence[Sequence[RecordStatus]]) -> Status:
 
 def _key(member: RecordStatus, explained: Together | None, rule: str, *, invalid: bool) -> _Key:
     """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
-    verdict = member.record.verdict
+    ruling = member.ruling
     if member.waiver is not None:
         return marked(("waiver", member.waiver.name), invalid=invalid)
-    if member.reason == NOT_ASKED:
-        return marked((verdict.kind, NOT_ASKED), invalid=invalid)
-    if isinstance(verdict, ver.Disputed):
+    if member.is_spoilt:
+        return marked((ruling.kind, "not asked again"), invalid=invalid)
+    if isinstance(ruling, ver.Disputed):
         # Its words change from release to release.
-        return (verdict.kind, verdict.rule, *verdict.readings)
-    return (_LEARNT, rule) if rule else group_of(member.record, explained, invalid=invalid)
+        return (ruling.kind, ruling.rule, *ruling.readings)
+    return (_LEARNT, rule) if rule else group_of(member, explained, invalid=invalid)
 
 
 def _strip(
@@ -239,7 +239,7 @@ def _mark(member: RecordStatus | None, of: Status) -> Mark:
     """Return what a record of the smallest case shows of a cause that its release does not have."""
     if member is None or member.status is Status.INEXPRESSIBLE:
         return Mark.SILENT
-    if isinstance(member.record.verdict, ver.Unsupported):
+    if isinstance(member.ruling, ver.Unsupported):
         return Mark.UNSUPPORTED
     fine = {Status.PASSED} if of is Status.DISPUTED else {Status.PASSED, Status.DISPUTED}
     return Mark.GOOD if member.status in fine else Mark.OTHERWISE

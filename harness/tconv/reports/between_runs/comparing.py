@@ -9,9 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tconv.gate.examples import Rank, rank
-from tconv.gate.notes import NO_VALUES, NOTE_MEANINGS, noted
-from tconv.gate.status import Status
+from tconv.gate.status import Rank, Status, rank
 from tconv.records.headers import differences
 from tconv.reports.between_runs.transitions import (
     CaseState,
@@ -21,6 +19,7 @@ from tconv.reports.between_runs.transitions import (
     transition,
 )
 from tconv.reports.causes import causes
+from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, noted
 from tconv.reports.phrases import other_waivers, unasked
 from tconv.reports.run_names import run_names
 
@@ -196,7 +195,7 @@ def _sorted(groups: Mapping[tuple[Transition, str, bool], list[tuple[str, CaseSt
 def _rank(case: str, state: CaseState | None) -> Rank:
     if state is None:
         return False, False, False, False, (0, len(case), case)
-    return rank(state.record, state.group)
+    return rank(state.member, state.group)
 
 
 def _is_part(new: Assessment, old: Assessment) -> bool:
@@ -221,19 +220,19 @@ def _states(assessment: Assessment) -> dict[str, CaseState]:
         for member in cause.members
     }
     return {
-        member.record.case: _state(member, of_cause.get(member.record.case), spoilt=assessment.answers_vary)
+        member.record.case: _state(member, of_cause.get(member.record.case), may_vary=assessment.answers_vary)
         for member in assessment.statuses
     }
 
 
-def _state(member: RecordStatus, cause: Cause | None, *, spoilt: bool) -> CaseState:
-    """Return how a case stands in a run; `spoilt` says whether answers of the run vary."""
+def _state(member: RecordStatus, cause: Cause | None, *, may_vary: bool) -> CaseState:
+    """Return how a case stands in a run; `may_vary` says whether answers of the run vary."""
     what, group = (cause.what, cause.group) if cause else ("", ())
-    if member.status is Status.PASSED and NO_VALUES in noted(member.record):
+    if member.status is Status.PASSED and NO_VALUES in noted(member):
         what = NOTE_MEANINGS[NO_VALUES]
     by_chance = member.waiver is not None and member.waiver.after_others
-    varies = member.record.varies or by_chance or (spoilt and member.record.may_vary)
-    return CaseState(member.status, what, member.record, group, varies)
+    varies = member.record.varies or by_chance or (may_vary and member.may_vary)
+    return CaseState(member, what, group, varies)
 
 
 def _what(was: CaseState | None, now: CaseState | None, *, other_values: bool) -> str:

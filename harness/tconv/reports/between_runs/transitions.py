@@ -7,23 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Together
-from tconv.gate.notes import NO_VALUES, noted
-from tconv.gate.status import AGREEING, Status
-from tconv.records.failure import failure
-from tconv.verdict.kinds import (
-    Agreed,
-    Differed,
-    Disputed,
-    ExceedsSummationBound,
-    Inconsistent,
-    ReadingChanged,
-    WrongDtype,
-    WrongShape,
-)
+from tconv.gate.status import AGREEING, MixedReadings, ReadingChanged, Status
+from tconv.reports.notes import NO_VALUES, noted
+from tconv.verdict.kinds import Agreed, Differed, Disputed, ExceedsSummationBound, WrongDtype, WrongShape
 
 if TYPE_CHECKING:
-    from tconv.records.record import Record
-    from tconv.verdict.kinds import Verdict
+    from tconv.gate.status import RecordStatus, Ruling
 
 _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
@@ -59,24 +48,27 @@ class CaseState:
     """How a case stands in a run.
 
     Attributes:
-        status: its status.
+        member: its record with its status.
         cause: its cause in words.
-        record: its record.
         group: what makes records those of its cause.
         varies: whether its answer varies from call to call, or may do so: its values are not compared.
     """
 
-    status: Status
+    member: RecordStatus
     cause: str
-    record: Record
     group: tuple[str, ...]
     varies: bool = False
+
+    @property
+    def status(self) -> Status:
+        """Its status."""
+        return self.member.status
 
     @property
     def level(self) -> tuple[int, bool]:
         """How bad it is: that of its status, from 0, and whether no values were compared."""
         level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
-        return level, NO_VALUES in noted(self.record)
+        return level, NO_VALUES in noted(self.member)
 
 
 def transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
@@ -95,7 +87,7 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
     # Whoever waives a failure has not fixed it.
     if now.level < was.level and (was.status, now.status) != (Status.FAILED, Status.WAIVED):
         return Transition.FIXED
-    return None if now.status is was.status and _alike(was.record, now.record) else Transition.CHANGED
+    return None if now.status is was.status and _alike(was.member, now.member) else Transition.CHANGED
 
 
 def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
@@ -110,71 +102,73 @@ def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
     if now.level != was.level and not {was.status, now.status}.isdisjoint(AGREEING):
         return False
     # What follows a reading has no digest.
-    digests = not any(isinstance(state.record.verdict, _WRONG) and state.record.digest is None for state in (was, now))
-    before, after = (_compared(state.record, digests=digests) for state in (was, now))
+    digests = not any(
+        isinstance(state.member.ruling, _WRONG) and state.member.record.digest is None for state in (was, now)
+    )
+    before, after = (_compared(state.member, digests=digests) for state in (was, now))
     return bool(before and after) and before.isdisjoint(after)
 
 
-def _compared(record: Record, *, digests: bool) -> set[str]:
+def _compared(member: RecordStatus, *, digests: bool) -> set[str]:
     """Return what is compared of a record's values, of which two records must have one in common; empty for none.
 
     Args:
-        record: the record.
+        member: the record with its status.
         digests: whether both records have one, if they are of wrong outputs.
     """
-    match verdict := record.verdict:
+    match ruling := member.ruling:
         case Disputed(rule="refusal") | ReadingChanged(rule="refusal"):
             return {"refusal"}
-        case Agreed() | Disputed() | Inconsistent() | ReadingChanged():
-            return {str(Together(readings)) for readings in _choices(verdict)}
+        case Agreed() | Disputed() | MixedReadings() | ReadingChanged():
+            return {str(Together(readings)) for readings in _choices(ruling)}
         case ExceedsSummationBound():
             # The last bits alone are wrong, and these differ between machines.
-            return {verdict.kind}
+            return {ruling.kind}
         case Differed() | WrongShape() | WrongDtype() if digests:
-            same = record.diagnosis if isinstance(verdict, Differed) and verdict.rule == "bound" else ()
-            return {str(record.digest), *map(str, same)}
+            same = member.why.explained if isinstance(ruling, Differed) and ruling.rule == "bound" else ()
+            return {str(member.record.digest), *map(str, same)}
         case WrongShape(_, actual) | WrongDtype(_, actual):
             return {str(actual)}
         case _:
             return set()
 
 
-def _alike(old: Record, new: Record) -> bool:
+def _alike(old: RecordStatus, new: RecordStatus) -> bool:
     """Return whether two records show the same failure, or none."""
-    before, after = failure(old), failure(new)
+    before, after = old.failure, new.failure
     return before is after is None or (before is not None and before.alike(after))
 
 
 def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
-    """Return whether a case may follow the same readings in both runs, and other cases settled it in one of them.
+    """Return whether a case may follow the same readings in both runs, and other cases said more of it in one of them.
 
-    They show that it is inconsistent, or which of several readings it follows, and a part of the corpus may be without
+    They show that readings are mixed, or which of several readings it follows, and a part of the corpus may be without
     them: that the case alone is no failure does not say that it was mended.
     """
     if was is None or now is None:
         return False
-    verdicts = was.record.verdict, now.record.verdict
-    inconsistent = sum(isinstance(verdict, Inconsistent) for verdict in verdicts)
-    # What is inconsistent has no rule: of others it is known whether values were compared.
+    rulings = was.member.ruling, now.member.ruling
+    mixed = sum(isinstance(ruling, MixedReadings) for ruling in rulings)
+    # Mixed readings have no rule: of others it is known whether values were compared.
     undecided = was.level[1] == now.level[1] and any(
-        isinstance(verdict, Disputed) and verdict.alike for verdict in verdicts
+        isinstance(ruling, Disputed) and ruling.alike for ruling in rulings
     )
-    settled = inconsistent == 1 or (not inconsistent and undecided)
-    return settled and not _choices(verdicts[0]).isdisjoint(_choices(verdicts[1]))
+    told = mixed == 1 or (not mixed and undecided)
+    return told and not _choices(rulings[0]).isdisjoint(_choices(rulings[1]))
 
 
-def _choices(verdict: Verdict) -> set[tuple[str, ...]]:
+def _choices(ruling: Ruling) -> set[tuple[str, ...]]:
     """Return the readings that a value may follow, each as names that are followed together; `()` for the text's own.
 
     An answer that is no value of the text has none.
     """
-    match verdict:
-        case Agreed() if verdict.rule != "refusal":
+    match ruling:
+        case Agreed() if ruling.rule != "refusal":
             return {()}
-        case Inconsistent():
-            return {tuple(verdict.readings)}
-        case Disputed() | ReadingChanged() if verdict.rule != "refusal":
+        case MixedReadings():
+            return {tuple(ruling.readings)}
+        case Disputed() | ReadingChanged() if ruling.rule != "refusal":
             # The text's own reading has no name.
-            return {Together.parse(choice).names for choice in verdict.choices} or {()}
+            return {Together.parse(choice).names for choice in ruling.choices} or {()}
         case _:
             return set()

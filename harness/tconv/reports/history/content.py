@@ -16,6 +16,7 @@ from tconv.gate.waivers import chosen_waivers
 from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.strips import strips
 from tconv.records.shards import merged
+from tconv.reports.red import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,7 +80,7 @@ class History:
         releases: dict[str, list[str]] = defaultdict(list)
         for version, release in zip(self.versions, self.releases, strict=True):
             for reason in release.incomplete:
-                releases[reason].append(version)
+                releases[sentence(reason, release)].append(version)
         return [
             f"{'all releases' if versions == self.versions else ', '.join(versions)}: {reason}"
             for reason, versions in releases.items()

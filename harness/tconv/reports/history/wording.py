@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.gate.explanations import NOT_ASKED
 from tconv.gate.status import Status
 from tconv.investigation.history.strips import Mark
-from tconv.reports.phrases import headline, phrase, summary
+from tconv.reports.phrases import NOT_ASKED, headline, phrase, summary
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -31,23 +30,23 @@ def heading(status: Status) -> str:
 def what(strip: Strip) -> str:
     """Return the line of a cause: of the waiver, or of what its smallest case does."""
     example = strip.example
-    verdict = example.record.verdict
+    ruling = example.ruling
     of = "invalid calls: " if strip.invalid else ""
     if example.waiver is not None:
         return f"{of}{example.waiver.name}: {example.waiver.because}"
-    if example.reason == NOT_ASKED:
-        return f"{of}{verdict.kind}, and {NOT_ASKED}"
+    if example.is_spoilt:
+        return f"{of}{ruling.kind}, and {NOT_ASKED}"
     if strip.status is Status.DISPUTED:
-        text = phrase(verdict)
+        text = phrase(ruling)
     elif strip.rule:
         return strip.rule + (f" (known as {strip.explained})" if strip.explained else "")
     elif strip.explained is not None:
-        text = f"{verdict.kind} as if {strip.explained}: {phrase(verdict)}"
-    elif strip.status is Status.FAILED and verdict.kind != "wrong-shape":
-        text = summary(example.record)
+        text = f"{ruling.kind} as if {strip.explained}: {phrase(ruling)}"
+    elif strip.status is Status.FAILED and ruling.kind != "wrong-shape":
+        text = summary(example.record, ruling, example.why)
     else:
         # The phrase of a wrong shape already has both shapes.
-        text = headline(verdict)
+        text = headline(ruling)
     # A runtime's message begins with where it comes from, and ends with what it says.
     return of + (text if len(text) <= _BEGINNING + _END else f"{text[:_BEGINNING]} ... {text[-_END:]}")
 

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tconv.gate.status import UNDECLARED, Status
+from tconv.gate.status import RULINGS, Status
 from tconv.reports.phrases import nothing_passed
+from tconv.reports.red import other_lines
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
-from tconv.verdict.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def answer(
     """
     if red := [line for line in lines if line.total[Status.FAILED]]:
         return _failures(red, len(assessments))
-    reasons = [reason for assessment in assessments for reason in assessment.other_reasons]
+    reasons = [reason for assessment in assessments for reason in other_lines(assessment)]
     if reasons:
         return f"no case failed, but {shortened(reasons[0], 2 * _LONGEST)}"
     if worse := sum(comparison.worse for comparison in comparisons):
@@ -100,7 +100,7 @@ def _named(line: CauseLine) -> str:
     if line.learnt and not line.shares:
         return _of_rule(line.words)
     if not line.shares:
-        return shortened(line.words.removeprefix(UNDECLARED), _LONGEST)
+        return shortened(line.phrase if line.undeclared else line.words, _LONGEST)
     kinds = _kinds(line.words)
     if line.conditional:
         return f"{kinds} where {line.shares}".lstrip()
@@ -110,7 +110,7 @@ def _named(line: CauseLine) -> str:
 def _kinds(words: str) -> str:
     """Return the kinds of verdict that the words of a cause begin with; empty where they begin otherwise."""
     beginning = _KINDS.match(words)
-    return beginning[0] if beginning and KINDS.keys() >= set(beginning[0].split(" or ")) else ""
+    return beginning[0] if beginning and RULINGS.keys() >= set(beginning[0].split(" or ")) else ""
 
 
 def _of_rule(words: str) -> str:

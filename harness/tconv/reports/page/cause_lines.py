@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus
     from tconv.learning import Lesson
-    from tconv.records.record import Record
     from tconv.reports.causes import Cause
 
 EXPLAINED = (Status.FAILED, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)
@@ -38,6 +38,7 @@ class CauseLine:
     Attributes:
         number: its place on the page, from 1: `cause=3` in a query.
         words: what happens.
+        phrase: the phrase of the example.
         evidence: how well it is known, or what else was seen; may be empty.
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
@@ -51,6 +52,7 @@ class CauseLine:
 
     number: int
     words: str
+    phrase: str
     evidence: str
     clause: str
     shares: str
@@ -102,14 +104,14 @@ def _key(cause: Cause, status: Status) -> tuple[str, ...]:
         return ("learnt", _rules(cause.lesson))
     if status is Status.MISTRUSTED:
         return (status,)
-    if readings := _readings(cause.members[0].record) if status is Status.DISPUTED else "":
+    if readings := _readings(cause.members[0]) if status is Status.DISPUTED else "":
         return (status, readings)
     return cause.group
 
 
-def _readings(record: Record) -> str:
-    verdict = record.verdict
-    return " or ".join(verdict.choices) if isinstance(verdict, Disputed) else ""
+def _readings(member: RecordStatus) -> str:
+    ruling = member.ruling
+    return " or ".join(ruling.choices) if isinstance(ruling, Disputed) else ""
 
 
 def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
@@ -125,6 +127,7 @@ def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     return CauseLine(
         0,
         shortened(words, _LONGEST),
+        largest.phrase,
         evidence,
         _clause(largest),
         shares,
@@ -156,9 +159,8 @@ def _words(cause: Cause, status: Status) -> tuple[str, str]:
         return cause.line, cause.unanswered.evidence
     if status is Status.MISTRUSTED:
         return STATUSES[status].total, ""
-    if status is Status.DISPUTED and isinstance(cause.members[0].record.verdict, Disputed):
-        record = cause.members[0].record
-        return f"follows {_described(_readings(record), record.dialect)}", ""
+    if status is Status.DISPUTED and (readings := _readings(cause.members[0])):
+        return f"follows {_described(readings, cause.members[0].record.dialect)}", ""
     if status is Status.FAILED and _is_explained(cause):
         return f"as if {_described(cause.group[-1], cause.members[0].record.dialect, cause.where)}", cause.what
     return cause.line or cause.what, ""
@@ -193,13 +195,13 @@ def _clause(cause: Cause) -> str:
     member = cause.members[0]
     if member.waiver is not None:
         return member.waiver.clause
-    return "; ".join(_cited(member.record)) if member.status is Status.DISPUTED else ""
+    return "; ".join(_cited(member)) if member.status is Status.DISPUTED else ""
 
 
-def _cited(record: Record) -> Iterator[str]:
-    dialect = DIALECTS.get(record.dialect)
+def _cited(member: RecordStatus) -> Iterator[str]:
+    dialect = DIALECTS.get(member.record.dialect)
     for reading in dialect.disputed if dialect else ():
-        if reading.name in _readings(record).split(" + ") and reading.cites:
+        if reading.name in _readings(member).split(" + ") and reading.cites:
             yield reading.cites
 
 

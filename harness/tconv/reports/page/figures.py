@@ -11,6 +11,8 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tconv.gate.status import Ruling
+
 _RULES: dict[ver.Rule, str] = {
     "exact": "exact: every order of summation gives the same bits, so nothing is allowed",
     "bound": "bound: values within the derived bound",
@@ -21,7 +23,7 @@ _PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "
 _ELSEWHERE = {"kind", "readings", "alike", "of", *_PROSE}
 
 
-def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
+def figures(verdict: Ruling, data_format: str) -> list[tuple[str, str]]:
     """Return every figure of a verdict with its name, without readings and long texts.
 
     Args:
@@ -32,7 +34,7 @@ def figures(verdict: ver.Verdict, data_format: str) -> list[tuple[str, str]]:
     return [_figure(verdict, name, value, data_format) for name, value in named if value not in (None, ())]
 
 
-def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) -> tuple[str, str]:
+def _figure(verdict: Ruling, name: str, value: object, data_format: str) -> tuple[str, str]:
     figure = text(value)
     match verdict, name:
         case ver.WrongShape(), _:
@@ -52,13 +54,13 @@ def _figure(verdict: ver.Verdict, name: str, value: object, data_format: str) ->
     return name, figure
 
 
-def prose(verdict: ver.Verdict) -> list[tuple[str, str]]:
+def prose(verdict: Ruling) -> list[tuple[str, str]]:
     """Return a verdict's long texts, each with its heading: messages, the end of standard error, reasons."""
     texts = ((heading, getattr(verdict, name, "")) for name, heading in _PROSE.items())
     return [(heading, content) for heading, content in texts if content]
 
 
-def readings(verdict: ver.Verdict) -> tuple[str, ...]:
+def readings(verdict: Ruling) -> tuple[str, ...]:
     """Return the names of the readings that the backend follows instead of the primary ones.
 
     Where several give the same output, they are one text, joined by ` or `.

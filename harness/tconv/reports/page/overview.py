@@ -11,7 +11,9 @@ from urllib.parse import quote, urlsplit
 from tconv.cases.patterns import topic_of
 from tconv.gate.status import Status
 from tconv.reports import phrases
+from tconv.reports.notes import notes_of
 from tconv.reports.page import figures
+from tconv.reports.red import other_lines
 from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.waiver_uses import WaiverUse
     from tconv.gate.waivers import Waiver
+    from tconv.reports.notes import Noted
 
 _GROUPS = 12
 _AGREEING = 5
@@ -79,6 +82,8 @@ class Overview:
         sum: the line of all topics.
         debt: the skipped records, by status and reason.
         readings: the readings that the backend follows instead of the primary ones.
+        reasons: why it is red beyond the cases that failed, in sentences.
+        notes: what is noted of records without being a failure.
     """
 
     key: str
@@ -91,6 +96,8 @@ class Overview:
     sum: Line
     debt: tuple[tuple[Status, Groups], ...]
     readings: Groups
+    reasons: tuple[str, ...]
+    notes: tuple[Noted, ...]
 
 
 def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
@@ -124,6 +131,8 @@ def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overvi
         _line(name, assessment.counts, statuses, backend=key),
         tuple(_debt(assessment)),
         _readings(assessment, key),
+        tuple(other_lines(assessment)),
+        tuple(notes_of(assessment)),
     )
 
 
@@ -189,7 +198,7 @@ def _waiver_facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Waivers of other options", unfit
     if others := phrases.waivers_of_other_versions(assessment):
         yield "Waivers of other versions", others
-    for use in assessment.implemented:
+    for use in assessment.waivers.implemented:
         yield "Declared unsupported", phrases.implemented(use)
 
 
@@ -204,13 +213,15 @@ def _pairs(named: Mapping[str, str], between: str) -> str:
 def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
     for status in (Status.UNSUPPORTED, Status.INEXPRESSIBLE):
         # Reasons that differ only in the value that was found count as the same.
-        reasons = Counter(_GOT.sub("", member.reason) for member in assessment.statuses if member.status is status)
+        reasons = Counter(
+            _GOT.sub("", phrases.reason(member)) for member in assessment.statuses if member.status is status
+        )
         if reasons:
             yield status, _groups(reasons)
 
 
 def _readings(assessment: Assessment, key: str) -> Groups:
-    names = Counter(name for member in assessment.statuses for name in figures.readings(member.record.verdict))
+    names = Counter(name for member in assessment.statuses for name in figures.readings(member.ruling))
     return _groups(names, {name: link(backend=key, q=name) for name in names if " " not in name})
 
 

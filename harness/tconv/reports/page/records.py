@@ -13,6 +13,7 @@ import numpy as np
 from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Together
+from tconv.gate.status import RULINGS
 from tconv.records.headers import USUAL_TIMEOUT
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import figures, overview
@@ -20,25 +21,24 @@ from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
-from tconv.reports.phrases import explanation, phrase, tolerance
+from tconv.reports.phrases import explanation, phrase, reason, tolerance
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
-from tconv.verdict.kinds import KINDS, Agreed, Disputed, Inexpressible, RefusedValid, Unsupported
+from tconv.verdict.kinds import Agreed, Disputed, Inexpressible, RefusedValid, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.diagnosis.placement import Placement
-    from tconv.gate.status import RecordStatus
+    from tconv.gate.status import RecordStatus, Ruling
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
-    from tconv.verdict.kinds import Verdict
 
 _LONGEST = 200
 """Characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
-_KINDS = {kind: number for number, kind in enumerate(KINDS)}
+_KINDS = {kind: number for number, kind in enumerate(RULINGS)}
 _COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem", "seconds")
 _SHARED = Agreed | Disputed | Inexpressible | RefusedValid | Unsupported
 """Verdicts that many records have, and that have no numbers: of those that are equal one may have 0 and another -0."""
@@ -116,7 +116,7 @@ class _Records:
     def _row(self, run: int, member: RecordStatus) -> tuple[float, ...]:
         """Return a record's value in each of `_COLUMNS`."""
         record = member.record
-        text = (_said if isinstance(record.verdict, _SHARED) else _said.__wrapped__)(record.verdict)
+        text = (_said if isinstance(member.ruling, _SHARED) else _said.__wrapped__)(member.ruling)
         waiver = self._waiver(run, member)
         detail = tuple(_detail(member, waiver))
         dialect = DIALECTS.get(record.dialect)
@@ -124,7 +124,7 @@ class _Records:
             run,
             self._cases[record.case],
             _STATUSES[member.status],
-            _KINDS[record.verdict.kind],
+            _KINDS[member.ruling.kind],
             self.phrases[text if member.waiver is None else f"{member.waiver.name}: {text}"],
             self._causes.get((run, record.case), 0),
             self.details.append(*detail) + 1 if detail else 0,
@@ -166,7 +166,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         (member.record.dialect, name)
         for run in runs
         for member in run.assessment.statuses
-        for followed_here in figures.readings(member.record.verdict)
+        for followed_here in figures.readings(member.ruling)
         for together in followed_here.split(" or ")
         for name in Together.parse(together).names
     }
@@ -179,7 +179,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
 
 
 @lru_cache(maxsize=1024)
-def _said(verdict: Verdict) -> str:
+def _said(verdict: Ruling) -> str:
     """Return the phrase of a verdict in the table; of most verdicts there are many."""
     return shortened(" ".join(phrase(verdict).split()), _LONGEST)
 
@@ -187,22 +187,22 @@ def _said(verdict: Verdict) -> str:
 def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, Any]]:
     """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass."""
     record = member.record
-    if isinstance(record.verdict, Agreed) and not record.verdict.notes and record.call is None:
+    if isinstance(member.ruling, Agreed) and not member.ruling.notes and record.call is None:
         return
     data_format = record.call.data_format if record.call else ""
-    of_verdict = _of_verdict if isinstance(record.verdict, _SHARED) else _of_verdict.__wrapped__
-    yield of_verdict(record.verdict, data_format, "" if member.waiver else member.reason)
+    of_verdict = _of_verdict if isinstance(member.ruling, _SHARED) else _of_verdict.__wrapped__
+    yield of_verdict(member.ruling, data_format, "" if member.waiver else reason(member))
     if own := {
         key: value
         for key, value in (
             ("tolerance", tolerance(record)),
-            ("why", explanation(record)),
+            ("why", explanation(record, member.why)),
             ("earlier", record.earlier[-1:] and f"{len(record.earlier)} did not pass, the last {record.earlier[-1]}"),
             ("artifact", record.artifact),
-            ("placement", record.placement and _placement(record.placement)),
+            ("placement", member.why.placement and _placement(member.why.placement)),
             (
                 "candidates",
-                tuple((str(together), says(str(together), record.dialect)) for together in record.diagnosis),
+                tuple((str(together), says(str(together), record.dialect)) for together in member.why.explained),
             ),
         )
         if value
@@ -213,7 +213,7 @@ def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, A
 
 
 @lru_cache(maxsize=1024)
-def _of_verdict(verdict: Verdict, data_format: str, reason: str) -> Mapping[str, Any]:
+def _of_verdict(verdict: Ruling, data_format: str, reason: str) -> Mapping[str, Any]:
     """Return what a verdict shows, which thousands of records may have; None for what is empty."""
     columns = {
         "figures": tuple(figures.figures(verdict, data_format)),

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def possible_answers(problem: Problem, verdict: ver.Allowed) -> Iterator[Mapping
     if not isinstance(expected, Values):
         return
     branches = list(_branches(problem, problem.dialect.disputed))
-    if _refused(verdict):
+    if is_disputed_refusal(verdict):
         yield from ({constraint: Opened.REFUSED} for constraint in expected.open_constraints)
         yield from (branch.answers for branch in branches if isinstance(branch.result, Violation))
         return
@@ -144,13 +144,13 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswers:
-    """The answers that a backend gives to a question; several where it is inconsistent."""
+    """The answers that a backend gives to a question."""
 
     question: str
     answers: tuple[ShownAnswer, ...]
 
     @property
-    def inconsistent(self) -> bool:
+    def are_mixed(self) -> bool:
         """Whether cases show different answers."""
         return len(self.answers) > 1
 
@@ -178,10 +178,11 @@ def answers(
     answered = [
         (record, case)
         for record in run.records
-        if not (_refused(record.verdict) and record.case in waived) and (case := find(record.case)) is not None
+        if not (is_disputed_refusal(record.verdict) and record.case in waived)
+        and (case := find(record.case)) is not None
     ]
     # Values come first: the answers that they show decide which readings can explain a refusal.
-    for record, case in sorted(answered, key=lambda pair: _refused(pair[0].verdict)):
+    for record, case in sorted(answered, key=lambda pair: is_disputed_refusal(pair[0].verdict)):
         wrong = isinstance(record.verdict, ver.WrongOutput)
         array = actual(record) if wrong else None
         shown, produced = _shown(shared_problem(case, dialect), record.verdict, readings, array, observed)
@@ -194,7 +195,8 @@ def answers(
     return [answers for answers in collected if answers.answers]
 
 
-def _refused(verdict: ver.Verdict) -> bool:
+def is_disputed_refusal(verdict: object) -> TypeGuard[ver.Disputed]:
+    """Return whether a verdict is on a refusal that readings may explain."""
     return isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
 
 
@@ -235,7 +237,7 @@ def _shown(
     """Return the answers that a verdict shows, by question, and what was produced."""
     if array is None and not _may_show(verdict):
         return {}, None
-    expected, refused = problem.expectation, _refused(verdict)
+    expected, refused = problem.expectation, is_disputed_refusal(verdict)
     if not isinstance(expected, Values):
         return {}, None
     if refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from itertools import product
 from math import prod
@@ -11,16 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.bound import SMALLEST_NORMAL, bound, near
-from tconv.verdict.excuses import EXCUSES, Output, Part
+from tconv.expectation.bound import SMALLEST_NORMAL, accumulator_of, bound, is_subnormal, near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.bound import Bound, Terms
     from tconv.expectation.truth import Truth
     from tconv.verdict import kinds as ver
-    from tconv.vocabulary import Array, DType, Ints, Mask
+    from tconv.vocabulary import Array, DType, Float64s, Ints, Mask
 
 
 _UNLIKELY = 6.0
@@ -29,6 +30,98 @@ _DIGITS = 16
 _ROOM = 2**17
 """So many elements are compared at once, or a line of all channels if that is more: what is made of them stays in the
 cache, and a large output needs little memory."""
+
+
+@dataclass(frozen=True)
+class _Output:
+    """An output in NCX, with what it is compared with.
+
+    Attributes:
+        actual: the output.
+        truth: the reference for the operands.
+        geometry: the geometry of the reference's values.
+        accumulator: the type that products of f16 or bf16 are added in.
+    """
+
+    actual: Array
+    truth: Truth
+    geometry: Geometry
+    accumulator: DType
+
+    @cached_property
+    def poisoned(self) -> Mask:
+        """Where, (O, Y...), a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
+        return self.truth.poisoned(self.geometry)
+
+    @cached_property
+    def flushes(self) -> bool:
+        """Whether the output has no subnormal number."""
+        with np.errstate(invalid="ignore"):
+            return not is_subnormal(self.actual.astype(np.float64), self.truth.dtype).any()
+
+    @cached_property
+    def flushable(self) -> Array | None:
+        """The most that each sum loses whose subnormal products are taken for zero."""
+        return self.truth.flushable(self.geometry, accumulator_of(self.truth.dtype, self.accumulator))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of an output.
+
+    Attributes:
+        index: where it lies.
+        actual: its elements in float64.
+        terms: the reference's values, and what they are made of.
+        limits: the bound.
+    """
+
+    index: tuple[slice, ...]
+    actual: Float64s
+    terms: Terms
+    limits: Bound
+
+
+def _inserted(part: _Part, output: _Output) -> Mask:
+    """Return where NaN is allowed: where a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
+    nan: Mask = np.isnan(part.actual)
+    return nan & output.poisoned[part.index[1:]] if nan.any() else nan
+
+
+def _overflowed(part: _Part, _: _Output) -> Mask:
+    """Return where a finite sum may be infinite, and any sum NaN where infinities of both signs may meet."""
+    actual, expected, limits = part.actual, part.terms.y, part.limits
+    infinite = (np.isposinf(actual) & limits.rises) | (np.isneginf(actual) & limits.falls)
+    upwards, downwards = limits.rises | np.isposinf(expected), limits.falls | np.isneginf(expected)
+    met = np.isnan(actual) & upwards & downwards
+    overflowed: Mask = (infinite & np.isfinite(expected)) | met
+    return overflowed
+
+
+def _flushed(part: _Part, output: _Output) -> Mask:
+    """Return where a runtime that takes subnormal numbers for zero is right.
+
+    A subnormal result may be zero where operands are subnormal too. A normal result may lack its subnormal products.
+    Neither is excused where the backend gives a subnormal number: it does not flush them, so what it lost is wrong.
+    """
+    actual, expected, truth = part.actual, part.terms.y, output.truth
+    if not output.flushes:
+        return np.zeros(actual.shape, dtype=bool)
+    subnormal = is_subnormal(expected, truth.dtype)
+    flushed: Mask = (actual == 0) & subnormal & truth.subnormal
+    if output.flushable is not None:
+        lost = output.flushable[part.index]
+        normal = (lost > 0) & (expected != 0) & ~subnormal
+        flushed |= normal & near(actual, expected, part.limits.allowed + lost)
+    return flushed
+
+
+_EXCUSES: dict[str, Callable[[_Part, _Output], Mask]] = {
+    "nan-from-inserted-zeros": _inserted,
+    "overflow-of-a-partial-sum": _overflowed,
+    "flushed-subnormals": _flushed,
+}
+"""Where each excuse holds, by the note that it leaves."""
 
 
 class Comparison(NamedTuple):
@@ -110,16 +203,16 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
         if wrong.any():
             wrong &= ~(np.isnan(actual) & np.isnan(expected))
         return Comparison("exact", wrong, expected)
-    output, terms = Output(actual, truth, geometry, accumulator), truth.terms(geometry)
+    output, terms = _Output(actual, truth, geometry, accumulator), truth.terms(geometry)
     wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
     for index in _parts(actual.shape):
         part_terms = terms.part(index)
         with np.errstate(invalid="ignore"):
-            part = Part(
+            part = _Part(
                 index, actual[index].astype(np.float64), part_terms, bound(part_terms, truth.dtype, accumulator)
             )
         _compare(part, output, wrong[index], tally)
-    notes = [note for note in EXCUSES if note in tally.notes]
+    notes = [note for note in _EXCUSES if note in tally.notes]
     if tally.is_reduced:
         notes.append("reduced-precision")
     return Comparison("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
@@ -158,7 +251,7 @@ def _parts(shape: Ints) -> Iterator[tuple[slice, ...]]:
         yield tuple(slice(first, first + step) for first, step in zip(corner, steps, strict=True))
 
 
-def _compare(part: Part, output: Output, wrong: Mask, tally: _Tally) -> None:
+def _compare(part: _Part, output: _Output, wrong: Mask, tally: _Tally) -> None:
     """Compare a part of an output, write where it is wrong, and count what its elements say of the whole."""
     actual, expected, limits = part.actual, part.terms.y, part.limits
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -170,7 +263,7 @@ def _compare(part: Part, output: Output, wrong: Mask, tally: _Tally) -> None:
             compared = ~wrong & np.isfinite(distance)
             distance[~compared] = 0
             tally.compared += int(compared.sum())
-            for note, excuse in EXCUSES.items():
+            for note, excuse in _EXCUSES.items():
                 if wrong.any() and (excused := wrong & excuse(part, output)).any():
                     tally.notes.add(note)
                     wrong &= ~excused
@@ -186,7 +279,7 @@ def _compare(part: Part, output: Output, wrong: Mask, tally: _Tally) -> None:
         _count_untested(part, output.truth.dtype, tally)
 
 
-def _count_untested(part: Part, dtype: DType, tally: _Tally) -> None:
+def _count_untested(part: _Part, dtype: DType, tally: _Tally) -> None:
     """Count the elements of which zero would be within the bound, and whether there are others."""
     expected, limits = part.terms.y, part.limits
     zeros = np.abs(expected) <= limits.allowed

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Iterator
 
-    from tconv.records.record import Record
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus
 
 NO_VALUES = "no-values"
 NOTE_MEANINGS = MappingProxyType(
     ver.NOTES
     | {
+        "ambiguous": "a refusal that may have another cause than the readings that may explain it",
         NO_VALUES: "only shape and type were compared, as the backend gives no values",
     }
 )
-"""What notes mean: those of verdicts, and those of records that a verdict does not note."""
+"""What notes mean: those of verdicts, and those of records that no verdict notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +38,27 @@ class Noted:
     example: str
 
 
-def notes_of(records: Iterable[Record], misread: Container[str] = frozenset()) -> list[Noted]:
-    """Return the notes of records, the most frequent first.
+def notes_of(assessment: Assessment) -> list[Noted]:
+    """Return the notes of the records of a run, the most frequent first.
 
-    Args:
-        records: the records of a run.
-        misread: the ids of cases that a misreading of the run would change, and which its condition holds for. What
-            excuses their values is left out: the misreading is more likely than the excuse.
+    What excuses the values of a case is left out if a misreading of the run would change them, and its condition holds
+    for the case: the misreading is more likely than the excuse.
     """
+    misread = frozenset[str]().union(*(misread.right for misread in assessment.explained.misread.values()))
     cases: dict[str, list[str]] = {}
-    for record in records:
-        for note in noted(record):
-            if note not in ver.NOTES or record.case not in misread:
-                cases.setdefault(note, []).append(record.case)
+    for member in assessment.statuses:
+        for note in noted(member):
+            if note not in ver.NOTES or member.record.case not in misread:
+                cases.setdefault(note, []).append(member.record.case)
     return [
         Noted(note, NOTE_MEANINGS.get(note, ""), len(ids), min(ids, key=lambda case: (len(case), case)))
         for note, ids in sorted(cases.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
 
 
-def noted(record: Record) -> Iterator[str]:
+def noted(member: RecordStatus) -> Iterator[str]:
     """Yield the names of a record's notes."""
-    match record.verdict:
+    match member.ruling:
         case ver.Agreed(rule="shape") | ver.Disputed(rule="shape"):
             yield NO_VALUES
         case ver.Agreed(notes=notes) | ver.Disputed(notes=notes) | ver.Mistrusted(notes=notes):

@@ -1,0 +1,85 @@
+"""Why a run is red, in sentences, the same in all reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from tconv.gate import reasons
+from tconv.gate.status import Status
+from tconv.reports.phrases import no_output
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from tconv.gate.assessment import Assessment
+
+
+def red_lines(assessment: Assessment) -> list[str]:
+    """Return why a run is red, a sentence for each reason; none where it is green."""
+    return [sentence(reason, assessment) for reason in assessment.red]
+
+
+def other_lines(assessment: Assessment) -> list[str]:
+    """Return why a run is red beyond the cases that failed, a sentence for each reason."""
+    others = (reason for reason in assessment.red if not isinstance(reason, reasons.CasesFailed))
+    return [sentence(reason, assessment) for reason in others]
+
+
+def sentence(reason: reasons.Reason, assessment: Assessment) -> str:
+    """Return why a run is red."""
+    match reason:
+        case reasons.CasesFailed(count, undeclared):
+            if not undeclared:
+                return f"{count} {'case' if count == 1 else 'cases'} failed without a waiver"
+            are = "case is" if count == 1 else "cases are"
+            remedy = "declare them: tconv waivers propose RECORDS --output FILE"
+            return f"{count} {are} unsupported, and not declared so; {remedy}"
+        case reasons.RecordsMissing() | reasons.OtherCorpus() | reasons.ShardsMissing():
+            return _of_records(reason)
+        case reasons.WaiverStale(waiver):
+            return f"waiver {waiver.name!r} is stale: its example {waiver.example!r} {_now(reason)}"
+        case reasons.WaiverVoid(waiver, is_case):
+            why = "no case that it covers" if is_case else "no case of this corpus"
+            return f"waiver {waiver.name!r} is void: its example {waiver.example!r} is {why}; correct it"
+        case reasons.PinStale(pin):
+            return f"pin '{pin}' is stale: no case of the run that it covers has an answer to its question; remove it"
+        case reasons.ZerosPass():
+            return _of_zeros(reason)
+        case reasons.NothingShown(is_judged):
+            if not is_judged:
+                return "no case was judged: a run must have a case that the dialect can say and the backend implements"
+            must = "a run of all cases must have an output that passes, is disputed or is waived"
+            return f"{no_output(assessment)}: {must}, as refusals alone show nothing"
+        case _:
+            assert_never(reason)
+
+
+def _of_records(reason: reasons.OfRecords) -> str:
+    match reason:
+        case reasons.RecordsMissing(cases, records):
+            return f"{cases} cases must have a record (got {records}); resume the run"
+        case reasons.OtherCorpus(digest, recorded, path):
+            named = f"name its cases with --cases {path}, or " if path else ""
+            return f"the records must be of this corpus, {digest} (got {recorded}); {named}run it again"
+        case reasons.ShardsMissing(of, missing):
+            numbers = ", ".join(map(str, missing))
+            return f"all {of} shards must be there (missing: {numbers}); give the records of every shard"
+        case _:
+            assert_never(reason)
+
+
+def _now(stale: reasons.WaiverStale) -> str:
+    """Return what a stale waiver's example does, and the remedy."""
+    if stale.example.status is Status.PASSED:
+        return "ran and agrees now; remove it"
+    ruling = stale.example.ruling
+    if isinstance(ruling, ver.Disputed):
+        readings = " or ".join(ruling.choices)
+        return f"is no failure without it, as {readings} says; take an example that no reading explains, or remove it"
+    return "ran and does not deviate as it says; remove it"
+
+
+def _of_zeros(reason: reasons.ZerosPass) -> str:
+    cases = f"{reason.cases} {'case' if reason.cases == 1 else 'cases'} of {reason.dtype} would pass as zeros too"
+    if reason.twin:
+        return f"{cases}, and the same on integers does not agree exactly, such as {reason.twin}"
+    return f"{cases}, and no case of {reason.dtype} agrees exactly; run cases on integers of it, too"
