@@ -202,6 +202,17 @@ def test_sizes_of_the_output_are_the_resolvers(dialect: str, name: str, pads: tu
         assert isinstance(expectation_of(signature, DIALECTS[dialect]), Inexpressible)
 
 
+def test_a_text_may_forbid_an_empty_output() -> None:
+    """A refusal is expected of the case that breaks it on purpose; no other such case is applicable."""
+    row = DIALECTS["onnx/ConvTranspose-22"]
+    stated = replace(row, constraints={**row.constraints, "output-not-empty": Stated("'no size is 0'")})
+    signature = attributes(pads_begin=(9, 0))
+    expected = expectation_of(signature, stated, "output-not-empty")
+    assert isinstance(expected, Refuse)
+    assert (expected.violation.constraint, expected.violation.clause) == ("output-not-empty", "'no size is 0'")
+    assert isinstance(expectation_of(signature, stated), Inexpressible)
+
+
 # Each predicate at its edges.
 
 

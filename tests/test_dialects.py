@@ -16,7 +16,7 @@ from tconv.backends.onnx_model import ELEMENT_TYPES
 from tconv.cases.call import express
 from tconv.dialects import DIALECTS, Absent, Dialect, NoWord, Open, Stated, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.dialect import SAID_ELSEWHERE
+from tconv.dialects.dialect import SAID_ELSEWHERE, Spelling
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Same, Sized
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation
@@ -43,6 +43,21 @@ def test_the_dialects() -> None:
     """Six specifications at their versions, the grouped sibling, and plain geometry; keys are the rows' names."""
     assert set(DIALECTS) == {*ONNX, ONEDNN, *BACKPROP, "torch/conv_transpose", "tflite/TransposeConv", "geometry/1"}
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"answers": {}}, "answers .*missing: negative_same, .*same"),
+        ({"constraints": {"strides-positiv": Absent()}}, r"unknown: strides-positiv\)"),
+        ({"constraints": {}}, "missing: .*strides-positive"),
+        ({"spelling": Spelling({}, {})}, "attributes .*missing: auto_pad, "),
+    ],
+)
+def test_a_row_that_is_not_complete_is_refused(changes: dict[str, Any], message: str) -> None:
+    """When it is imported: later it would be a question of no answer, or of a wrong one."""
+    with pytest.raises(ValueError, match=message):
+        replace(DIALECTS["onnx/ConvTranspose-22"], **changes)
 
 
 @EVERY_DIALECT

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from tconv.dialects.constraints import CONSTRAINTS, broken, shown
 from tconv.dialects.readings import AnswerOtherwise, Reading
 from tconv.dialects.rules import Rules
 from tconv.errors import Violation
-from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
+from tconv.vocabulary import ATTRIBUTES, NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -169,6 +169,7 @@ class Dialect:
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:
+        self._refuse_incomplete()
         rules: dict[str, Any] = {question: cited.answer for question, cited in self.answers.items()}
         object.__setattr__(self, "rules", Rules(**rules))
         words = {**self.spelling.attributes, **{of: self.spelling.inputs[role] for of, role in _ROLES.items()}}
@@ -179,6 +180,35 @@ class Dialect:
             if isinstance(word := words.get(constraint.of), NoWord)
         }
         object.__setattr__(self, "constraints", {**self.constraints, **unwritten})
+
+    def _refuse_incomplete(self) -> None:
+        """Refuse a row with an answer or a word too few, or of something that there is not.
+
+        Raises:
+            ValueError: the message names what.
+        """
+        spelling, questions = self.spelling, {question.name for question in fields(Rules)}
+        without = {of for of, word in {**spelling.attributes, **spelling.inputs}.items() if isinstance(word, NoWord)}
+        without |= {of for of, role in _ROLES.items() if role in without}
+        for what, given, known, needed in (
+            ("answers", self.answers, questions, questions),
+            (
+                "constraints",
+                self.constraints,
+                CONSTRAINTS,
+                {name for name, constraint in CONSTRAINTS.items() if constraint.of not in without},
+            ),
+            ("attributes", spelling.attributes, ATTRIBUTES, ATTRIBUTES),
+            ("inputs", spelling.inputs, (*_ROLES.values(), "output_shape"), _ROLES.values()),
+            ("auto_pad", spelling.auto_pad, tuple(AutoPad), ()),
+            ("data_formats", spelling.data_formats, tuple(DataFormat), ()),
+            ("filter_formats", spelling.filter_formats, tuple(FilterFormat), ()),
+        ):
+            for kind, wrong in (("unknown", {*given} - {*known}), ("missing", {*needed} - {*given})):
+                if wrong:
+                    raise ValueError(
+                        f"{what} of dialect {self.name} must be complete ({kind}: {', '.join(sorted(wrong))})"
+                    )
 
     def __str__(self) -> str:
         return self.name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from tconv.cases.call import layouts, signature
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
-from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.constraints import CONSTRAINTS, shown
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Branch, Together, branches, results_of
 from tconv.errors import Violation
@@ -245,7 +245,12 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
     if breaks is not None and (elements := _elements(written, primary.result)) > LARGEST_OUTPUT:
         must = f"must have at most {LARGEST_OUTPUT} elements, all of which are computed"
         return Inexpressible(Violation("output-size-computable", "output", must, str(elements)))
-    if 0 in primary.result.output and isinstance(dialect.constraints["output-not-empty"], Open):
+    not_empty = dialect.constraints["output-not-empty"]
+    if 0 in primary.result.output and isinstance(not_empty, Stated):
+        got = shown(list(primary.result.output))
+        violation = Violation("output-not-empty", "output", "must have no size of 0", got, not_empty.clause)
+        return Refuse(violation, stated=True) if breaks == "output-not-empty" else Inexpressible(violation)
+    if 0 in primary.result.output and isinstance(not_empty, Open):
         open_constraints = [*open_constraints, "output-not-empty"]
     return Values(
         Candidate((), primary.result),
