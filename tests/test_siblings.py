@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import yaml
 
 from following import run_of
 from made_records import DIFFERED, waiver, waiver_file
@@ -22,7 +23,9 @@ from tconv.learning import Symptom
 from tconv.records.record import FreshAnswer
 from tconv.reports import terminal
 from tconv.reports.causes import causes
+from tconv.reports.notes import notes_of
 from tconv.reports.phrases import phrase
+from tconv.reports.proposed_waivers import proposed
 from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 
@@ -148,6 +151,10 @@ def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus
     assessment = assess(run, None, corpus.facts, find=corpus.find)
     assert assessment.counts[Status.DISPUTED] == 0
     assert {member.ruling.kind for member in assessment.statuses if member.status is Status.FAILED} == {"refused-valid"}
+    # They are no failures once the plain call is waived, and nothing is noted of what fails.
+    (entry,) = yaml.safe_load(proposed(assessment))["waivers"]
+    assert entry["example"] == plain
+    assert notes_of(assessment) == []
 
 
 def test_a_value_that_siblings_contradict_has_mixed_readings(corpus: Corpus, telling: list[Case]) -> None:

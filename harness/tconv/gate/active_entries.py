@@ -138,7 +138,8 @@ def with_better_causes(
         match member:
             case RecordStatus(status=Status.DISPUTED, ruling=ver.Disputed(message=message)):
                 better = _refused(member) in unexplained
-                return judge(member.record, ver.RefusedValid(message or "")) if better else member
+                judged = judge(member.record, ver.RefusedValid(message or "")) if better else member
+                return replace(judged, by_words=better)
             case _:
                 return member
 

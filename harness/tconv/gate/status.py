@@ -102,6 +102,7 @@ class RecordStatus:
         why: why its output is wrong, as far as the run tells.
         waiver: the waiver that covers it.
         declaration: the declaration that it is unsupported.
+        by_words: whether it fails only because others fail with the same words: it does not once those are waived.
         is_spoilt: whether it fails, and its answer may depend on the calls before it, as answers of others do that were
             asked again. Then its values explain nothing.
     """
@@ -112,6 +113,7 @@ class RecordStatus:
     why: Diagnosis
     waiver: Waiver | None = None
     declaration: Declaration | None = None
+    by_words: bool = False
     is_spoilt: bool = False
 
     @property

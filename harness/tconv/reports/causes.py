@@ -12,7 +12,7 @@ from tconv.gate.status import Status, example, is_of_invalid
 from tconv.learning import Lesson, Symptom
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
-from tconv.reports.phrases import NOT_ASKED, UNDECLARED, fresh_process_phrase
+from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +40,6 @@ class Cause:
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
         line: `what` without what the cases share.
-        phrase: the phrase of its example.
         unanswered: of calls without an answer that share no facts, the condition on them, where there is one.
         where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
@@ -54,7 +53,6 @@ class Cause:
     unanswered: Unanswered | None = None
     group: tuple[str, ...] = ()
     line: str = ""
-    phrase: str = ""
     where: str = ""
 
     @property
@@ -96,7 +94,7 @@ def _undeclared(members: Iterable[RecordStatus]) -> bool:
 def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of a group of records with one status; `phrase` is that of its example."""
     shown = example(group.members, group.key)
-    cause = Cause("", shown.record.case, group.members, group=group.key, phrase=phrase)
+    cause = Cause("", shown.record.case, group.members, group=group.key)
     if shown.status is Status.FAILED:
         return _failure_cause(cause, group, shown, assessment, phrase)
     line = phrase if shown.status is Status.DISPUTED else group.key[0]
@@ -206,9 +204,8 @@ def _failed(
     words = shown.why.described
     described = f"; {words}" if words and shown.ruling.kind != "wrong-shape" else ""
     kinds = f"{_kinds(members)}{' of invalid calls' if is_of_invalid(group) else ''}{what}"
-    if shown.undeclared:
-        return f"{'' if kinds == shown.ruling.kind else f'{kinds}: '}{UNDECLARED}: {phrase}"
-    return f"{kinds}: {phrase}{described}"
+    # The reason of what is undeclared begins with its kind.
+    return phrase if shown.undeclared and kinds == shown.ruling.kind else f"{kinds}: {phrase}{described}"
 
 
 def _kinds(members: Sequence[RecordStatus]) -> str:

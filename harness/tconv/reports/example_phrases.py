@@ -40,7 +40,7 @@ def example_phrases(groups: Mapping[_Group, Sequence[RecordStatus]]) -> dict[_Gr
 
 
 def _phrase_of(member: RecordStatus) -> str:
-    return phrase(member.ruling) if member.undeclared else reason(member) or phrase(member.ruling)
+    return reason(member) or phrase(member.ruling)
 
 
 def _marked(shown: RecordStatus, members: Iterable[RecordStatus]) -> str:

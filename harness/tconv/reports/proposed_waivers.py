@@ -73,8 +73,8 @@ def proposed(assessment: Assessment) -> str:
     known = {m.record.case for chance in chances for m in chance.members if m.ruling.kind == chance.kind}
     # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
     # And a changed reading is accepted by a pin.
-    no_waiver = ver.Disputed | ReadingChanged
-    known.update(member.record.case for member in assessment.statuses if isinstance(member.ruling, no_waiver))
+    no_waiver = [m for m in assessment.statuses if m.by_words or isinstance(m.ruling, ver.Disputed | ReadingChanged)]
+    known.update(member.record.case for member in no_waiver)
     for cause in _other_causes(assessment, known):
         for scope, members in _scopes(cause, assessment):
             if isinstance(members[0].ruling, ver.Unsupported):

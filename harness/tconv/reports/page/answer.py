@@ -100,7 +100,7 @@ def _named(line: CauseLine) -> str:
     if line.learnt and not line.shares:
         return _of_rule(line.words)
     if not line.shares:
-        return shortened(line.phrase if line.undeclared else line.words, _LONGEST)
+        return shortened(line.message if line.undeclared else line.words, _LONGEST)
     kinds = _kinds(line.words)
     if line.conditional:
         return f"{kinds} where {line.shares}".lstrip()

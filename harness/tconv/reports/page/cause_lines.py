@@ -13,6 +13,7 @@ from tconv.dialects.readings import Together
 from tconv.gate.status import Status
 from tconv.learning.situations import situation_names
 from tconv.reports.causes import causes
+from tconv.reports.phrases import phrase
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
@@ -38,7 +39,7 @@ class CauseLine:
     Attributes:
         number: its place on the page, from 1: `cause=3` in a query.
         words: what happens.
-        phrase: the phrase of the example.
+        message: what the runtime answers to the example.
         evidence: how well it is known, or what else was seen; may be empty.
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
@@ -52,7 +53,7 @@ class CauseLine:
 
     number: int
     words: str
-    phrase: str
+    message: str
     evidence: str
     clause: str
     shares: str
@@ -123,11 +124,12 @@ def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
     sizes = {(run, member.record.case): member.record.size for run, _, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest, status)
+    shown = next(member for member in largest.members if member.record.case == largest.example)
     shares, conditional = str(_shared(largest) or ""), bool(largest.symptom or largest.unanswered)
     return CauseLine(
         0,
         shortened(words, _LONGEST),
-        largest.phrase,
+        phrase(shown.ruling),
         evidence,
         _clause(largest),
         shares,
