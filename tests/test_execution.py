@@ -239,6 +239,15 @@ def test_every_death_is_repeated_in_a_process_that_was_asked_nothing_before(
     assert all(sum(who == process and what.startswith(f"({TROUBLE},)") for who, what in ended) <= 1 for process in last)
 
 
+def test_after_a_death_a_case_is_asked_alone_once(tmp_path: Path) -> None:
+    """Asked several times it may harm the process that it does not end, and die of that."""
+    asked = cases(tmp_path, EIGHT)
+    with pool_of("DiesOfTheSecondCall") as pool:
+        died = [record for record in pool.run(asked) if record.verdict.kind == "died"]
+    assert died
+    assert {record.alone for record in died} == {FreshAnswer("agreed", same=False)}
+
+
 def test_the_first_death_of_a_process_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was asked behind it, before it was judged, is no reason to; a death behind others is asked again alone."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))

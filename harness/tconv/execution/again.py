@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 TIMES = 3
-"""How often a case is asked alone. From the second time on free memory is filled: an output that was never written
-changes then."""
+"""How often a wrong answer is asked again. From the second time on free memory is filled: an output that was never
+written changes then."""
 _FIRST = 6
 """So many failures are asked again in any run: those of as many groups, each of which may have a cause of its own."""
 _LONGEST_SECONDS = 10.0

@@ -54,7 +54,7 @@ class Evaluator:
 
     Attributes:
         dialect: the dialect.
-        alone: whether a case is asked alone, perhaps again. It is asked several times, and writes no arrays.
+        again: whether wrong answers are asked again: each several times, and its arrays are not written.
         unprobed: the paths that are not probed, as a worker ended in the probe: their sums are judged as kept in f32.
     """
 
@@ -74,7 +74,7 @@ class Evaluator:
         self._accumulators: dict[SumPath, DType | None] = {}
         self._recorder = Recorder(name, dialect.name, folder, chosen)
         self._backend = backend
-        self.alone = False
+        self.again = False
         self._repeat = repeat
         self._journal = journal or Journal()
         self._floating_point = floating_point or FloatingPoint()
@@ -121,7 +121,7 @@ class Evaluator:
         if isinstance(problem.expectation, Inexpressible):
             return None
         result = self._timed(problem)
-        for _ in range(1, max(self._repeat, TIMES if self.alone else 1)):
+        for _ in range(1, max(self._repeat, TIMES if self.again else 1)):
             if isinstance(result.outcome, out.Died | out.TimedOut):
                 # Of a process of the backend's own.
                 break
@@ -158,7 +158,7 @@ class Evaluator:
 
     def record(self, problem: Problem, result: CallResult | None) -> Record:
         """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
-        self._recorder.writes = not self.alone
+        self._recorder.writes = not self.again
         if result is None:
             assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
             return self._recorder.inexpressible(problem.case, problem.expectation.reason)

@@ -130,7 +130,8 @@ class Pool:
         idle = sorted(self._idle(), key=lambda worker: worker.is_fresh)
         for worker in idle[: max(0, self._jobs - self._busy())]:
             if queue.alone and worker.is_fresh:
-                worker.give([queue.alone.popleft()], self._unprobed, alone=True)
+                case = queue.alone.popleft()
+                worker.give([case], self._unprobed, alone=True, again=queue.has_answer(case))
             elif queue.has_others:
                 self._give(worker, queue)
         if not (queue.alone or queue.has_others or self._busy()):

@@ -66,6 +66,10 @@ class Queue:
         source = self._returned if self.has_others and self._returned else self._next
         return [source.popleft() for _ in range(min(CHUNK, len(source)))], source is self._next
 
+    def has_answer(self, case: Case) -> bool:
+        """Return whether a case that must be asked alone had an answer, a wrong one."""
+        return case.id in self._failures.records
+
     def ask_failures_again(self, count: int) -> None:
         """Let up to so many failures wait to be asked alone."""
         self.alone.extend(islice(iter(self._failures.next, None), count))
@@ -73,7 +77,7 @@ class Queue:
     def put_back(self, cases: Iterable[Case]) -> None:
         """Let cases wait again, before the others; one that must be asked alone waits for that."""
         for case in reversed([*cases]):
-            is_alone = case.id in self._ends or case.id in self._failures.records
+            is_alone = case.id in self._ends or self.has_answer(case)
             (self.alone if is_alone else self._returned).appendleft(case)
 
     def answered(self, case: Case, record: Record, earlier: tuple[str, ...] | None) -> Iterator[Record]:

@@ -162,7 +162,13 @@ class WorkerProcess:
         return bool(self._outgoing)
 
     def give(
-        self, cases: list[Case], unprobed: frozenset[SumPath], *, staged: bool = False, alone: bool = False
+        self,
+        cases: list[Case],
+        unprobed: frozenset[SumPath],
+        *,
+        staged: bool = False,
+        alone: bool = False,
+        again: bool = False,
     ) -> None:
         """Give it cases.
 
@@ -170,13 +176,13 @@ class WorkerProcess:
             cases: the cases.
             unprobed: the paths of sums that it must not probe.
             staged: whether they may be judged a few together.
-            alone: whether no others are to be given before this one, the only one, has a record. It is asked several
-                times.
+            alone: whether no others are to be given before this one, the only one, has a record.
+            again: whether it is a wrong answer that is asked again.
         """
         self.alone = alone
         if not self.pending:
             self._at, self._doing, self._since = self._given, "read", monotonic()
-        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, staged, alone))
+        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, staged, again))
         self.pending.update(enumerate(cases, start=self._given))
         self._given += len(cases)
         self.send()

@@ -70,14 +70,14 @@ class Chunk(NamedTuple):
         cases: the cases.
         unprobed: the paths of sums that are not probed.
         staged: whether they are judged a few together, see `evaluation`.
-        alone: whether it is one case that is asked alone, perhaps again.
+        again: whether they are wrong answers that are asked again.
     """
 
     first: int
     cases: list[Case]
     unprobed: frozenset[SumPath]
     staged: bool
-    alone: bool
+    again: bool
 
 
 def main(commands: int, journal: int, log: int) -> None:
@@ -107,7 +107,7 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         evaluator = _started(start, journal)
         while True:
             chunk: Chunk = pickle.load(commands)  # noqa: S301 - as above
-            evaluator.unprobed, evaluator.alone = chunk.unprobed, chunk.alone
+            evaluator.unprobed, evaluator.again = chunk.unprobed, chunk.again
             if os.fstat(1).st_size > _LARGEST_LOG:
                 os.ftruncate(1, 0)
             for record in evaluator.evaluate_all(chunk.cases, chunk.first, PREPARED if chunk.staged else 1):
