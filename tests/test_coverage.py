@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import BARE_HEAD, written
+from strategies import NARROW
 from tconv.corpus import Corpus, coverage
 from tconv.corpus.coverage import Coverage, Covered
 from tconv.dialects import DIALECTS
@@ -142,7 +143,9 @@ def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: 
         ]
         assert short == []
     said = {name: sum(one.cases for one in gate if one.dialect_name == name) for name in DIALECTS}
-    assert min(said.values()) > 2500, said
+    # TFLite has no attribute but strides and the mode.
+    assert min(number for name, number in said.items() if name not in NARROW) > 2500, said
+    assert min(said.values()) > 500, said
     for one in gate:
         if not one.cases:
             assert [words for words, _ in one.never] == ["every case"]
