@@ -16,8 +16,11 @@ from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from small_corpus import HEAD, written
 from tconv.cases.case import Case, Operand
 from tconv.dialects.readings import Together
+from tconv.errors import FileError
 from tconv.execution import again
 from tconv.execution.again import WaitingFailures, is_same
+from tconv.execution.lock import exclusive
+from tconv.execution.supervisor import WorkerProcess
 from tconv.gate.active_entries import ActiveEntries, with_better_causes
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from small_corpus import Command
+    from tconv.execution.asking import Asking
     from tconv.gate.status import RecordStatus, Ruling
 
 # All have the same shapes. The first call's pads stay in a backend that remembers them.
@@ -175,6 +179,41 @@ def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tu
     failures = [record for record in records.values() if record.verdict.kind == "differed"]
     assert {record.alone for record in failures} == {FreshAnswer("differed", same=True)}
     assert "pads-exchanged" in printed
+
+
+def test_no_other_run_writes_the_records_meanwhile(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came of the second questions would stand in the file of the other run."""
+    refused: list[str] = []
+
+    def asked(_: WaitingFailures) -> None:
+        (path,) = Path("out").glob("*.jsonl")
+        with pytest.raises(FileError) as other, exclusive(path):
+            pass
+        refused.append(str(other.value))
+
+    monkeypatch.setattr(WaitingFailures, "next", asked)
+    recorded("RemembersPads")
+    assert "must be written by one run at a time" in refused[0]
+
+
+def test_a_backend_that_does_not_start_again_loses_no_answer(
+    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its failures are reported as they were."""
+    own = WorkerProcess.__init__
+
+    def gone(worker: WorkerProcess, asking: Asking, log: Path) -> None:
+        if log.stem != "worker-0":
+            asking = replace(asking, backend="wrong_backends:Nowhere")
+        own(worker, asking, log)
+
+    monkeypatch.setattr(WorkerProcess, "__init__", gone)
+    records, printed = recorded("RemembersPads")
+    assert {record.alone for record in records.values()} == {None}
+    assert "2 cases failed without a waiver" in printed
+    assert f"{NOT_KNOWN} 2 failures" in printed
 
 
 def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(

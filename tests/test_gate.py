@@ -346,7 +346,7 @@ def test_a_run_says_how_strictly_it_was_judged() -> None:
     strict, lenient = (assess(run, None, facts, strict=strict) for strict in (True, False))
     assert (len(red_lines(strict)), notes_on(strict)) == (1, [])
     assert red_lines(lenient) == []
-    assert notes_on(lenient) == ["the run was judged with the waivers none --strict; here they are none"]
+    assert notes_on(lenient) == ["the run began with the waivers none --strict; here they are none"]
     assert [plain.result(each)["strict"] for each in (strict, lenient)] == [True, False]
 
 

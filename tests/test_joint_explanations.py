@@ -15,6 +15,7 @@ from tconv.dialects.readings import Together
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.gate import joint_explanations
 from tconv.gate.assessment import assess
 from tconv.gate.joint_explanations import SHOWN_ALONE, explain_by_others
 from tconv.gate.status import Status
@@ -93,6 +94,15 @@ def test_a_name_of_few_failures_is_not_looked_for_in_others(recorded: Run, corpu
     few = {record.case for record in alone[3:]}
     without = replace(recorded, records=[record for record in recorded.records if record.case not in few])
     assert explain_by_others(without, failed_of(without), corpus.find) == {}
+
+
+def test_the_search_ends_after_so_many_trials(recorded: Run, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not after a time, which would explain the same records differently on a slower machine."""
+    every = explain_by_others(recorded, failed_of(recorded), corpus.find)
+    monkeypatch.setattr(joint_explanations, "_MOST_TRIALS", 40)
+    part = explain_by_others(recorded, failed_of(recorded), corpus.find)
+    assert 0 < len(part) < len(every)
+    assert part == {case: every[case] for case in part}
 
 
 def test_a_failure_without_its_arrays_stays_as_it_is(recorded: Run, corpus: Corpus) -> None:

@@ -236,9 +236,9 @@ def test_records_say_which_waivers_judged_the_run(run: Command, command: Command
     assert waivers is not None
     assert (waivers.file, len(waivers.digest)) == ("w.yaml", len("sha256:") + 16)
     cases = ("--cases", "small.yaml")
-    assert "the run was judged with" not in command("report", "out", *cases, "--waivers", "w.yaml").stdout
+    assert "the run began with" not in command("report", "out", *cases, "--waivers", "w.yaml").stdout
     other = command("report", "out", *cases, "--waivers", "none", "--page", "page.html")
-    note = f"the run was judged with the waivers w.yaml {waivers.digest}; here they are none"
+    note = f"the run began with the waivers w.yaml {waivers.digest}; here they are none"
     assert note in " ".join(other.stdout.split())
     assert note in (tmp_path / "page.html").read_text(encoding="utf-8")
     asked = ("out", *cases, "--waivers", "none")
@@ -248,7 +248,7 @@ def test_records_say_which_waivers_judged_the_run(run: Command, command: Command
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert summary.count(note) == 3, "of the run, and of both sides of the comparison"
     (tmp_path / "w.yaml").write_text(f"# The same.\n{WAIVERS}")
-    assert "the run was judged with" not in command("report", "out", *cases, "--waivers", "w.yaml").stdout
+    assert "the run began with" not in command("report", "out", *cases, "--waivers", "w.yaml").stdout
 
 
 def test_advice_names_the_cases_where_the_reader_has_them(run: Command, command: Command, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ WHYS = [
     (
         "disputed",
         "disputed",
-        ("nothing is cropped or added", "begins 1 later and is 1 shorter"),
+        ("nothing is cropped or added, and the output stays smaller", "begins 1 later and is 1 shorter"),
     ),
 ]
 """Each way to go wrong, its status, and what its view must say."""

@@ -121,7 +121,7 @@ class Facts(Mapping[str, str]):
         return self._texts[number]
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as of `Mapping`
-        """Return a fact; that of `Mapping` raises an error first where there is none."""
+        """Return a fact, or the default. The method of `Mapping` raises an error and catches it, which is slower."""
         number = self._worked_out().get(name)
         return default if number is None else self._texts[number]
 

@@ -270,8 +270,8 @@ def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
 def _contradiction(problem: Problem, literal: Expected) -> Found | None:
     name = problem.dialect.name
     if problem.values is None:
-        owed = type(problem.expectation).__name__.lower()
-        return f"expected values must be owed by {name} (got {owed})", ("dialects",)
+        found = type(problem.expectation).__name__.lower()
+        return f"expected values must be of a case with values in {name} (got {found})", ("dialects",)
     geometry = problem.values.primary.geometry
     if geometry.output != literal.spatial:
         message = f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"

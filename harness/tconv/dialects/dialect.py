@@ -67,7 +67,7 @@ class Spelling:
 
     Attributes:
         attributes: for every attribute the dialect's name, `SAID_ELSEWHERE`, or `NoWord`. Several names, with spaces between
-            them, have an entry of the list each. Where both pads have one name,
+            them, have an entry of the list each. If both pads have one name,
             see `pads`.
         inputs: the names of data (x), filter (w) and bias (b), or `NoWord`; and of output_shape where it is an input.
         auto_pad: the dialect's word for each padding mode that it has.
@@ -76,7 +76,7 @@ class Spelling:
         types: the element types.
         written: attributes written at their neutral value where a case does not mention them; for output_shape that is
             the size that the rules give without one.
-        one_pad: why pads that differ from side to side have no word, where both have one attribute with an entry for each
+        one_pad: why pads that differ from side to side have no word, if both have one attribute with an entry for each
             axis; None where it has all beginnings and then all ends.
         whole_shape: whether output_shape has the batch and the channels too.
         printed: the page's word for each word above that its library takes and its page spells differently.

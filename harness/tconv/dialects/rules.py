@@ -84,15 +84,15 @@ class Rules:
     """An answer to each question. Each field says about which calls its question is."""
 
     same: Annotated[Same, "under SAME_* without output_shape"]
-    sized_explicit: Annotated[Sized, "where output_shape is given without a padding mode"]
-    sized_valid: Annotated[Sized, "where output_shape is given under VALID"]
+    sized_explicit: Annotated[Sized, "if output_shape is given without a padding mode"]
+    sized_valid: Annotated[Sized, "if output_shape is given under VALID"]
     odd_upper: Annotated[Odd, "under SAME_UPPER without output_shape"]
     odd_lower: Annotated[Odd, "under SAME_LOWER without output_shape"]
     odd_sized_upper: Annotated[Odd, "under SAME_UPPER with output_shape"]
     odd_sized_lower: Annotated[Odd, "under SAME_LOWER with output_shape"]
-    odd_sized: Annotated[Odd, "where output_shape is given without a padding mode or under VALID"]
-    negative_same: Annotated[Negative, "under SAME_* where the stride exceeds the kernel's reach"]
-    negative_sized: Annotated[Negative, "where output_shape is larger than all that the taps reach"]
+    odd_sized: Annotated[Odd, "if output_shape is given without a padding mode or under VALID"]
+    negative_same: Annotated[Negative, "under SAME_*, if the stride exceeds the kernel's reach"]
+    negative_sized: Annotated[Negative, "if output_shape is larger than all that the taps reach"]
 
 
 WHERE: dict[str, str] = {
@@ -104,7 +104,7 @@ QUESTIONS = tuple(WHERE)
 
 def in_words(question: str, answer: Answer) -> str:
     """Return what an answer to a question says, and about which calls."""
-    return f"{WHERE[question]} {answer.says}"
+    return f"{WHERE[question]}, {answer.says}"
 
 
 def contrasted(answer: Answer, elsewhere: str) -> str:

@@ -59,7 +59,7 @@ TRANSPOSE_CONV = Dialect(
     name="tflite/TransposeConv",
     text="tensorflow/compiler/mlir/lite/ir/tfl_ops.td, TFL_TransposeConvOp; tf.nn.conv2d_transpose; tf.nn, Notes on padding",
     answers={
-        # The size of which a convolution gives the data, where a case names none.
+        # If a case names no size, it is the one of which a convolution makes the data.
         "same": Same.INPUT_TIMES_STRIDE.by(_GRADIENT),
         "sized_explicit": Sized.KEPT.by(_VALID),
         "sized_valid": Sized.KEPT.by(_VALID),

@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # `error.object` is without the byte order mark, where there was one.
+        # `error.object` has no byte order mark, also if the file has one.
         place = place_after(error.object[: error.start].decode())
         message = f"must be UTF-8 (got the byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
         raise FileError(path, message, *place) from error

@@ -53,6 +53,11 @@ class WaitingFailures:
         self._varies = False
         self.records: dict[str, Record] = {}
 
+    @property
+    def are_asked(self) -> bool:
+        """Whether all other cases have records, and failures are asked again."""
+        return self._ends is not None
+
     def take(self, case: Case, record: Record) -> bool:
         """Let a record wait if it is one of these failures; return whether it is."""
         if not record.may_vary or not self._fails(case, record):

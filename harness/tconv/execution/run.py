@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from tconv import __version__
 from tconv.backends.extras import installing
-from tconv.errors import ClusterError, FileError, UsageError, writing
+from tconv.errors import BackendLost, ClusterError, FileError, UsageError, writing
 from tconv.execution.again import WaitingFailures
 from tconv.execution.lock import exclusive
 from tconv.execution.pool import Pool
@@ -109,6 +109,10 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         try:
             for record in pool.run(cases, failures):
                 take(record)
+        except BackendLost:
+            # Each case has an answer. If the backend does not start again, no more is known of the failures.
+            if not failures.are_asked:
+                raise
         finally:
             for record in failures.records.values():
                 take(record)

@@ -60,7 +60,7 @@ class Assessment:
 
     @property
     def waived_before_by(self) -> str:
-        """The waivers by which the run was judged as it ended, in words, where they are others; else empty."""
+        """The waivers that the run began with, in words, if they are others; else empty."""
         before = self.run.header.waivers
         same = before is None or (before.digest, before.strict) == (self.waivers.digest, self.strict)
         return "" if same else str(before)

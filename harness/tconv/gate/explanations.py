@@ -57,7 +57,7 @@ class Explanations(NamedTuple):
     Attributes:
         learnt: the rules that the failures follow, learnt from all answers.
         symptoms: what the failures that follow none of these rules have in common.
-        denied: how many cases that agree deny the name of a failure, where they are more than those that it explains.
+        denied: how many cases that agree deny the name of a failure, if they are more than those that it explains.
         misread: where a misreading is made on some calls alone, by its name.
         varying: where failures are whose answers vary; None where that is not known, or none varies.
         unanswered: the calls without an answer, and the conditions on them; None where answers vary.
@@ -74,7 +74,7 @@ class Explanations(NamedTuple):
 def explain(
     run: Run, members: Sequence[RecordStatus], find: Callable[[str], Case | None], *, vary: bool
 ) -> Explanations:
-    """Return what explains the failures of a run; of failures whose answers vary, where they are.
+    """Return what explains the failures of a run; if answers vary, the condition on the calls whose answers do.
 
     Args:
         run: the records.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain, combinations
-from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,8 +39,8 @@ _MOST = 6
 """So many misreadings are tried together, those of most failures."""
 _LARGEST = 3
 """So many of them in one call, at most."""
-_SECONDS = 10.0
-"""Of this thread's processor, after which the search ends with what it has found."""
+_MOST_TRIALS = 20_000
+"""So many sets of misreadings are tried in all, so that the same records are explained alike on every machine."""
 SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
 """How an output is described that is explained by what other failures of the run show."""
 
@@ -64,13 +63,13 @@ def explain_by_others(run: Run, failed: Container[str], find: Callable[[str], Ca
     misreadings = misreadings_by_name(run.dialect)
     named = [misreadings[name] for name in names if name in misreadings]
     sets = [*_losing_bits(named), *_combinations(named)] if named else []
-    ends = thread_time() + _SECONDS
+    trials = 0
     found: dict[str, Diagnosis] = {}
     for record in wrong:
-        if thread_time() > ends:
-            break
         if record.case not in failed or not {Together((name,)) for name in names}.isdisjoint(record.diagnosis):
             continue
+        if (trials := trials + len(sets)) > _MOST_TRIALS:
+            break
         if (explained := _explained(record, sets, run, find(record.case))) is not None:
             found[record.case] = explained
     return found

@@ -82,7 +82,7 @@ def timeout_option(seconds: float) -> tuple[str, ...]:
 
 
 class WaiversHeader(BaseModel):
-    """By what a run was judged as it ended; who reads the records may hold them against something else.
+    """By what a run was to be judged when it began; who reads the records may judge them by something else.
 
     Attributes:
         file: the name of the file of waivers, or none.
@@ -116,7 +116,7 @@ class RunHeader(BaseModel):
         timeout: seconds that a case may take.
         repeat: how often each case was asked.
         platform: versions of what computed: Python, numpy, onnx.
-        waivers: by which it was judged; None if the records do not say it.
+        waivers: by which it was to be judged; None if the records do not say it.
         started: when it started, as ISO 8601 writes it.
     """
 

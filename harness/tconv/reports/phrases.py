@@ -202,12 +202,12 @@ def mixed_answers(answers: QuestionAnswers) -> str:
 
 
 def other_waivers(assessment: Assessment) -> str:
-    """Return that a run was judged as it ended by other waivers or strictness than it is here; empty where not."""
+    """Return that a run began with other waivers or strictness than it is judged by here; empty if it did not."""
     before = assessment.waived_before_by
     digest = assessment.waivers.digest
     waivers = f"those with the digest {digest}" if digest else "none"
     here = f"{waivers}{', with --strict' if assessment.strict else ''}"
-    return f"the run was judged with the waivers {before}; here they are {here}" if before else ""
+    return f"the run began with the waivers {before}; here they are {here}" if before else ""
 
 
 def waivers_of_other_versions(assessment: Assessment) -> str:
