@@ -31,9 +31,9 @@ from tconv.errors import TconvError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.expectation.truth import Truth
-from tconv.gate.active_entries import active_entries
+from tconv.gate.entries import select_active
 from tconv.gate.status import Status
-from tconv.gate.waivers import chosen_waivers
+from tconv.gate.waivers import choose_waivers
 from tconv.investigation.random_cases import drawn
 from tconv.reports.phrases import summary
 from tconv.verdict import kinds as ver
@@ -155,7 +155,7 @@ def main() -> int:
 def _code(name: str, examples: int, seed: int, jobs: int) -> int:
     """Run a backend, print what it did, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
-    waivers = chosen_waivers(None, name)
+    waivers = choose_waivers(None, name)
     with Pool(Asking(name, timeout=TIMEOUT), jobs) as pool:
         remaining = islice(cases(seed, pool.dialect), examples)
         while batch := list(islice(remaining, BATCH)):
@@ -163,7 +163,7 @@ def _code(name: str, examples: int, seed: int, jobs: int) -> int:
             for case in batch:
                 record = records[case.id]
                 verdict = record.verdict
-                status = active_entries(waivers, record.dialect, pool.backend).status_of(record, case.facts).status
+                status = select_active(waivers, record.dialect, pool.backend).assign_status(record, case.facts).status
                 counts[_kind(verdict, status)] += 1
                 if isinstance(verdict, ver.Agreed | ver.Disputed):
                     counts.update(f"noted {note}" for note in verdict.notes)

@@ -23,7 +23,7 @@ from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.expectation.expected import Values, expectation
-from tconv.gate.answers import Opened, answers
+from tconv.gate.answers import Opened, collect_answers
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
 from tconv.learning import sheet
@@ -92,12 +92,12 @@ class Run:
         return ", ".join(known) or "not recorded"
 
     @cached_property
-    def answers(self) -> dict[str, str]:
+    def collect_answers(self) -> dict[str, str]:
         """The answers that the records show, by question, each marked if it is not the text's own."""
         run = self.assessment.run
         if run.dialect is GEOMETRY_1:
             return {}
-        shown = answers(
+        shown = collect_answers(
             run,
             self.corpus.find,
             run.dialect.every_reading(),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import facts_of
-from tconv.dialects.readings import Together
-from tconv.gate.active_entries import ActiveEntries
+from tconv.dialects.readings import Combination
+from tconv.gate.entries import ActiveEntries
 from tconv.gate.status import MixedReadings, ReadingChanged, Ruling
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
@@ -103,7 +103,7 @@ def ruled(assessment: Assessment, rulings: Mapping[str, Ruling]) -> Assessment:
     """Return what the gate says of a run if pins, or the other cases of the run, say this of its answers."""
     active = ActiveEntries(strict=assessment.strict)
     members = tuple(
-        active.status_of(member.record, {}, rulings[member.record.case])
+        active.assign_status(member.record, {}, rulings[member.record.case])
         if isinstance(rulings.get(member.record.case), MixedReadings | ReadingChanged)
         else member
         for member in assessment.statuses
@@ -132,6 +132,6 @@ def waiver_file(*waivers: dict[str, Any], unsupported: tuple[dict[str, Any], ...
     return WaiverFile.model_validate(content)
 
 
-def named(*texts: str) -> tuple[Together, ...]:
+def named(*texts: str) -> tuple[Combination, ...]:
     """Return a diagnosis: each text names a misreading, or several that are made together."""
-    return tuple(map(Together.parse, texts))
+    return tuple(map(Combination.parse, texts))

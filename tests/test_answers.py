@@ -16,11 +16,10 @@ from tconv.cases.layouts import to_ncx
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import Problem
-from tconv.gate.answers import Opened, answers
+from tconv.gate.answers import Opened, collect_answers, compare_answers
 from tconv.gate.assessment import assess
 from tconv.gate.pins import PinUses
-from tconv.gate.siblings import compare_answers
-from tconv.gate.status import MixedReadings, RecordStatus, Status, example
+from tconv.gate.status import MixedReadings, RecordStatus, Status, choose_example
 from tconv.records.record import Record
 from tconv.reports import junit
 from tconv.reports.phrases import mixed_answers
@@ -41,7 +40,7 @@ def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, te
     """Every question that the cases ask has the text's own answer, also where no other reading is allowed."""
     dialect = DIALECTS[name]
     run = run_of(telling, name, lambda _: ())
-    found = answers(run, corpus.find, dialect.every_reading())
+    found = collect_answers(run, corpus.find, dialect.every_reading())
     told = {shown.question: [told.answer for told in shown.answers] for shown in found if shown.question in QUESTIONS}
     assert told == {question: [getattr(dialect.rules, question)] for question in told}
     # Plain geometry leaves no question open.
@@ -59,7 +58,7 @@ def test_whoever_follows_another_reading_is_told_which(
         shown for shown in DIALECTS[name].disputed if shown.name == "same-as-convolution" and shown is not reading
     ]
     run = run_of(telling, name, lambda _: (*needed, reading))
-    found = {shown.question: shown for shown in answers(run, corpus.find)}
+    found = {shown.question: shown for shown in collect_answers(run, corpus.find)}
     if (name, reading.name.rpartition("-")[0]) == ("onnx/ConvTranspose-1", "negative-same"):
         # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
         assert reading.change.question not in found
@@ -89,10 +88,12 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
         return to_ncx(outcome.array, Problem(case, dialect).call.data_format)
 
     (same,) = (
-        shown for shown in answers(run, corpus.find, dialect.every_reading(), actual) if shown.question == "same"
+        shown
+        for shown in collect_answers(run, corpus.find, dialect.every_reading(), actual)
+        if shown.question == "same"
     )
     assert [told.answer for told in same.answers] == ["input-times-stride"]
-    assert not any(shown.question == "same" for shown in answers(run, corpus.find, dialect.every_reading()))
+    assert not any(shown.question == "same" for shown in collect_answers(run, corpus.find, dialect.every_reading()))
 
 
 def test_answers_that_whoever_mixes_are_named(corpus: Corpus, telling: list[Case]) -> None:
@@ -123,8 +124,8 @@ def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None
     members = [
         RecordStatus(record, Status.FAILED, ruling, record.why) for record, ruling in zip(records, rulings, strict=True)
     ]
-    assert example(members, ("learnt",)).record.case == "a/much-longer"
-    assert example(members[:1], ("learnt",)).record.case == "a/b"
+    assert choose_example(members, ("learnt",)).record.case == "a/much-longer"
+    assert choose_example(members[:1], ("learnt",)).record.case == "a/b"
     told = remedy(records[0], (), {}, None)
     assert "other cases of a run may contradict it" in told
 
@@ -154,7 +155,7 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
     name = "onnx/ConvTranspose-22"
     run = run_of(telling, name, lambda _: ())
     shapes = [replace(r, verdict=replace(r.verdict, rule="shape")) for r in run.records if r.verdict.kind == "agreed"]
-    found = answers(replace(run, records=shapes), corpus.find, DIALECTS[name].every_reading())
+    found = collect_answers(replace(run, records=shapes), corpus.find, DIALECTS[name].every_reading())
     told = {shown.question: [told.answer for told in shown.answers] for shown in found if shown.question in QUESTIONS}
     assert told == {"same": ["input-times-stride"]}
 
@@ -162,11 +163,11 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
 def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
     """An empty output is the same under every reading of its size."""
     cases = list(corpus.cases("gate", ["empty/batch"]))
-    found = answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
-    assert {given.answer for answers in found for given in answers.answers} == {Opened.ANSWERED}
+    found = collect_answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
+    assert {given.answer for collect_answers in found for given in collect_answers.answers} == {Opened.ANSWERED}
 
 
 def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:
     """Records may be older than the corpus."""
     run = run_of(telling, "onnx/ConvTranspose-22", lambda _: ())
-    assert answers(run, lambda _: None) == []
+    assert collect_answers(run, lambda _: None) == []

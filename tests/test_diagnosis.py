@@ -20,7 +20,7 @@ from tconv.diagnosis.misreadings import apply, misreadings_by_name, misreadings_
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.investigation.further_cases import misread_output
@@ -68,7 +68,7 @@ def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
     rounded[..., ::2] = np.nextafter(rounded[..., ::2], np.float32(1))
     flushed = np.where(np.abs(rounded) < np.finfo(np.float32).tiny, np.float32(0), rounded)
     assert 0 < (flushed == 0).sum() < flushed.size / 2
-    assert asked(problem.case, flushed).explained == (Together(("subnormal-results-are-zero",)),)
+    assert asked(problem.case, flushed).explained == (Combination(("subnormal-results-are-zero",)),)
 
 
 @pytest.mark.parametrize(("kept", "other"), [("bf16", "f16"), ("f16", "bf16")])
@@ -114,8 +114,8 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
                 continue
             explained = asked(case, array).explained
             failed[misreading.name, topic_of(case.id)] += 1
-            named[misreading.name] += Together((misreading.name,)) in explained
-            alone[misreading.name] += explained == (Together((misreading.name,)),)
+            named[misreading.name] += Combination((misreading.name,)) in explained
+            alone[misreading.name] += explained == (Combination((misreading.name,)),)
     totals: Counter[str] = Counter()
     for (name, _), count in failed.items():
         totals[name] += count
@@ -152,7 +152,7 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
     assert made is not None
     array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(np.float32)
     assert (
-        Together.parse("output-padding-ignored + filter-flipped")
+        Combination.parse("output-padding-ignored + filter-flipped")
         in diagnose(problem, array, DType.F32, budget=5).explained
     )
 
@@ -177,7 +177,7 @@ def test_a_misreading_together_with_a_disputed_reading_is_named(small: list[Case
                 continue
             explained = diagnose(problem, array, DType.F32, budget=5).explained
             assert explained, (case.id, both)
-            found += Together((*candidate.readings, "filter-flipped")) in explained
+            found += Combination((*candidate.readings, "filter-flipped")) in explained
     assert found > 0 or not dialect.disputed
 
 
@@ -202,7 +202,7 @@ def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: C
     assert verdict.wrong == 1
     found = asked(case, array)
     assert found.explained == ()
-    assert found.described.startswith(f"held against {Together(other.readings)}, which gives this shape: 1 of ")
+    assert found.described.startswith(f"held against {Combination(other.readings)}, which gives this shape: 1 of ")
     assert problem.held_against(array.shape) == other
 
 

@@ -15,14 +15,14 @@ import pytest
 from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from small_corpus import HEAD, written
 from tconv.cases.case import Case, Operand
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.errors import FileError
 from tconv.execution import again
 from tconv.execution.again import WaitingFailures, is_same
 from tconv.execution.lock import exclusive
 from tconv.execution.supervisor import WorkerProcess
-from tconv.gate.active_entries import ActiveEntries, with_better_causes
 from tconv.gate.assessment import assess
+from tconv.gate.entries import ActiveEntries, correct_refusals
 from tconv.gate.status import Status
 from tconv.records.record import FreshAnswer, Record
 from tconv.records.record_file import read
@@ -168,8 +168,8 @@ def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
 
 def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:
     """Where a search for names came to no end, they are not compared."""
-    first = Record("a", "b", "onnx/ConvTranspose-22", BEYOND, diagnosis=(Together(("bias-doubled",)),))
-    others = [replace(first, diagnosis=names) for names in ((Together(("bias-ignored",)),), ())]
+    first = Record("a", "b", "onnx/ConvTranspose-22", BEYOND, diagnosis=(Combination(("bias-doubled",)),))
+    others = [replace(first, diagnosis=names) for names in ((Combination(("bias-ignored",)),), ())]
     assert [is_same(first, other) for other in others] == [False, True]
 
 
@@ -325,11 +325,11 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
     run = run_of({CASES[0]: ver.RefusedValid("out of handles"), CASES[1]: refused})
 
     def of(record: Record, ruling: Ruling | None = None) -> RecordStatus:
-        return ActiveEntries().status_of(record, {}, ruling)
+        return ActiveEntries().assign_status(record, {}, ruling)
 
     for answer in (None, AGREES):
         first, second = run.records
-        members = with_better_causes([of(replace(first, alone=answer)), of(second)], of)
+        members = correct_refusals([of(replace(first, alone=answer)), of(second)], of)
         assert {member.status for member in members} == {Status.FAILED}
 
 

@@ -26,9 +26,9 @@ from made_records import (
 )
 from small_corpus import written
 from tconv.corpus import Corpus
-from tconv.dialects.readings import Together
-from tconv.gate.active_entries import ActiveEntries, active_entries, with_better_causes
+from tconv.dialects.readings import Combination
 from tconv.gate.assessment import Assessment, assess
+from tconv.gate.entries import ActiveEntries, correct_refusals, select_active
 from tconv.gate.status import RULINGS, RecordStatus, Ruling, Status
 from tconv.learning import Condition, Misread
 from tconv.records.headers import WaiversHeader, header_line
@@ -330,10 +330,10 @@ def test_a_refusal_with_a_better_cause_than_a_reading_is_held_against_the_waiver
     for waivers, status in ((None, Status.FAILED), (file, Status.WAIVED)):
 
         def of(record: Record, ruling: Ruling | None = None, waivers: WaiverFile | None = waivers) -> RecordStatus:
-            active = active_entries(waivers, DIALECT, run.header.backend)
-            return active.status_of(record, facts(record.case) or {}, ruling)
+            active = select_active(waivers, DIALECT, run.header.backend)
+            return active.assign_status(record, facts(record.case) or {}, ruling)
 
-        first, second = with_better_causes([of(record) for record in run.records], of)
+        first, second = correct_refusals([of(record) for record in run.records], of)
         assert (first.status, second.status) == (Status.FAILED, status)
         assert second.ruling == ver.RefusedValid("no kernel of 3 taps")
         assert second.record is run.records[1]
@@ -379,7 +379,7 @@ def test_many_stars_in_a_message_are_no_work() -> None:
 
 def refused(message: str) -> RecordStatus:
     """Return the record of a case that was refused with a message."""
-    return ActiveEntries().status_of(Record(FIRST, "acme", DIALECT, ver.RefusedValid(message), 0.25), {})
+    return ActiveEntries().assign_status(Record(FIRST, "acme", DIALECT, ver.RefusedValid(message), 0.25), {})
 
 
 def test_a_refusal_that_is_named_by_its_message_is_waived_also_where_a_reading_refuses() -> None:
@@ -736,5 +736,5 @@ def test_a_misreading_takes_away_what_excuses_a_value_and_no_note_of_the_backend
     assessment = judged({"a/b/c": ver.Agreed("bound", ("flushed-subnormals", "used a fallback"))})
     assert [noted.name for noted in notes_of(assessment)] == ["flushed-subnormals", "used a fallback"]
     misread = Misread(Condition(("groups >= 2",), 1, 1), frozenset({"a/b/d"}), 1, right=frozenset({"a/b/c"}))
-    explained = assessment.explained._replace(misread={Together(("bias-doubled",)): misread})
+    explained = assessment.explained._replace(misread={Combination(("bias-doubled",)): misread})
     assert [noted.name for noted in notes_of(replace(assessment, explained=explained))] == ["used a fallback"]

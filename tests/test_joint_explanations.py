@@ -11,13 +11,13 @@ import yaml
 
 from small_corpus import TIMEOUT
 from tconv.corpus import Corpus
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.gate import joint_explanations
+from tconv.gate import explanations
 from tconv.gate.assessment import assess
-from tconv.gate.joint_explanations import SHOWN_ALONE, explain_by_others
+from tconv.gate.explanations import SHOWN_ALONE, explain_by_others
 from tconv.gate.status import Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import read
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 PADS, BIAS = "pads-exchanged", "bias-doubled"
-BOTH = Together((PADS, BIAS))
+BOTH = Combination((PADS, BIAS))
 PATTERNS = (
     "padding/combinations/**[auto_pad=explicit,shape=plane]",
     "interactions/planes[dtype=f32,padding=pads]",
@@ -74,7 +74,7 @@ def test_mistakes_that_meet_are_explained_by_the_names_that_they_have_alone(reco
     assert unexplained(recorded) <= found.keys()
     assert Counter(why.explained[-1] for why in found.values()).most_common(1)[0][0] in {
         BOTH,
-        Together((BIAS, PADS)),
+        Combination((BIAS, PADS)),
     }
     assert {why.described for why in found.values()} == {SHOWN_ALONE}
     assert not any(why.relation for why in found.values())
@@ -90,7 +90,7 @@ def test_they_are_one_cause_that_names_no_new_mistake(recorded: Run, corpus: Cor
 
 def test_a_name_of_few_failures_is_not_looked_for_in_others(recorded: Run, corpus: Corpus) -> None:
     """A misreading that fits three outputs may fit them by chance."""
-    alone = [record for record in recorded.records if Together((BIAS,)) in record.diagnosis]
+    alone = [record for record in recorded.records if Combination((BIAS,)) in record.diagnosis]
     few = {record.case for record in alone[3:]}
     without = replace(recorded, records=[record for record in recorded.records if record.case not in few])
     assert explain_by_others(without, failed_of(without), corpus.find) == {}
@@ -99,7 +99,7 @@ def test_a_name_of_few_failures_is_not_looked_for_in_others(recorded: Run, corpu
 def test_the_search_ends_after_so_many_trials(recorded: Run, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not after a time, which would explain the same records differently on a slower machine."""
     every = explain_by_others(recorded, failed_of(recorded), corpus.find)
-    monkeypatch.setattr(joint_explanations, "_MOST_TRIALS", 40)
+    monkeypatch.setattr(explanations, "_MOST_TRIALS", 40)
     part = explain_by_others(recorded, failed_of(recorded), corpus.find)
     assert 0 < len(part) < len(every)
     assert part == {case: every[case] for case in part}
@@ -129,7 +129,7 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
     patterns = (*LOST, "real-data/**[rank=1]")
     settings = RunSettings(Asking("wrong_backends:HalfResults", timeout=TIMEOUT), tmp_path, 2)
     recorded = read(run(Selection(corpus, "gate", patterns), settings, lambda *_: None).path)
-    name = Together(("sums-kept-in-f16",))
+    name = Combination(("sums-kept-in-f16",))
     failed = failed_of(recorded)
     without = {record.case for record in recorded.records if record.case in failed and name not in record.diagnosis}
     assert len(without) > 4
@@ -141,11 +141,11 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
 
 def test_a_single_misreading_that_a_search_did_not_reach_is_no_pair(recorded: Run, corpus: Corpus) -> None:
     """The search of a worker may run out of time: what one misreading gives is not told as two."""
-    alone = [record for record in recorded.records if record.diagnosis == (Together((PADS,)),)]
+    alone = [record for record in recorded.records if record.diagnosis == (Combination((PADS,)),)]
     lost = replace(alone[0], diagnosis=(), described="undiagnosed, the search took too long: 1 of 2 elements differ")
     records = [lost if record.case == lost.case else record for record in recorded.records]
     found = explain_by_others(replace(recorded, records=records), {lost.case}, corpus.find)
-    assert [(why.explained, why.described) for why in found.values()] == [((Together((PADS,)),), "")]
+    assert [(why.explained, why.described) for why in found.values()] == [((Combination((PADS,)),), "")]
 
 
 def test_what_is_waived_shows_a_misreading_too(recorded: Run, corpus: Corpus) -> None:

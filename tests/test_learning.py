@@ -20,7 +20,7 @@ from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.execution import again, recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
@@ -613,7 +613,7 @@ def test_diagnose_prints_the_rule(command: Command) -> None:
     assert "its own rule, learnt from cases of this kind: under explicit: pads_begin is pads_end" in done.stdout
 
 
-NAME, PAIR = Together(("one-too-late",)), Together(("bias-ignored", "one-too-late"))
+NAME, PAIR = Combination(("one-too-late",)), Combination(("bias-ignored", "one-too-late"))
 A_CASE = case((3,), (2,))
 
 
@@ -636,7 +636,7 @@ A_CASE = case((3,), (2,))
     ],
 )
 def test_rules_of_some_cases_are_left_out_where_a_name_says_more(
-    *, fits: int, explained: dict[str, tuple[Together, ...]], denied: tuple[Together, ...], remains: bool
+    *, fits: int, explained: dict[str, tuple[Combination, ...]], denied: tuple[Combination, ...], remains: bool
 ) -> None:
     """Of ten answers some fit, and four of the failures are the rules'."""
     lesson = Lesson((), (), None, tuple("abcd"), fits, 10, A_CASE)

@@ -14,7 +14,7 @@ from made_records import run_of
 from played_backends import ONNX, assessment_of, presented, records_of
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.dialects import dialect_named
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
     from tconv.vocabulary import Array
 
-IGNORED = Together(("dilations-ignored",))
+IGNORED = Combination(("dilations-ignored",))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def is_grouped(problem: Problem) -> bool:
     return (problem.case.attributes.groups or 1) > 1
 
 
-def named_of(records: Sequence[Record], failed: Sequence[Record], corpus: Corpus) -> dict[Together, Misread]:
+def named_of(records: Sequence[Record], failed: Sequence[Record], corpus: Corpus) -> dict[Combination, Misread]:
     """Return where a runtime misreads, by the names of its failures."""
     calls = JudgedCalls({record.case: record.verdict for record in records}, corpus.find, ONNX)
     return named_conditions(calls, {record.case: record.why for record in failed})
@@ -191,8 +191,8 @@ def test_a_name_that_fits_some_wrong_answers_alone_has_no_condition(spread: list
     records = records_of(misread("last-tap-dropped", is_depthwise), spread)
     failed = failed_of(records)
     found = named_of(records, failed, corpus)
-    assert Together(("last-column-dropped",)) not in found
-    assert Together(("last-tap-dropped",)) in found
+    assert Combination(("last-column-dropped",)) not in found
+    assert Combination(("last-tap-dropped",)) in found
 
 
 def test_failures_without_a_common_condition_have_their_name_alone(spread: list[Case], corpus: Corpus) -> None:
@@ -210,7 +210,7 @@ def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread
     asked = [case for case in spread if (case.attributes.groups or 1) <= 2] + more
     records = records_of(misread("bias-of-every-group-added", lambda _: True), asked)
     failed = failed_of(records)
-    twice = [record for record in failed if Together(("bias-doubled",)) in record.diagnosis]
+    twice = [record for record in failed if Combination(("bias-doubled",)) in record.diagnosis]
     assert 4 < len(twice) < len(failed)
     assert named_of(records, failed, corpus) == {}
     (cause,) = causes_of(records, corpus)

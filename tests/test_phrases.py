@@ -9,7 +9,7 @@ import pytest
 
 from made_records import EVERY_RULING, header
 from tconv.expectation.bound import SYMBOLS
-from tconv.gate.active_entries import ActiveEntries
+from tconv.gate.entries import ActiveEntries
 from tconv.gate.status import ReadingChanged, Ruling
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
@@ -90,7 +90,7 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     assert shlex.split(reproduce(accepted))[-3:] == [*none, "--strict"]
     # A pin of the file of waivers says that it failed.
     change = ReadingChanged("same", "primary", "other", (), "exact")
-    changed, agreed = (ActiveEntries().status_of(record, {}, ruling) for ruling in (change, None))
+    changed, agreed = (ActiveEntries().assign_status(record, {}, ruling) for ruling in (change, None))
     run = header().model_copy(update={"waivers": WaiversHeader(file="mine.yaml", digest="d")})
     assert "--waivers" not in reproduce_in(header(), changed)
     assert "--waivers mine.yaml" in reproduce_in(run, changed)

@@ -17,10 +17,10 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.documents import read
 from tconv.errors import FileError
-from tconv.gate.active_entries import ActiveEntries
-from tconv.gate.answers import PRIMARY, readings_of
+from tconv.gate.answers import PRIMARY, list_readings
 from tconv.gate.assessment import assess
-from tconv.gate.pinning import choose_pins, write_pins
+from tconv.gate.entries import ActiveEntries
+from tconv.gate.pins import choose_pins, write_pins
 from tconv.gate.status import MixedReadings, ReadingChanged, Status
 from tconv.gate.waiver_lint import lint
 from tconv.gate.waivers import WaiverFile, load
@@ -324,7 +324,7 @@ def test_the_command_writes_pins_that_make_its_records_red_after_a_change(comman
     assert file.backend == "onnxruntime"
     readings = {pin.question: pin.reading for pin in file.pins}
     question, reading = next(pair for pair in readings.items() if pair[1] != PRIMARY)
-    other = next(name for name in readings_of(question, DIALECTS[DIALECT]) if name not in {reading, PRIMARY})
+    other = next(name for name in list_readings(question, DIALECTS[DIALECT]) if name not in {reading, PRIMARY})
     (tmp_path / "acme.yaml").write_text(text.replace(reading, other), encoding="utf-8")
     report = command("report", "out", "--waivers", "acme.yaml", "-q")
     assert report.returncode == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from made_records import EVERY_VERDICT, header
 from tconv.diagnosis.placement import Placement
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.errors import FileError
 from tconv.records import artifacts
 from tconv.records.headers import FORMAT, header_line
@@ -79,7 +79,7 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
             optional,
             st.none() | CALLS,
             optional,
-            WORDS.map(lambda texts: tuple(map(Together.parse, texts))),
+            WORDS.map(lambda texts: tuple(map(Combination.parse, texts))),
             optional,
             optional,
             st.none() | PLACEMENTS,

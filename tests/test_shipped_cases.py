@@ -18,7 +18,7 @@ from tconv.cases.patterns import topic_of
 from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition, tap_alone
@@ -435,7 +435,7 @@ def test_every_disputed_reading_is_told_apart(gate: Gate) -> None:
         told: dict[str, Candidate | None] = {}
         for case, expected in gate.values(name):
             for refusal in expected.refusals:
-                told |= dict.fromkeys(refusal.names if isinstance(refusal, Together) else ())
+                told |= dict.fromkeys(refusal.names if isinstance(refusal, Combination) else ())
             for candidate in expected.disputed:
                 new = [reading for reading in candidate.readings if reading not in told]
                 if new and _differ(case, expected.primary, candidate):

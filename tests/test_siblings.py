@@ -15,9 +15,9 @@ from tconv.backends import outcome as out
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import resolution
 from tconv.expectation.problem import Problem
+from tconv.gate.answers import compare_answers
 from tconv.gate.assessment import assess
 from tconv.gate.pins import PinUses
-from tconv.gate.siblings import compare_answers
 from tconv.gate.status import MixedReadings, Status
 from tconv.learning import Symptom
 from tconv.records.record import FreshAnswer

@@ -10,7 +10,7 @@ from made_records import DIALECT, header, waiver, waiver_file
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, FileErrors
 from tconv.gate.status import RULINGS
-from tconv.gate.waivers import chosen_waivers, load
+from tconv.gate.waivers import choose_waivers, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,21 +233,21 @@ def test_which_file_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
     monkeypatch.setattr("tconv.gate.waivers.data_folder", lambda _: tmp_path)
-    assert chosen_waivers("none", "acme") is None
-    assert chosen_waivers(None, "other") is None
+    assert choose_waivers("none", "acme") is None
+    assert choose_waivers(None, "other") is None
     for option, backend in [(str(path), "acme"), (str(path), "module:Not_known_yet"), (None, "acme")]:
-        file = chosen_waivers(option, backend)
+        file = choose_waivers(option, backend)
         assert file is not None
         assert file.waivers[0].name == "rounds-up"
     with pytest.raises(FileError, match=r"nowhere\.yaml: must be a file that can be read"):
-        chosen_waivers(str(tmp_path / "nowhere.yaml"), "acme")
+        choose_waivers(str(tmp_path / "nowhere.yaml"), "acme")
 
 
 def test_a_file_that_is_named_is_for_a_relative_too(tmp_path: Path) -> None:
     """Whatever backend is judged; versions of another are none of its own, so that they do not count."""
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD, encoding="utf-8")
-    own, relative = chosen_waivers(str(path), "acme"), chosen_waivers(str(path), "acme-web")
+    own, relative = choose_waivers(str(path), "acme"), choose_waivers(str(path), "acme-web")
     assert own is not None
     assert relative is not None
     assert own.backend == relative.backend == "acme"

@@ -29,7 +29,7 @@ from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.expected import Candidate, Values
 from tconv.reports.phrases import attribute_words, headline
 from tconv.verdict import kinds as ver
-from tconv.verdict.judge import against_values
+from tconv.verdict.judge import judge_values
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def assert_conforms(
     accumulator = _accumulator(problem.case.x.dtype, accumulates)
     layout = problem.arrays_given.data_format
     actual = _output(y)
-    verdict = against_values(values, Produced(actual), problem.truth, layout, accumulator)
+    verdict = judge_values(values, Produced(actual), problem.truth, layout, accumulator)
     if isinstance(verdict, ver.Allowed):
         return verdict
     lines = [f"y must conform to {problem.dialect} (got {headline(verdict)})"]

@@ -20,9 +20,9 @@ from tconv.corpus.writing import case_file, flow, settings
 from tconv.errors import BackendLost, writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.gate.active_entries import active_entries
+from tconv.gate.entries import select_active
 from tconv.gate.status import Status
-from tconv.gate.waivers import chosen_waivers
+from tconv.gate.waivers import choose_waivers
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.gate.active_entries import ActiveEntries
+    from tconv.gate.entries import ActiveEntries
     from tconv.investigation.fuzzing import Finding
     from tconv.records.failure import Failure
     from tconv.records.record import Record
@@ -153,18 +153,18 @@ class _Target:
 
     def passes(self, case: Case, record: Record) -> bool:
         """Return whether a record does not fail at the gate."""
-        return self.active.status_of(record, case.facts).status is not Status.FAILED
+        return self.active.assign_status(record, case.facts).status is not Status.FAILED
 
 
 @contextmanager
 def _target(arguments: FuzzArguments) -> Iterator[_Target]:
     backend = arguments.backend
-    waivers, dialect = chosen_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
+    waivers, dialect = choose_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
     asking = Asking(backend, dialect, arguments.option, arguments.timeout, isolate=arguments.isolate)
     with Pool(asking, options.jobs_of(arguments.jobs)) as pool:
         if ":" in backend:
-            waivers = chosen_waivers(arguments.waivers, pool.backend.name)
-        yield _Target(pool, pool.dialect, active_entries(waivers, pool.dialect.name, pool.backend))
+            waivers = choose_waivers(arguments.waivers, pool.backend.name)
+        yield _Target(pool, pool.dialect, select_active(waivers, pool.dialect.name, pool.backend))
 
 
 def _familiar(target: _Target) -> dict[str, Failure]:

@@ -20,7 +20,7 @@ from tconv.dialects import dialect_named
 from tconv.errors import BackendMissing, UsageError
 from tconv.execution.selection import Selection
 from tconv.execution.zygote import prepare
-from tconv.gate.waivers import chosen_waivers
+from tconv.gate.waivers import choose_waivers
 from tconv.investigation.history.asking import Fleet
 from tconv.investigation.history.bisecting import bisected
 from tconv.investigation.history.environments import Environments, default_cache, with_uv_or_venv
@@ -122,7 +122,7 @@ def command(arguments: HistoryArguments) -> int:
         raise UsageError("releases must be named, by VERSIONs or by --from and --to (got neither)")
     if case is None:
         _ = selection.count
-        _ = chosen_waivers(arguments.waivers, arguments.backend)
+        _ = choose_waivers(arguments.waivers, arguments.backend)
     prepare()
     pythons, named = _available(runtime, versions, bounds)
     environments = Environments(arguments.cache, _make, arguments.rebuild)

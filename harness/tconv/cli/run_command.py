@@ -21,9 +21,9 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
-from tconv.gate.active_entries import fails_of
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.waivers import chosen_waivers, header_of
+from tconv.gate.entries import make_failure_test
+from tconv.gate.waivers import choose_waivers, make_header
 from tconv.records.shards import Shards
 from tconv.reports import between_runs, html
 from tconv.reports.page.answer import is_red
@@ -108,7 +108,7 @@ def command(arguments: RunArguments, report: Reporting) -> int:
         between_runs.refuse_unpaired(before, backends, dialect)
     selection = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
-    waiver_files = {backend: chosen_waivers(arguments.waivers, backend) for backend in backends}
+    waiver_files = {backend: choose_waivers(arguments.waivers, backend) for backend in backends}
     assessments: list[Assessment] = []
     written: dict[Path, str] = {}
     for backend in backends:
@@ -169,8 +169,8 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) ->
         options.jobs_of(arguments.jobs),
         resume=arguments.resume,
         dask=arguments.dask,
-        waivers=lambda name: header_of(
-            chosen_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
+        waivers=lambda name: make_header(
+            choose_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
         ),
     )
 
@@ -182,9 +182,9 @@ def _run(
 
     def waivers(header: RunHeader) -> WaiverFile | None:
         # The name of one's own backend, and so its waivers, are known with its records.
-        return chosen_waivers(arguments.waivers, header.backend.name) if ":" in header.backend.spec else file
+        return choose_waivers(arguments.waivers, header.backend.name) if ":" in header.backend.spec else file
 
-    settings = replace(settings, fails=lambda header: fails_of(waivers(header), header))
+    settings = replace(settings, fails=lambda header: make_failure_test(waivers(header), header))
     try:
         with showing(settings.asking.backend, quiet=quiet) as progress:
             done = run(selection, settings, progress)

@@ -18,13 +18,12 @@ from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.documents import read
 from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
-from tconv.gate.active_entries import active_entries
-from tconv.gate.pinning import choose_pins, write_pins
+from tconv.gate.entries import is_whole, select_active
+from tconv.gate.pins import choose_pins, write_pins
 from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assess_files, read_selected
 from tconv.gate.status import ReadingChanged, Status
-from tconv.gate.waiver_uses import is_whole
-from tconv.gate.waivers import OPEN, Waiver, chosen_waivers, load
+from tconv.gate.waivers import OPEN, Waiver, choose_waivers, load
 from tconv.records.shards import merged
 from tconv.reports import phrases
 from tconv.reports.atomic_write import write
@@ -33,7 +32,7 @@ from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
-    from tconv.gate.pinning import ChosenPin
+    from tconv.gate.pins import ChosenPin
     from tconv.gate.proof import Proof
 
 _WIDTH = max(map(len, Standing))
@@ -96,7 +95,7 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     chosen: dict[str, list[ChosenPin]] = {}
     mixed: list[str] = []
     for run in runs:
-        active = active_entries(file, run.header.dialect, run.header.backend)
+        active = select_active(file, run.header.dialect, run.header.backend)
         of_run = choose_pins(run, corpus.find, active)
         chosen[run.header.dialect] = of_run.pins
         mixed += [f"not pinned  {run.header.dialect}  {question}: {_MIXED}" for question in of_run.mixed]
@@ -149,7 +148,7 @@ def prove(
                 raise
             click.echo(f"tconv: {spec} is left out: {error}", err=True)
             continue
-        file = chosen_waivers(waivers, spec if ":" not in spec else prover.backend.name)
+        file = choose_waivers(waivers, spec if ":" not in spec else prover.backend.name)
         for proof in prover.proofs(file) if file else ():
             standings[proof.standing] += 1
             with printing():
@@ -181,7 +180,7 @@ def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
 def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
     """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
     again = run_again(assessment.run.header)
-    file = chosen_waivers(waivers, assessment.run.header.backend.name)
+    file = choose_waivers(waivers, assessment.run.header.backend.name)
     if file is None or assessment.waivers.of_other_options or not (file.waivers or file.unsupported):
         return f"; then {shlex.join([*again, '--waivers', str(path)])}"
     own = f"a copy of tconv's own {file.backend}.yaml"

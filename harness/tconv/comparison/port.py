@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.call import signature
 from tconv.dialects import DIALECTS, NoWord
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.errors import Invalid, UsageError
 from tconv.expectation.expected import Values, expectation
 from tconv.nearest_word import nearest
@@ -57,8 +57,8 @@ class PortedCase:
     @property
     def disputed(self) -> tuple[str, ...]:
         """The readings of the target's text that give another output, or a refusal."""
-        refusals = [str(refusal) for refusal in self.values.refusals if isinstance(refusal, Together)]
-        return (*(str(Together(candidate.readings)) for candidate in self.values.disputed), *refusals)
+        refusals = [str(refusal) for refusal in self.values.refusals if isinstance(refusal, Combination)]
+        return (*(str(Combination(candidate.readings)) for candidate in self.values.disputed), *refusals)
 
     @property
     def complete(self) -> bool:
@@ -129,7 +129,7 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
 def _followed(expected: Values, reading: str | None, source: Dialect) -> Geometry:
     if reading is None:
         return expected.primary.geometry
-    known = {str(Together(candidate.readings)): candidate.geometry for candidate in expected.disputed}
+    known = {str(Combination(candidate.readings)): candidate.geometry for candidate in expected.disputed}
     if reading not in known:
         what = f"a reading that gives this call another output in {source}: {', '.join(known) or 'there is none'}"
         raise UsageError(f"--reading must be {what} (got {reading!r}){nearest(reading, known)}")
@@ -137,7 +137,7 @@ def _followed(expected: Values, reading: str | None, source: Dialect) -> Geometr
 
 
 def _disputed(expected: Values) -> tuple[tuple[str, Geometry], ...]:
-    return tuple((str(Together(other.readings)), other.geometry) for other in expected.disputed)
+    return tuple((str(Combination(other.readings)), other.geometry) for other in expected.disputed)
 
 
 def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tuple[str, Geometry], ...]]:

@@ -13,7 +13,7 @@ from tconv.diagnosis.description import described
 from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import apply, beside_readings, misreadings_of, pairs
 from tconv.diagnosis.placement import placed
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.expectation.bound import bound, near
 from tconv.expectation.truth import Truth
 from tconv.verdict.values import compare
@@ -48,7 +48,7 @@ class Diagnosis:
         placement: where its values lie; None where not even the channels fit, or it was not looked for.
     """
 
-    explained: tuple[Together, ...]
+    explained: tuple[Combination, ...]
     described: str = ""
     relation: str = ""
     placement: Placement | None = None
@@ -80,10 +80,12 @@ def _named(problem: Problem, candidate: Candidate, actual: Array, accumulator: D
     """Return the misreadings that give an output, searched until this thread has used `ends` seconds."""
     geometry, dtype = candidate.geometry, problem.case.x.dtype
     operands = problem.truth.operands
-    explained: list[Together] = []
+    explained: list[Combination] = []
 
     def undiagnosed(*beginning: str) -> Diagnosis:
-        reading = f"held against {Together(candidate.readings)}, which gives this shape: " if candidate.readings else ""
+        reading = (
+            f"held against {Combination(candidate.readings)}, which gives this shape: " if candidate.readings else ""
+        )
         words, relation = _where(actual, problem.truth, geometry, accumulator)
         return Diagnosis((), "".join((*beginning, reading, words)), relation)
 
@@ -94,7 +96,7 @@ def _named(problem: Problem, candidate: Candidate, actual: Array, accumulator: D
         if thread_time() > ends:
             return Diagnosis(tuple(explained)) if explained else undiagnosed(f"{GIVEN_UP}: ")
         if _explains(misreadings, problem, actual, accumulator):
-            explained.append(Together(tuple(misreading.name for misreading in misreadings)))
+            explained.append(Combination(tuple(misreading.name for misreading in misreadings)))
     if explained:
         return Diagnosis(tuple(explained))
     account = accounted(actual, operands, dtype, geometry, accumulator)
@@ -158,14 +160,14 @@ def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulator: DType
     )
 
 
-def single_explanations(diagnoses: Mapping[str, Sequence[Together]]) -> dict[str, Together]:
+def single_explanations(diagnoses: Mapping[str, Sequence[Combination]]) -> dict[str, Combination]:
     """Return a single explanation for each case, the one that explains most cases, so that one cause has one name.
 
     Args:
         diagnoses: what explains each case, by id.
     """
     unexplained = {case: set(names) for case, names in diagnoses.items() if names}
-    chosen: dict[str, Together] = {}
+    chosen: dict[str, Combination] = {}
     while unexplained:
         counts = Counter(name for names in unexplained.values() for name in names)
         # Of equally many the first in the order of the catalogue, which a diagnosis has.

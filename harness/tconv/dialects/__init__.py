@@ -16,7 +16,7 @@ from tconv.dialects import onednn, onnx, openvino, tflite, torch
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.dialect import Absent, Dialect, NoWord, Open, Spelling, Stated
 from tconv.dialects.onnx import GEOMETRY_1
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.documents.models import known_as
 from tconv.errors import UsageError
 from tconv.nearest_word import nearest
@@ -66,9 +66,9 @@ AttributeName = Annotated[
 
 def _joined(*_: object) -> CoreSchema:
     return core_schema.no_info_after_validator_function(
-        Together.parse, core_schema.str_schema(), serialization=core_schema.to_string_ser_schema()
+        Combination.parse, core_schema.str_schema(), serialization=core_schema.to_string_ser_schema()
     )
 
 
-MisreadingNames = Annotated[Together, GetPydanticSchema(_joined)]
+MisreadingNames = Annotated[Combination, GetPydanticSchema(_joined)]
 """Misreadings that give an output together; in a file a text, in which ` + ` joins them."""

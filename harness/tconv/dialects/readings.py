@@ -52,7 +52,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Together:
+class Combination:
     """Readings, or misreadings, that are followed together. A record has their names in one text, joined by ` + `."""
 
     names: tuple[str, ...]

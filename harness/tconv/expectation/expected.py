@@ -13,7 +13,7 @@ from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS, shown
 from tconv.dialects.geometry import Geometry
-from tconv.dialects.readings import Branch, Together, branches, results_of
+from tconv.dialects.readings import Branch, Combination, branches, results_of
 from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, Attributes, FilterFormat, Signature, TensorType
 
@@ -42,7 +42,7 @@ class Candidate:
     @property
     def names(self) -> tuple[str, ...]:
         """All readings that give this output, those that are followed together in one text; none for the primary."""
-        return tuple(str(Together(readings)) for readings in (self.readings, *self.alike) if readings)
+        return tuple(str(Combination(readings)) for readings in (self.readings, *self.alike) if readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class OpenConstraint:
         return f"{self.constraint}-refused"
 
 
-Refusal = OpenConstraint | Together
+Refusal = OpenConstraint | Combination
 """Why a text that owes a value may also refuse: a constraint that it leaves open, or readings that give no output."""
 
 
@@ -261,7 +261,7 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
         ),
         (
             *map(OpenConstraint, open_constraints),
-            *_fewest(Together(other.readings) for other in others if isinstance(other.result, Violation)),
+            *_fewest(Combination(other.readings) for other in others if isinstance(other.result, Violation)),
         ),
         every,
     )
@@ -272,9 +272,9 @@ def _elements(written: Signature, geometry: Geometry) -> int:
     return max(written.x.shape[0] * written.w.shape[1] * geometry.groups, 1) * prod(geometry.output)
 
 
-def _fewest(refusing: Iterable[Together]) -> list[Together]:
+def _fewest(refusing: Iterable[Combination]) -> list[Combination]:
     """Return the readings that refuse, without those that refuse with fewer readings too."""
-    fewest: list[Together] = []
+    fewest: list[Combination] = []
     for together in sorted(refusing, key=lambda together: len(together.names)):
         if not any(set(fewer.names) < set(together.names) for fewer in fewest):
             fewest.append(together)

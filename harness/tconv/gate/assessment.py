@@ -8,14 +8,12 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.cases.columns import FactColumns
-from tconv.gate.active_entries import active_entries, with_better_causes
-from tconv.gate.explanations import Explanations, answers_vary, explain, mark_spoilt
-from tconv.gate.joint_explanations import explain_by_others
+from tconv.gate.answers import compare_answers
+from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
+from tconv.gate.explanations import Explanations, answers_vary, explain, explain_by_others, mark_spoilt
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
-from tconv.gate.siblings import compare_answers
 from tconv.gate.status import MixedReadings, Status
-from tconv.gate.waiver_uses import WaiverUses, find_uses, is_whole
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -24,9 +22,9 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.gate.answers import QuestionAnswers
+    from tconv.gate.entries import FactsOf
     from tconv.gate.reasons import OfRecords, Reason
     from tconv.gate.status import RecordStatus, Ruling
-    from tconv.gate.waiver_uses import FactsOf
     from tconv.gate.waivers import WaiverFile
     from tconv.records.record import Record
     from tconv.records.record_file import Run
@@ -148,10 +146,10 @@ def assess(
             None for neither. Of a shard, the cases that say something of an answer are in the other shards.
     """
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
-    active = active_entries(waivers, run.header.dialect, run.header.backend, strict=strict)
+    active = select_active(waivers, run.header.dialect, run.header.backend, strict=strict)
 
     def judge(record: Record, ruling: Ruling | None = None) -> RecordStatus:
-        return active.status_of(record, facts[record.case], ruling)
+        return active.assign_status(record, facts[record.case], ruling)
 
     vary = answers_vary(judge(record) for record in run.records if record.varies)
     pins = PinUses() if find is None else hold_pins(run, active, facts, find)
@@ -163,7 +161,7 @@ def assess(
         found, mixed = compare_answers(run, find, pins, vary=vary)
         rulings |= found
     members = tuple(judge(record, rulings.get(record.case)) for record in run.records)
-    members = with_better_causes(members, judge) if compares else members
+    members = correct_refusals(members, judge) if compares else members
     members = active.excuse_ends(mark_spoilt(members) if vary else members, facts)
     if find is not None and compares:
         if not vary:

@@ -11,8 +11,8 @@ from tconv.dialects import dialect_named
 from tconv.errors import DialectError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
-from tconv.gate.active_entries import active_entries
-from tconv.gate.pins import decisive_cases, follows_pin
+from tconv.gate.entries import select_active
+from tconv.gate.pins import choose_decisive_cases, follows_pin
 from tconv.gate.status import Status
 from tconv.gate.waivers import Pin, Waiver, is_among
 from tconv.verdict import kinds as ver
@@ -108,12 +108,12 @@ class Prover:
 
     def _of_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
         """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
-        spoken, active = dialect_named(dialect), active_entries(file, dialect, self.backend)
+        spoken, active = dialect_named(dialect), select_active(file, dialect, self.backend)
 
         def has_entry(case: Case) -> bool:
             return any(entry.covers(case.id, case.facts) for entry in (*active.waivers, *active.unsupported))
 
-        cases = decisive_cases(pin, self._corpus.cases("gate"), spoken, has_entry, _OF_A_PIN)
+        cases = choose_decisive_cases(pin, self._corpus.cases("gate"), spoken, has_entry, _OF_A_PIN)
         if not cases:
             yield Proof(pin, dialect, Standing.NOT_HERE, "no case of the gate tier tells its reading from all others")
         for case in cases:
@@ -123,7 +123,7 @@ class Prover:
                 return
             if follows_pin(record, case, pin, spoken):
                 yield Proof(pin, dialect, Standing.STANDS, "", record)
-            elif active.status_of(record, case.facts).status in {Status.WAIVED, Status.UNSUPPORTED}:
+            elif active.assign_status(record, case.facts).status in {Status.WAIVED, Status.UNSUPPORTED}:
                 yield Proof(pin, dialect, Standing.NOT_HERE, f"{case.id} has a waiver, as all such cases have", record)
             else:
                 yield Proof(pin, dialect, Standing.FALLEN, "", record)
@@ -138,7 +138,7 @@ class Prover:
             return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
         if isinstance(record.verdict, ver.Inexpressible):
             return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot say the example", record)
-        member = active_entries(file, dialect, self.backend).status_of(record, case.facts)
+        member = select_active(file, dialect, self.backend).assign_status(record, case.facts)
         deviates = waiver.waives(member, case.facts)
         if waiver.verdict["kind"] == "mixed-readings" and isinstance(record.verdict, ver.Allowed):
             return Proof(waiver, dialect, Standing.NOT_HERE, "only other cases show mixed readings", record)

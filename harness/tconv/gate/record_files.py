@@ -10,7 +10,7 @@ from tconv.errors import FileError, UsageError
 from tconv.execution.selection import Selection
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.reasons import ShardsMissing
-from tconv.gate.waivers import chosen_waivers
+from tconv.gate.waivers import choose_waivers
 from tconv.records.record_file import read
 from tconv.records.shards import Shards, merged
 
@@ -39,7 +39,7 @@ def assess_files(
     corpus = Corpus.load(cases)
     own = cases is None or waivers is not None
     assessments = [
-        assess_with_corpus(run, chosen_waivers(waivers, run.header.backend.name), corpus, strict=strict, own=own)
+        assess_with_corpus(run, choose_waivers(waivers, run.header.backend.name), corpus, strict=strict, own=own)
         for run in merged([_found_at(cases, read_selected(path, corpus), corpus) for path in records])
     ]
     return [

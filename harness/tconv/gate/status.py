@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from tconv.cases.patterns import path_of
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.records.failure import Failure, failure
 from tconv.verdict import kinds as ver
 
@@ -54,7 +54,7 @@ class MixedReadings:
     @property
     def words(self) -> str:
         """What two of them that are alike have in common."""
-        return str(Together(self.readings))
+        return str(Combination(self.readings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +143,12 @@ def is_of_invalid(group: tuple[str, ...]) -> bool:
     return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
 
 
-def marked(group: tuple[str, ...], *, invalid: bool) -> tuple[str, ...]:
+def mark_invalid(group: tuple[str, ...], *, invalid: bool) -> tuple[str, ...]:
     """Return the key of failures, with a mark behind what fails if they are of invalid calls."""
     return (group[0], _INVALID, *group[1:]) if invalid else group
 
 
-def group_of(member: RecordStatus, explained: Together | None, *, invalid: bool = False) -> tuple[str, ...]:
+def find_group(member: RecordStatus, explained: Combination | None, *, invalid: bool = False) -> tuple[str, ...]:
     """Return what a failure has in common with others: its explanation, else its words, else its sweep.
 
     Args:
@@ -157,18 +157,18 @@ def group_of(member: RecordStatus, explained: Together | None, *, invalid: bool 
         invalid: whether the call is invalid. What a runtime does with invalid calls says nothing of valid ones.
     """
     if explained:
-        return marked(("explained", str(explained)), invalid=invalid)
+        return mark_invalid(("explained", str(explained)), invalid=invalid)
     shown = member.failure
     if shown is not None and shown.words:
-        return marked((shown.kind, shown.words), invalid=invalid)
-    return marked((member.ruling.kind, "in", path_of(member.record.case)), invalid=invalid)
+        return mark_invalid((shown.kind, shown.words), invalid=invalid)
+    return mark_invalid((member.ruling.kind, "in", path_of(member.record.case)), invalid=invalid)
 
 
 Rank = tuple[bool, bool, bool, bool, tuple[int, int, str]]
 """How well a record stands for a cause; the smallest is its example."""
 
 
-def example(members: Iterable[RecordStatus], group: tuple[str, ...]) -> RecordStatus:
+def choose_example(members: Iterable[RecordStatus], group: tuple[str, ...]) -> RecordStatus:
     """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
 
     Such a member is wrong alone too: mixed readings are shown by other cases only, and the command for it would say

@@ -19,7 +19,7 @@ from tconv.dialects import DialectName, MisreadingNames, dialect_named
 from tconv.dialects.rules import QUESTIONS
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
-from tconv.gate.answers import readings_of
+from tconv.gate.answers import list_readings
 from tconv.gate.scope import NarrowScope, Scalar, Scope, texts_of
 from tconv.gate.status import RULINGS
 from tconv.nearest_word import nearest
@@ -209,20 +209,20 @@ class Pin(Versioned):
     @model_validator(mode="after")
     def _names_a_reading(self) -> Self:
         for dialect in map(dialect_named, self.dialects):
-            known = {name for name in (*QUESTIONS, *dialect.constraints) if readings_of(name, dialect)}
+            known = {name for name in (*QUESTIONS, *dialect.constraints) if list_readings(name, dialect)}
             if self.question not in known:
                 hint = nearest(self.question, known)
                 raise ValueError(
                     f"question must be one that {dialect} answers in several ways (got {self.question!r}){hint}"
                 )
-            if self.reading not in (readings := readings_of(self.question, dialect)):
+            if self.reading not in (readings := list_readings(self.question, dialect)):
                 must = f"reading must be one of {', '.join(readings)}"
                 raise ValueError(f"{must} (got {self.reading!r}){nearest(self.reading, readings)}")
         return self
 
     def answer(self, dialect: Dialect) -> str:
         """Return the answer to its question that its reading gives."""
-        return readings_of(self.question, dialect)[self.reading]
+        return list_readings(self.question, dialect)[self.reading]
 
     def __str__(self) -> str:
         return f"{self.question}: {' '.join(filter(None, (self.reading, self.words)))}"
@@ -292,7 +292,7 @@ def load(path: Path) -> WaiverFile:
     return file
 
 
-def chosen_waivers(option: str | None, backend: str) -> WaiverFile | None:
+def choose_waivers(option: str | None, backend: str) -> WaiverFile | None:
     """Return the waivers that a user chose: of a file, none for `none`, or by default those that ship for the backend.
 
     A file that was written for another backend is used as `WaiverFile.of_relative` says.
@@ -310,7 +310,7 @@ def chosen_waivers(option: str | None, backend: str) -> WaiverFile | None:
     return load(shipped[backend]) if backend in shipped else None
 
 
-def header_of(file: WaiverFile | None, name: str | None, *, strict: bool) -> WaiversHeader:
+def make_header(file: WaiverFile | None, name: str | None, *, strict: bool) -> WaiversHeader:
     """Return what the header of a run says of by what it is judged.
 
     Args:

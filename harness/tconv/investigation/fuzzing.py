@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.execution.pool import Pool
     from tconv.records.record import Record
 
@@ -106,7 +106,7 @@ class RightAnswers:
         if len(self.cases) < _MOST_KEPT and is_right(record.verdict):
             self.records[case.id], self.cases[case.id] = record, case
 
-    def doubts(self, failed: Iterable[tuple[Case, Record]], dialect: Dialect) -> Mapping[Together, str]:
+    def doubts(self, failed: Iterable[tuple[Case, Record]], dialect: Dialect) -> Mapping[Combination, str]:
         """Return what is to be said beside a name, by the name: its condition, or that cases which agree deny it.
 
         Args:
@@ -211,7 +211,7 @@ def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Together, str]) -> str:
+def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Combination, str]) -> str:
     """Return a failure in words; the smallest case may be explained where the search for a large one took too long."""
     if explained := failure.explained or smallest.explained:
         return f"{failure.kind} as if {explained[0]}{doubts.get(explained[0], '')}"

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis import Diagnosis
     from tconv.diagnosis.misreadings import Misreading
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.learning.judged_calls import JudgedCalls
 
 _SIBLINGS = 40
 """Cases that agree with the text and are looked at for each name."""
 
 
-def denials(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> Mapping[Together, int]:
+def denials(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> Mapping[Combination, int]:
     """Return how many cases that agree deny each name of a failure, where they are more than those that it explains.
 
     Args:
         calls: the calls of the run, those with right answers too.
         failed: why the output of each failure is wrong, by the id of its case.
     """
-    explained: dict[Together, list[str]] = {}
+    explained: dict[Combination, list[str]] = {}
     for case, name in single_explanations({case: why.explained for case, why in failed.items()}).items():
         explained.setdefault(name, []).append(case)
     misreadings_known = misreadings_by_name(calls.dialect)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis import Diagnosis
     from tconv.dialects import Dialect
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.learning.lesson import Lesson, Rule
     from tconv.learning.observed_geometry import ObservedGeometry
     from tconv.learning.situations import Situation
@@ -55,7 +55,7 @@ def lessons(
 
 
 def without_named(
-    lessons: Sequence[Lesson], failed: Mapping[str, Diagnosis], denied: Container[Together]
+    lessons: Sequence[Lesson], failed: Mapping[str, Diagnosis], denied: Container[Combination]
 ) -> tuple[Lesson, ...]:
     """Return lessons without those that say less than the name of a misreading does.
 

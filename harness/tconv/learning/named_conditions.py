@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tconv.diagnosis import Diagnosis
     from tconv.diagnosis.misreadings import Misreading
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.learning.judged_calls import Condition, JudgedCalls
     from tconv.learning.lesson import Lesson
 
@@ -71,7 +71,7 @@ class Misread(NamedTuple):
         return ", and ".join(filter(None, parts))
 
 
-def named_conditions(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> dict[Together, Misread]:
+def named_conditions(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> dict[Combination, Misread]:
     """Return where a runtime misreads, by the name of the misreading, for names that cases which agree deny.
 
     Args:
@@ -80,7 +80,7 @@ def named_conditions(calls: JudgedCalls, failed: Mapping[str, Diagnosis]) -> dic
     """
     names = {case: frozenset(why.explained) for case, why in failed.items()}
     counts = Counter(name for of_case in names.values() for name in of_case)
-    by_name: dict[Together, Misread] = {}
+    by_name: dict[Combination, Misread] = {}
     explained: set[str] = set()
     sample = _sampled(calls.right_cases, calls)
     for name, _ in sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:_MOST_NAMES]:
@@ -136,7 +136,7 @@ def _with_right(
     return misread._replace(condition=condition, right=right, counted=len(looked_at) == len(made))
 
 
-def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misread]) -> tuple[Lesson, ...]:
+def without_misread(lessons: Sequence[Lesson], misread: Mapping[Combination, Misread]) -> tuple[Lesson, ...]:
     """Return lessons without those of which a misreading of some calls explains all failures, in fewer words."""
 
     def explained(lesson: Lesson) -> bool:
@@ -145,7 +145,7 @@ def without_misread(lessons: Sequence[Lesson], misread: Mapping[Together, Misrea
     return tuple(lesson for lesson in lessons if not explained(lesson))
 
 
-def _changing(name: Together, calls: JudgedCalls) -> list[Misreading]:
+def _changing(name: Combination, calls: JudgedCalls) -> list[Misreading]:
     """Return the misreadings of a name; none where it is a matter of chance which answers they change."""
     by_name = misreadings_by_name(calls.dialect)
     misreadings = [by_name[part] for part in name.names if part in by_name]

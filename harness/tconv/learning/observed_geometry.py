@@ -11,7 +11,7 @@ from tconv.expectation.problem import Problem
 from tconv.learning.axis_terms import terms
 from tconv.learning.situations import situation_of
 from tconv.verdict import kinds as ver
-from tconv.verdict.judge import followed
+from tconv.verdict.judge import find_geometry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -165,7 +165,7 @@ def _placement(record: Record, problem: Problem, owed: Values) -> Placement | No
     """Return where the values of an output lie, as far as is known; None where not even its size is."""
     verdict = record.verdict
     if isinstance(verdict, ver.Allowed):
-        geometry = followed(verdict, owed)
+        geometry = find_geometry(verdict, owed)
         if geometry is None:
             return None
         # No value tells where the output of an empty operand lies.

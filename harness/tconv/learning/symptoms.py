@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
     from tconv.diagnosis import Diagnosis
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.learning.judged_calls import Condition, JudgedCalls
 
 _PLAIN = ("are 0", "are NaN")
@@ -68,7 +68,9 @@ class Symptom:
         return "; ".join(filter(None, (str(self.condition or ""), self.relation)))
 
 
-def symptoms(answers: JudgedCalls, failed: Mapping[str, Diagnosis], denied: Container[Together]) -> tuple[Symptom, ...]:
+def symptoms(
+    answers: JudgedCalls, failed: Mapping[str, Diagnosis], denied: Container[Combination]
+) -> tuple[Symptom, ...]:
     """Return what failures have in common, what explains most first.
 
     Args:
@@ -103,7 +105,9 @@ def symptoms(answers: JudgedCalls, failed: Mapping[str, Diagnosis], denied: Cont
     return tuple(sorted(found, key=lambda symptom: -len(symptom.cases)))
 
 
-def _everywhere(left: Mapping[str, Diagnosis], named: Mapping[str, Together], answers: JudgedCalls) -> Symptom | None:
+def _everywhere(
+    left: Mapping[str, Diagnosis], named: Mapping[str, Combination], answers: JudgedCalls
+) -> Symptom | None:
     """Return the failures of a runtime of which nearly all answers are wrong; None where more can be said of them.
 
     Where misreadings give a part of the answers these have names, and the others are what is wrong everywhere.
@@ -137,7 +141,7 @@ def _largest(left: Mapping[str, Diagnosis], answers: JudgedCalls) -> Symptom | N
     return Symptom("", within[0] if within and len(within[1]) == len(related) else None, tuple(related))
 
 
-def _explained(cases: Sequence[str], named: Mapping[str, Together]) -> Iterator[str]:
+def _explained(cases: Sequence[str], named: Mapping[str, Combination]) -> Iterator[str]:
     """Yield cases but for those of a misreading that gives other wrong answers too."""
     under, of_all = Counter(named[case] for case in cases if case in named), Counter(named.values())
     for case in cases:

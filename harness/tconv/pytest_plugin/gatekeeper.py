@@ -22,7 +22,7 @@ from tconv.errors import TconvError, UsageError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.gate.assessment import assess_with_corpus
-from tconv.gate.waivers import chosen_waivers
+from tconv.gate.waivers import choose_waivers
 from tconv.nearest_word import nearest
 from tconv.pytest_plugin.items import CaseFile, CaseItem, CasesElsewhere
 from tconv.records.headers import RunHeader
@@ -68,7 +68,7 @@ def _tier(name: str) -> Tier:
 def _waivers(base: Path, backend: str, name: str) -> str | None:
     option = None if not name else name if name == "none" else str(base / name)
     # A bad waiver file is reported before the run, not after it.
-    chosen_waivers(option, backend)
+    choose_waivers(option, backend)
     return option
 
 
@@ -189,7 +189,7 @@ class Gatekeeper:
                 started="",
             )
         run = Run(self._root, header, [records[case.id] for case in cases])
-        waivers = chosen_waivers(self._waivers, pool.backend.name)
+        waivers = choose_waivers(self._waivers, pool.backend.name)
         own = ships or self._waivers is not None
         return assess_with_corpus(run, waivers, self._corpus, strict=self._strict, own=own, find=self._find)
 

@@ -10,7 +10,7 @@ from tconv.backends.process_end import reasons
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.records.record import Record
 
 _COUNTER = re.compile(r"(?<=\w_)\d+\b")
@@ -38,7 +38,7 @@ class Failure:
     """
 
     kind: str
-    explained: tuple[Together, ...]
+    explained: tuple[Combination, ...]
     words: str
 
     def alike(self, other: Failure | None) -> bool:
@@ -51,7 +51,7 @@ class Failure:
 
 
 def failure(
-    record: Record, verdict: ver.Verdict | None = None, explained: tuple[Together, ...] | None = None
+    record: Record, verdict: ver.Verdict | None = None, explained: tuple[Combination, ...] | None = None
 ) -> Failure | None:
     """Return the failure that a record shows; None for agreed, mistrusted and inexpressible.
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from tconv.dialects import DIALECTS, dialect_named
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.errors import FileError, writing
 from tconv.nearest_word import nearest
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
@@ -156,7 +156,7 @@ def _of_readings(record: Record) -> str | None:
     refusals = {f"{constraint}-refused" for constraint in CONSTRAINTS}
     alike = verdict.alike if isinstance(verdict, ver.Disputed) else ()
     for reading in (*verdict.readings, *alike):
-        if not names.union(refusals).issuperset(Together.parse(reading).names):
+        if not names.union(refusals).issuperset(Combination.parse(reading).names):
             return f"a reading must be one that {dialect} disputes (got {shown(reading)}){nearest(reading, names)}"
     return None
 

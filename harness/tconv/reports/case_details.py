@@ -10,7 +10,7 @@ import numpy as np
 
 from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.expectation.bound import SYMBOLS, bound, derivation
 from tconv.expectation.expected import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
@@ -152,7 +152,7 @@ def _input(tensor: Input) -> str:
 def _values(problem: Problem, expected: Values) -> Iterator[str]:
     truth = problem.truth
     for candidate in expected.candidates:
-        under = f"under {Together(candidate.readings)}" if candidate.readings else "primary reading"
+        under = f"under {Combination(candidate.readings)}" if candidate.readings else "primary reading"
         yield f"  {under}"
         yield from _geometry(candidate.geometry)
         shape = data_shape(truth.shape(candidate.geometry), problem.call.data_format)

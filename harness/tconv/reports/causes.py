@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.dialects.readings import Together
-from tconv.gate.status import Status, example, is_of_invalid
+from tconv.dialects.readings import Combination
+from tconv.gate.status import Status, choose_example, is_of_invalid
 from tconv.learning import Lesson, Symptom
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
@@ -93,7 +93,7 @@ def _undeclared(members: Iterable[RecordStatus]) -> bool:
 
 def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of a group of records with one status; `phrase` is that of its example."""
-    shown = example(group.members, group.key)
+    shown = choose_example(group.members, group.key)
     cause = Cause("", shown.record.case, group.members, group=group.key)
     if shown.status is Status.FAILED:
         return _failure_cause(cause, group, shown, assessment, phrase)
@@ -141,7 +141,7 @@ def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: 
 
 def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of failures that a misreading explains, with the condition under which it is made, if any."""
-    misread = assessment.explained.misread.get(Together.parse(cause.group[-1]))
+    misread = assessment.explained.misread.get(Combination.parse(cause.group[-1]))
     where = str(misread.condition) if misread else ""
     line = _failed(cause.group, cause.members, shown, phrase, f" where {where}" if where else "")
     exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
@@ -163,7 +163,7 @@ def _that_agree(count: int) -> str:
 
 def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
     """Return what speaks against the name of a group."""
-    denied = assessment.explained.denied.get(Together.parse(group[-1]), 0) if group[0] == "explained" else 0
+    denied = assessment.explained.denied.get(Combination.parse(group[-1]), 0) if group[0] == "explained" else 0
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from tconv.gate.status import example
+from tconv.gate.status import choose_example
 from tconv.reports.phrases import phrase, reason
 from tconv.shown_texts import beginning, without_beginning
 from tconv.verdict import kinds as ver
@@ -34,7 +34,7 @@ def example_phrases(groups: Mapping[_Group, Sequence[RecordStatus]]) -> dict[_Gr
     Args:
         groups: the members of each cause, by what makes records those of the cause.
     """
-    phrases = {group: _marked(example(members, group), members) for group, members in groups.items()}
+    phrases = {group: _marked(choose_example(members, group), members) for group, members in groups.items()}
     shortened = _shortened(phrases.values())
     return {group: shortened[text] for group, text in phrases.items()}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import AGREEING, Status, group_of
+from tconv.gate.status import AGREEING, Status, find_group
 from tconv.learning import UNANSWERED, Lesson, shared_facts
 from tconv.reports.phrases import NOT_ASKED, headline
 from tconv.verdict import kinds as ver
@@ -18,7 +18,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.learning import Shared, Symptom, Unanswered
@@ -78,7 +78,7 @@ def _by_key(
     members: Sequence[RecordStatus],
     assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
-    explained: Mapping[str, Together],
+    explained: Mapping[str, Combination],
 ) -> dict[tuple[str, ...], list[RecordStatus]]:
     """Return records by the key of their group.
 
@@ -110,7 +110,7 @@ def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
     return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
 
 
-def _own_key(member: RecordStatus, explained: Together | None, *, invalid: bool) -> tuple[str, ...]:
+def _own_key(member: RecordStatus, explained: Combination | None, *, invalid: bool) -> tuple[str, ...]:
     """Return what records of a cause that was not learnt have in common.
 
     For failures it is the explanation, else the words without their numbers, else the sweep; and whether the call is
@@ -120,7 +120,7 @@ def _own_key(member: RecordStatus, explained: Together | None, *, invalid: bool)
         return (f"{member.waiver.name}: {member.waiver.because}",)
     if member.status not in {Status.FAILED, Status.DISPUTED}:
         return (headline(member.ruling),)
-    return group_of(member, explained, invalid=invalid)
+    return find_group(member, explained, invalid=invalid)
 
 
 def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.dialects.rules import contrasted
 from tconv.expectation.bound import SYMBOLS
 from tconv.gate.status import MixedReadings, ReadingChanged, Status
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tconv.diagnosis import Diagnosis
     from tconv.gate.answers import QuestionAnswers
     from tconv.gate.assessment import Assessment
+    from tconv.gate.entries import DeclarationUse, WaiverUse
     from tconv.gate.status import RecordStatus, Ruling
-    from tconv.gate.waiver_uses import DeclarationUse, WaiverUse
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
@@ -75,7 +75,7 @@ def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Mistrusted) ->
         case ver.Disputed():
             return _disputed(verdict)
         case MixedReadings(readings):
-            follows = str(Together(readings)) if readings else "the text's first answer"
+            follows = str(Combination(readings)) if readings else "the text's first answer"
             return f"follows {follows}{_contrast(verdict)}"
         case ver.Mistrusted():
             return _mistrusted(verdict)
@@ -116,7 +116,7 @@ def _contrast(verdict: MixedReadings) -> str:
 
 
 def _mistrusted(verdict: ver.Mistrusted) -> str:
-    follows = (f"follows {Together(verdict.readings)}",) if verdict.readings else ()
+    follows = (f"follows {Combination(verdict.readings)}",) if verdict.readings else ()
     return ", ".join((_untested(verdict), *follows, *verdict.notes))
 
 

@@ -12,9 +12,9 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label, path_of
-from tconv.gate.joint_explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
+from tconv.gate.explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
 from tconv.gate.scope import Scope
-from tconv.gate.status import AGREEING, ReadingChanged, Status, example
+from tconv.gate.status import AGREEING, ReadingChanged, Status, choose_example
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
@@ -232,7 +232,7 @@ def _waiver(
         "versions": _versions(header.backend.version),
         "clause": cause.lesson.clause if cause and cause.lesson and cause.lesson.clause else OPEN,
         "because": OPEN,
-        "example": example(remaining, cause.group if cause else ()).record.case,
+        "example": choose_example(remaining, cause.group if cause else ()).record.case,
         "date": datetime.now(UTC).date().isoformat(),
     }
 
@@ -301,7 +301,7 @@ def _declaration_comments(
     others = sum(member.record.case not in own for member in same)
     count = _counted(len(same) - others, others, cause, covered, "that are unsupported with other words")
     yield f"  # {count}. {one_line(cause.what)}"
-    yield f"  # For example: {one_line(example(members, cause.group).record.case)}"
+    yield f"  # For example: {one_line(choose_example(members, cause.group).record.case)}"
 
 
 def _counted(

@@ -42,7 +42,7 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
             assert_never(outcome)
 
 
-def followed(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
+def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
     """Return the geometry that the backend followed by its verdict; None where it followed none."""
     if not isinstance(verdict, ver.Allowed) or not isinstance(expected, Values):
         return None
@@ -57,7 +57,7 @@ def _verdict(problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOn
             return _against_refusal(expected, outcome)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
-                return against_values(expected, outcome, problem.truth, problem.call.data_format, accumulator)
+                return judge_values(expected, outcome, problem.truth, problem.call.data_format, accumulator)
             if expected.refusals:
                 return ver.Disputed(tuple(map(str, expected.refusals)), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
@@ -71,7 +71,7 @@ def _against_refusal(expected: Refuse, outcome: out.Refused | out.Produced | out
     return ver.AcceptedInvalid(expected.violation.constraint, expected.stated)
 
 
-def against_values(
+def judge_values(
     expected: Values,
     outcome: out.Produced | out.ShapeOnly,
     truth: Truth,

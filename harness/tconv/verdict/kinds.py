@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
 from tconv.dialects import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 
 __all__ = [
     "KINDS",
@@ -88,7 +88,7 @@ class Disputed(Recorded):
     @property
     def choices(self) -> tuple[str, ...]:
         """Each reading that may be why, those that are followed together in one text."""
-        return self.readings if self.rule == "refusal" else (str(Together(self.readings)), *self.alike)
+        return self.readings if self.rule == "refusal" else (str(Combination(self.readings)), *self.alike)
 
 
 @dataclass(frozen=True, slots=True)

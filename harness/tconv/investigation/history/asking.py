@@ -12,7 +12,7 @@ from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.run import RunSettings, run
-from tconv.gate.active_entries import fails_of
+from tconv.gate.entries import make_failure_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,7 +66,7 @@ class Fleet:
 
         def fails(header: RunHeader) -> Callable[[Case, Record], bool]:
             _check(version, header.backend)
-            return fails_of(None, header)
+            return make_failure_test(None, header)
 
         settings = RunSettings(asking, output, self.jobs, resume=resume, fails=fails)
         with _of(version):

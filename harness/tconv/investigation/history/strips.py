@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import Status, example, group_of, is_of_invalid, marked
+from tconv.gate.status import Status, choose_example, find_group, is_of_invalid, mark_invalid
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from tconv.dialects.readings import Together
+    from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
 
@@ -83,7 +83,7 @@ class Strip:
 
     status: Status
     example: RecordStatus
-    explained: Together | None
+    explained: Combination | None
     rule: str
     invalid: bool
     counts: tuple[int, ...]
@@ -201,17 +201,17 @@ def _status(members: Sequence[Sequence[RecordStatus]]) -> Status:
     return min((member.status for of in members for member in of), key=ORDER.index)
 
 
-def _key(member: RecordStatus, explained: Together | None, rule: str, *, invalid: bool) -> _Key:
+def _key(member: RecordStatus, explained: Combination | None, rule: str, *, invalid: bool) -> _Key:
     """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
     ruling = member.ruling
     if member.waiver is not None:
-        return marked(("waiver", member.waiver.name), invalid=invalid)
+        return mark_invalid(("waiver", member.waiver.name), invalid=invalid)
     if member.is_spoilt:
-        return marked((ruling.kind, "not asked again"), invalid=invalid)
+        return mark_invalid((ruling.kind, "not asked again"), invalid=invalid)
     if isinstance(ruling, ver.Disputed):
         # Its words change from release to release.
         return (ruling.kind, ruling.rule, *ruling.readings)
-    return (_LEARNT, rule) if rule else group_of(member, explained, invalid=invalid)
+    return (_LEARNT, rule) if rule else find_group(member, explained, invalid=invalid)
 
 
 def _strip(
@@ -219,13 +219,13 @@ def _strip(
     members: Sequence[Sequence[RecordStatus]],
     cases: Collection[str],
     by_case: Sequence[Mapping[str, RecordStatus]],
-    explained: Mapping[str, Together],
+    explained: Mapping[str, Combination],
 ) -> Strip:
     """Return a cause; one of `cases` stands for it."""
     seen = Counter(member.record.case for of in members for member in of if member.record.case in cases)
     # Of the cases that tell the most releases the one that stands for the cause in the other reports too.
     telling = [member for of in members for member in of if seen[member.record.case] == max(seen.values())]
-    case = example(telling, key).record.case
+    case = choose_example(telling, key).record.case
     shown = [member for member in telling if member.record.case == case][-1]
     names = {explained.get(f"{place} {member.record.case}") for place, of in enumerate(members) for member in of}
     status = _status(members)

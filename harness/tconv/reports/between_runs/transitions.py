@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.gate.status import AGREEING, MixedReadings, ReadingChanged, Status
 from tconv.reports.notes import NO_VALUES, noted
 from tconv.verdict.kinds import Agreed, Differed, Disputed, ExceedsSummationBound, WrongDtype, WrongShape
@@ -120,7 +120,7 @@ def _compared(member: RecordStatus, *, digests: bool) -> set[str]:
         case Disputed(rule="refusal") | ReadingChanged(rule="refusal"):
             return {"refusal"}
         case Agreed() | Disputed() | MixedReadings() | ReadingChanged():
-            return {str(Together(readings)) for readings in _choices(ruling)}
+            return {str(Combination(readings)) for readings in _choices(ruling)}
         case ExceedsSummationBound():
             # The last bits alone are wrong, and these differ between machines.
             return {ruling.kind}
@@ -169,6 +169,6 @@ def _choices(ruling: Ruling) -> set[tuple[str, ...]]:
             return {tuple(ruling.readings)}
         case Disputed() | ReadingChanged() if ruling.rule != "refusal":
             # The text's own reading has no name.
-            return {Together.parse(choice).names for choice in ruling.choices} or {()}
+            return {Combination.parse(choice).names for choice in ruling.choices} or {()}
         case _:
             return set()

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from tconv.errors import UsageError
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.record_files import read_selected
-from tconv.gate.waivers import chosen_waivers
+from tconv.gate.waivers import choose_waivers
 from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.strips import strips
 from tconv.records.shards import merged
@@ -106,7 +106,7 @@ def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Ite
     if not by_runtime:
         raise UsageError("there must be record files (got none)")
     for runs in (runs for _, runs in sorted(by_runtime.items(), key=lambda item: item[0])):
-        file = chosen_waivers(waivers, runs[0].header.backend.name)
+        file = choose_waivers(waivers, runs[0].header.backend.name)
         waivers_of_all = None if file is None else file.for_every_version()
         runs.sort(key=_version)
         yield History(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.gate.status import Status
 from tconv.learning.situations import situation_names
 from tconv.reports.causes import causes
@@ -186,7 +186,7 @@ def says(names: str, dialect_name: str) -> str:
     """Return what each of some readings or misreadings says, by their names joined with ` + `."""
     dialect = DIALECTS.get(dialect_name)
     known = meanings(dialect) if dialect else {}
-    all_names = (name for together in names.split(" or ") for name in Together.parse(together).names)
+    all_names = (name for together in names.split(" or ") for name in Combination.parse(together).names)
     return "; ".join(known[name] for name in all_names if name in known)
 
 

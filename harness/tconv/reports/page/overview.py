@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.waiver_uses import WaiverUse
+    from tconv.gate.entries import WaiverUse
     from tconv.gate.waivers import Waiver
     from tconv.reports.notes import Noted
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
-from tconv.dialects.readings import Together
+from tconv.dialects.readings import Combination
 from tconv.gate.status import RULINGS
 from tconv.records.headers import USUAL_TIMEOUT
 from tconv.reports.between_runs.transitions import Transition
@@ -168,7 +168,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         for member in run.assessment.statuses
         for followed_here in figures.readings(member.ruling)
         for together in followed_here.split(" or ")
-        for name in Together.parse(together).names
+        for name in Combination.parse(together).names
     }
     readings: dict[str, dict[str, list[str]]] = {}
     for dialect_name in sorted({dialect_name for dialect_name, _ in followed} & DIALECTS.keys()):
