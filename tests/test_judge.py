@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_records import run_of
-from strategies import ONNX, case, examples, geometries
+from strategies import ONNX, case, every, examples, geometries
 from tconv.backends import outcome as out
 from tconv.cases.case import Case, Data, Operand
 from tconv.cases.layouts import from_ncx
@@ -34,7 +34,10 @@ from tconv.verdict.judge import judge
 from tconv.verdict.kinds import KINDS
 from tconv.verdict.values import compare
 from tconv.vocabulary import Attributes, DataFormat, DType
-from wrong_backends import ZerosForManyProducts
+from wrong_backends import LastBit, ZerosForManyProducts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -124,6 +127,24 @@ def test_every_type_is_compared_in_its_own(dtype: DType) -> None:
     assert judged(asked, [3, 11, 10], dialect) == ver.Agreed("exact")
     eps = float(ml_dtypes.finfo(NUMPY_TYPES[dtype]).eps)
     assert judged(asked, [3, 11 + 8 * eps, 10], dialect) == ver.Differed("exact", 1, 3, (0, 0, 1), 11.0, 11.0 + 8 * eps)
+
+
+def test_a_last_bit_of_integers_is_noticed_in_every_case(smoke_cases: Sequence[Case]) -> None:
+    """Whatever the call, a sum of integers that is a unit in the last place off is a difference, and alone one."""
+    integers = [asked for asked in smoke_cases if _data(asked) <= {"integers", "sparse"}]
+    judged_so = 0
+    for asked in integers[:: every(2)]:
+        problem = Problem(asked, DIALECTS[ONNX_22])
+        if problem.output is not None and problem.output.size:
+            found = judge(problem, LastBit().run(problem.call, problem.arrays), DType.F32)
+            assert isinstance(found, ver.Differed), (asked.id, found)
+            assert (found.rule, found.wrong) == ("exact", 1), asked.id
+            judged_so += 1
+    assert judged_so > 100
+
+
+def _data(asked: Case) -> set[str]:
+    return {operand.data for operand in (asked.x, asked.w, asked.b) if operand is not None}
 
 
 def test_zeros_of_both_signs_are_equal() -> None:
