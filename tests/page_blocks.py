@@ -48,6 +48,7 @@ class Row:
     kind: str
     phrase: str
     cause: int
+    commands: dict[str, str]
     detail: dict[str, Any]
     problem: dict[str, Any]
     facts: dict[str, str]
@@ -71,6 +72,7 @@ def rows(data: Block, details: Block, problems: Block) -> list[Row]:
                 values["kinds"][number["kind"]],
                 values["phrases"][number["phrase"]],
                 number["cause"],
+                dict(values["commands"][number["commands"]]),
                 details.row(number["detail"]),
                 problems.row(number["problem"]),
                 {name: values["facts"][name][place - 1] for name, place in its_facts.items() if place},

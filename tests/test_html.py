@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import zipfile
 from base64 import b64encode
 from collections import Counter
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from made_records import named, ruled, run_of
+from made_records import EVERY_VERDICT, named, ruled, run_of
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
@@ -27,7 +28,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import RULINGS, MixedReadings, ReadingChanged, Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader
-from tconv.records.record import CallSummary, Record, Sums
+from tconv.records.record import CallSummary, FreshAnswer, Record, Sums
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary
 from tconv.reports.between_runs import compared
@@ -37,8 +38,10 @@ from tconv.reports.page.answer import answer
 from tconv.reports.page.arrays import MOST
 from tconv.reports.page.blocks import table_block
 from tconv.reports.page.cause_lines import CauseLine
+from tconv.reports.page.commands import CASE
 from tconv.reports.page.overview import overviews
 from tconv.reports.page.tables import Table
+from tconv.reports.phrases import reproduce_in
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.run_names import run_names
 from tconv.verdict import kinds as ver
@@ -220,6 +223,33 @@ def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:
     assert written.rows()[0].case == f"padding/{HOSTILE}"
     assert ["Message", HOSTILE] in written.rows()[0].detail["prose"]
     assert " ".join(HOSTILE.split()) in written.words
+
+
+def test_commands_ask_as_the_run_did(page: Callable[..., _Page]) -> None:
+    """The first is that of JUnit, whatever the verdict; what ends without a result for the verdict is not offered."""
+    asked = "--backend mini:Mini --option pads=swapped --timeout 30"
+    backend = BackendHeader(name="acme", version="2.1", spec="mini:Mini", options={"pads": "swapped"})
+    records = [_record(f"a/v[n={n}]", verdict) for n, verdict in enumerate(EVERY_VERDICT)]
+    records.append(replace(_record("a/varies", EXACT), alone=FreshAnswer("agreed", same=False)))
+    assessment = _assessment(records, backend=backend, path="my cases.yaml", repeat=3)
+    members = {member.record.case: member for member in assessment.statuses}
+    for row in page(assessment).rows():
+        lines = {name: text.replace(CASE, row.case) for name, text in row.commands.items()}
+        member = members[row.case]
+        assert shlex.split(lines["run"]) == shlex.split(reproduce_in(assessment.run.header, member))
+        about = f"'{row.case}' {asked} --dialect {DIALECT} --cases 'my cases.yaml'"
+        offered = {"run", "show", "explain", "export", "shrink", "bug report"}
+        match member.record.verdict:
+            case ver.Inexpressible():
+                offered = {"run", "show"}
+            case ver.Agreed() | ver.Disputed():
+                offered -= {"shrink", "bug report"}
+            case _:
+                assert lines["shrink"] == f"tconv shrink {about}"
+                assert lines["bug report"].startswith(f"tconv export '{row.case}' --issue {asked}")
+        assert lines.keys() == offered
+        assert lines["show"] == f"tconv show '{row.case}' --dialect {DIALECT} --cases 'my cases.yaml'"
+    assert "--jobs 1" in lines["run"]
 
 
 def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[..., _Page]) -> None:

@@ -165,20 +165,14 @@ test("every run's answer is there, the open one marked", () => {
   assert.deepEqual([geometry, values, why.clause], [null, null, "pads with auto_pad"]);
 });
 
-test("commands name the backend as it was given, and options where the command takes them", () => {
-  const data = madeData([{ id: "a/b" }]);
-  Object.assign(data.runs[0], { backend: "mini_tconv:Mini", options: ["pads=swapped"], cases: "my.yaml" });
-  const { commands } = caseView(opened(data, { owed: { refusal: ["c", "pads with auto_pad", true] } }), data);
-  const words = Object.fromEntries(commands);
-  const asked = "--backend mini_tconv:Mini --option pads=swapped --dialect onnx --cases my.yaml";
-  assert.equal(words.shrink, `tconv shrink a/b ${asked}`);
-  assert.equal(words.run, `tconv run a/b ${asked} --waivers none`);
-  data.runs[0].timeout = "5";
-  const limited = Object.fromEntries(caseView(opened(data, { owed: { refusal: ["c", "", true] } }), data).commands);
-  const withLimit = "--backend mini_tconv:Mini --option pads=swapped --timeout 5 --dialect onnx --cases my.yaml";
-  assert.equal(limited.explain, `tconv explain a/b ${withLimit}`);
-  assert.equal(limited.export, words.export);
-  assert.equal(words.export, "tconv export a/b models --backend mini_tconv:Mini --dialect onnx --cases my.yaml");
+test("a command has the id in its place, quoted for a shell whatever it is", () => {
+  for (const [id, word] of [
+    ["a/b[s=1]", "'a/b[s=1]'"],
+    ["it's/$&", `'it'"'"'s/$&'`],
+  ]) {
+    const data = madeData([{ id }]);
+    assert.deepEqual(caseView(opened(data), data).commands, [["show", `tconv show ${word} --dialect onnx`]]);
+  }
 });
 
 test("the bug report has what a reader needs, and no empty chapter", () => {

@@ -29,10 +29,7 @@ export function madeData(records, backends = ["acme"]) {
     key: `${key}-1.0:onnx`,
     name: `${key} 1.0, onnx`,
     backend: key,
-    options: [],
-    timeout: "",
     dialect: "onnx",
-    cases: "",
   });
   return new PageData({
     values: {
@@ -48,6 +45,7 @@ export function madeData(records, backends = ["acme"]) {
       ],
       ids,
       phrases,
+      commands: [[["show", "tconv show '{case}' --dialect onnx"]]],
       facts: Object.fromEntries(values),
     },
     arrays: {
@@ -57,6 +55,7 @@ export function madeData(records, backends = ["acme"]) {
       kind: column(({ kind = "agreed" }) => KINDS.indexOf(kind)),
       phrase: column(({ phrase = "exact" }) => phrases.indexOf(phrase)),
       cause: column(({ cause = 0 }) => cause),
+      commands: column(() => 0),
       seconds: Float64Array.from(records, ({ seconds = Number.NaN }) => seconds),
       ...Object.fromEntries(factColumns),
     },

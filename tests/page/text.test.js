@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatCount, formatFloat32, formatShape, formatWithin, quoteArgument } from "./build/text.js";
+import { formatCount, formatFloat32, formatShape, formatWithin } from "./build/text.js";
 
 test("counts have commas, shapes and indices brackets", () => {
   assert.equal(formatCount(1234567), "1,234,567");
@@ -41,11 +41,4 @@ test("a number is rounded to fit its cell, or left out", () => {
   assert.equal(formatWithin(third, 3), "");
   assert.equal(formatWithin(Number.NEGATIVE_INFINITY, 2), "-∞");
   assert.equal(formatWithin(Number.NaN, 2), "");
-});
-
-test("a word of a command is quoted as the shell needs it", () => {
-  assert.equal(quoteArgument("padding/grow,strides=2"), "padding/grow,strides=2");
-  assert.equal(quoteArgument("padding/*[strides=2]"), "'padding/*[strides=2]'");
-  assert.equal(quoteArgument("it's"), `'it'"'"'s'`);
-  assert.equal(quoteArgument(""), "''");
 });

@@ -7,7 +7,7 @@ import type { Placement } from "./geometry.js";
 import type { Answer, OpenedCase } from "./opened_case.js";
 import type { CaseRecord, PageData } from "./page_data.js";
 import { labelsOf } from "./patterns.js";
-import { formatCount, quoteArgument } from "./text.js";
+import { formatCount } from "./text.js";
 
 // The view of a case, made of what the page has of it. Nothing else knows both.
 
@@ -49,7 +49,7 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
     waiver,
     waiverExample: waiver ? formatFragment({ case: waiver.example }) : "",
     neighbours: neighboursOf(record, data),
-    commands: commandsOf(record),
+    commands: commandsOf(record, data),
     versions: [["backend", run.name]],
   };
 }
@@ -144,27 +144,10 @@ export function neighboursOf(record: CaseRecord, data: PageData): CaseNeighbour[
   }));
 }
 
-/** The options with which a verdict is a failure, whatever waiver covers it. A pin stands in the waivers' file. */
-function excusedByNothing(kind: string) {
-  if (kind === "reading-changed") return "";
-  return kind === "accepted-invalid" ? " --waivers none --strict" : " --waivers none";
-}
-
-function commandsOf({ id, run, kind }: CaseRecord): [string, string][] {
-  const corpus = run.cases ? ` --cases ${quoteArgument(run.cases)}` : "";
-  const chosen = run.options.map((text) => ` --option ${quoteArgument(text)}`).join("");
-  const spoken = ` --dialect ${quoteArgument(run.dialect)}`;
-  const runtime = ` --backend ${quoteArgument(run.backend)}`;
-  const limit = run.timeout ? ` --timeout ${run.timeout}` : "";
-  const backend = `${runtime}${chosen}${limit}${spoken}`;
-  const name = quoteArgument(id);
-  return [
-    ["run", `tconv run ${name}${backend}${corpus}${excusedByNothing(kind)}`],
-    ["show", `tconv show ${name}${spoken}${corpus}`],
-    ["explain", `tconv explain ${name}${backend}${corpus}`],
-    ["shrink", `tconv shrink ${name}${backend}${corpus}`],
-    // Its script knows no options of a backend, and the command refuses them.
-    ["export", `tconv export ${name} models${runtime}${spoken}${corpus}`],
-    ["bug report", `tconv export ${name} --issue${backend}${corpus} > report.md`],
-  ];
+/** The commands, with the id where commands.py has left a place within single quotes. */
+function commandsOf({ id, number }: CaseRecord, { commands, columns }: PageData) {
+  const quoted = id.replaceAll("'", `'"'"'`);
+  return commands[columns.commands[number]].map(([name, text]): [string, string] => {
+    return [name, text.replace("{case}", () => quoted)];
+  });
 }

@@ -7,10 +7,7 @@ interface Run {
   key: string; // stands for the run in queries
   name: string;
   backend: string;
-  options: string[]; // those that are not at their defaults, as `name=value`
-  timeout: string; // seconds that a case may take, empty for the usual ones
   dialect: string;
-  cases: string; // the case files, empty for tconv's own
 }
 
 /** What records.py writes. */
@@ -23,6 +20,7 @@ export interface Shared {
   causes: { words: string; clause: string; learnt: boolean }[]; // learnt: the words are a rule learnt from all answers
   ids: string[]; // of the cases, sorted
   phrases: string[];
+  commands: [string, string][][]; // those of a record, each with what it does and with a place for the case
   transitions?: string[]; // what became of cases since a baseline; absent where there is none
   facts: Record<string, string[]>; // the values of each fact of cases
 }
@@ -51,6 +49,7 @@ export class PageData {
   readonly causes: Shared["causes"];
   readonly ids: string[];
   readonly phrases: string[];
+  readonly commands: Shared["commands"];
   readonly columns: Record<string, Numbers>;
   readonly length: number;
   readonly facets = new Map<string, Facet>();
@@ -66,6 +65,7 @@ export class PageData {
     this.causes = values.causes;
     this.ids = values.ids;
     this.phrases = values.phrases;
+    this.commands = values.commands;
     this.columns = arrays;
     this.length = arrays.case.length;
     const keys = values.runs.map(({ key }) => key);

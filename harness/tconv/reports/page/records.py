@@ -14,11 +14,11 @@ from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
 from tconv.gate.status import RULINGS
-from tconv.records.headers import USUAL_TIMEOUT
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers, says
+from tconv.reports.page.commands import commands
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, reason, tolerance
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis.placement import Placement
     from tconv.gate.status import RecordStatus, Ruling
+    from tconv.records.headers import RunHeader
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
 
@@ -39,7 +40,7 @@ _LONGEST = 200
 """Characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(RULINGS)}
-_COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "detail", "problem", "seconds")
+_COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds")
 _SHARED = Agreed | Disputed | Inexpressible | RefusedValid | Unsupported
 """Verdicts that many records have, and that have no numbers: of those that are equal one may have 0 and another -0."""
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
@@ -85,6 +86,7 @@ def record_blocks(
         "ids": records.ids,
         "facts": records.facts.values(),
         "phrases": list(records.phrases),
+        "commands": list(records.commands),
     }
     facts = {f"fact {name}": numbers for name, numbers in records.facts.numbers().items()}
     if since:
@@ -101,6 +103,8 @@ class _Records:
     def __init__(self, runs: Sequence[Overview], lines: Sequence[CauseLine], problems: Problems) -> None:
         self.facts, self.details, self.problems = Table(), Table(), problems
         self.phrases: Distinct[str] = Distinct()
+        self.commands: Distinct[tuple[tuple[str, str], ...]] = Distinct()
+        self._command_numbers: dict[tuple[object, ...], int] = {}
         self.waivers: list[dict[str, str]] = []
         self._waiver_numbers: dict[tuple[int, str], int] = {}
         self._causes = cause_numbers(lines)
@@ -110,10 +114,15 @@ class _Records:
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
             self.facts.append(_topic(topic_of(case)), dict(known.items()))
-        rows = [self._row(number, member) for number, run in enumerate(runs) for member in run.assessment.statuses]
+        headers = [run.assessment.run.header for run in runs]
+        rows = [
+            self._row(run, header, member)
+            for run, header in enumerate(headers)
+            for member in runs[run].assessment.statuses
+        ]
         self.columns = dict(zip(_COLUMNS, zip(*rows, strict=True) if rows else [()] * len(_COLUMNS), strict=True))
 
-    def _row(self, run: int, member: RecordStatus) -> tuple[float, ...]:
+    def _row(self, run: int, header: RunHeader, member: RecordStatus) -> tuple[float, ...]:
         """Return a record's value in each of `_COLUMNS`."""
         record = member.record
         text = (_said if isinstance(member.ruling, _SHARED) else _said.__wrapped__)(member.ruling)
@@ -127,11 +136,19 @@ class _Records:
             _KINDS[member.ruling.kind],
             self.phrases[text if member.waiver is None else f"{member.waiver.name}: {text}"],
             self._causes.get((run, record.case), 0),
+            self._commands_number(run, header, member),
             self.details.append(*detail) + 1 if detail else 0,
             self.problems.number(record, dialect) if dialect else 0,
             # Four digits, as the table shows them: more would not be deflated.
             round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
         )
+
+    def _commands_number(self, run: int, header: RunHeader, member: RecordStatus) -> int:
+        record = member.record
+        key = run, record.dialect, type(record.verdict), type(member.ruling), record.varies
+        if key not in self._command_numbers:
+            self._command_numbers[key] = self.commands[tuple(commands(header, member))]
+        return self._command_numbers[key]
 
     def _waiver(self, run: int, member: RecordStatus) -> int | None:
         if member.waiver is None:
@@ -147,16 +164,13 @@ def _topic(name: str) -> dict[str, str]:
     return {"topic": name}
 
 
-def _run(run: Overview) -> dict[str, str | list[str]]:
+def _run(run: Overview) -> dict[str, str]:
     header = run.assessment.run.header
     return {
         "key": run.key,
         "name": run.name,
         "backend": header.backend.spec or header.backend.name,
-        "options": list(header.backend.chosen),
-        "timeout": "" if header.timeout == USUAL_TIMEOUT else f"{header.timeout:g}",
         "dialect": header.dialect,
-        "cases": header.path,
     }
 
 

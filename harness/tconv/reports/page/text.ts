@@ -1,4 +1,4 @@
-// How numbers, shapes and commands are written.
+// How numbers and shapes are written.
 
 const COUNTS = new Intl.NumberFormat("en");
 
@@ -24,10 +24,6 @@ export function formatWithin(value: number, room: number) {
   const rounded = String(Number(value.toPrecision(2)));
   return rounded.length <= room ? rounded : "";
 }
-
-/** A word of a command, quoted for the shell where it must be, as Python's shlex.quote does. */
-export const quoteArgument = (word: string) =>
-  /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 
 function formatDouble(value: number) {
   return value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential() : String(value);

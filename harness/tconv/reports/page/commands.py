@@ -1,0 +1,43 @@
+"""The commands that a reader of the page may want next for a case, whose id the script writes into them."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tconv.records.headers import cases_option
+from tconv.reports.phrases import reproduce_in
+from tconv.verdict.kinds import Allowed, Inexpressible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tconv.gate.status import RecordStatus
+    from tconv.records.headers import RunHeader
+
+CASE = "{case}"
+"""Stands for the id of the case: a shell needs quotes around it, so that every id fits in."""
+
+
+def commands(header: RunHeader, member: RecordStatus) -> Iterator[tuple[str, str]]:
+    """Yield each command with what it does. Those that end without a result for the verdict are left out.
+
+    Args:
+        header: the run.
+        member: a record of it. The commands of records with the same verdict and ruling differ in the id alone.
+    """
+    record = replace(member.record, case=CASE)
+    dialect, cases = ("--dialect", record.dialect), cases_option(header.path)
+    asked = (*header.arguments, *dialect, *cases)
+    yield "run", reproduce_in(header, replace(member, record=record))
+    yield "show", shlex.join(["tconv", "show", CASE, *dialect, *cases])
+    if isinstance(record.verdict, Inexpressible):
+        return
+    yield "explain", shlex.join(["tconv", "explain", CASE, *asked])
+    # Its script knows no options of a backend, and the command refuses them.
+    backend = ("--backend", header.backend.spec or header.backend.name)
+    yield "export", shlex.join(["tconv", "export", CASE, "models", *backend, *dialect, *cases])
+    if not isinstance(record.verdict, Allowed):
+        yield "shrink", shlex.join(["tconv", "shrink", CASE, *asked])
+        yield "bug report", f"{shlex.join(['tconv', 'export', CASE, '--issue', *asked])} > report.md"
