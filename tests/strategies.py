@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
+from tconv.expectation.expected import Inexpressible, expectation_of
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ BACKPROP = (
     "openvino/GroupConvolutionBackpropData-1",
 )
 ONEDNN = "onednn/ConvTranspose-1"
-NARROW = ("torch/conv_transpose", "tflite/TransposeConv")
-"""Dialects with words for one kind of padding alone."""
-WIDE = [name for name in DIALECTS if name not in NARROW]
 
 
 def examples(count: int) -> settings:
@@ -54,6 +52,18 @@ def written(spatial: Ints, kernel: Ints, attributes: Attributes | None = None) -
     return Signature(
         chosen, TensorType((1, groups, *spatial), DType.F32), TensorType((groups, 1, *kernel), DType.F32), None
     )
+
+
+NARROW = [
+    name
+    for name, dialect in DIALECTS.items()
+    if isinstance(
+        expectation_of(written((5,), (3,), Attributes((1,), (1,), pads_begin=(1,), pads_end=(0,))), dialect),
+        Inexpressible,
+    )
+]
+"""Dialects that cannot say a pad on one side of one axis: of another number of axes, without pads, or of equal ones."""
+WIDE = [name for name in DIALECTS if name not in NARROW]
 
 
 def case(

@@ -66,7 +66,12 @@ BROKEN: dict[str, Example] = {
     "output-padding-non-negative": (attributes(output_padding=(0, -1)), "output_padding", set()),
     "output-shape-non-negative": (attributes(output_shape=(-1, 8)), "output_shape", {"output-shape-leads-back"}),
     "groups-positive": (attributes(groups=0), "groups", set()),
-    "output-padding-below-stride-or-dilation": (attributes(output_padding=(0, 2)), "output_padding", set()),
+    "output-padding-below-stride-or-dilation": (
+        attributes(output_padding=(0, 2)),
+        "output_padding",
+        {"output-padding-below-stride"},
+    ),
+    "output-padding-below-stride": (attributes(output_padding=(1, 0)), "output_padding", set()),
     "pads-without-auto-pad": (attributes(auto_pad="valid"), "pads", set()),
     "kernel-shape-matches": (attributes(kernel_shape=(2, 3)), "kernel_shape", set()),
     "channels-divisible": (attributes(groups=3), "groups", set()),
@@ -88,13 +93,18 @@ BROKEN: dict[str, Example] = {
     "at-least-one-spatial-axis": (
         shapes((1, 4), (4, 6), strides=(), dilations=(), pads_begin=(), pads_end=()),
         "data",
-        {"two-or-three-spatial-axes"},
+        {"two-spatial-axes", "two-or-three-spatial-axes"},
     ),
-    "two-or-three-spatial-axes": (alone(), "data", set()),
+    "two-spatial-axes": (
+        shapes((1, 4, 5, 4, 3), (4, 6, 3, 2, 1), strides=None, dilations=None, pads_begin=None, pads_end=None),
+        "data",
+        {"strides-given", "dilations-given", "pads-given"},
+    ),
+    "two-or-three-spatial-axes": (alone(), "data", {"two-spatial-axes"}),
     "at-most-three-spatial-axes": (
         shapes((1, 4, *[3] * 4), (4, 6, *[2] * 4), strides=None, dilations=None, pads_begin=None, pads_end=None),
         "data",
-        {"two-or-three-spatial-axes", "strides-given", "dilations-given", "pads-given"},
+        {"two-spatial-axes", "two-or-three-spatial-axes", "strides-given", "dilations-given", "pads-given"},
     ),
     "batch-not-empty": (shapes((0, 4, 5, 4), (4, 6, 3, 2)), "data", set()),
     "channels-not-empty": (shapes((1, 0, 5, 4), (0, 6, 3, 2)), "data", set()),
@@ -237,6 +247,34 @@ def test_output_padding_is_bounded_by_defaults_too() -> None:
     assert found["output-padding-below-stride-or-dilation"].must == (
         "must be less than the larger of strides and dilations [1, 1]"
     )
+
+
+def test_output_padding_is_below_the_stride_only_if_it_decides_the_size() -> None:
+    """Beside an output_shape it decides nothing, so a text that bounds it by the stride does not bound it there."""
+    added = attributes(output_padding=(1, 1))
+    assert broken(added)["output-padding-below-stride"].must == "must be less than strides [1, 2]"
+    assert broken(attributes(output_padding=(1, 1), output_shape=(9, 8))) == {}
+    assert broken(attributes(output_padding=(0, 1))) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "held"),
+    [
+        # Strides 1 and 2, reaches 5 and 2: of 9 x 8 a convolution makes 5 x 4, and a pad is as an element more.
+        ({"output_shape": (9, 8)}, True),
+        ({"output_shape": (8, 7), "pads_begin": (1, 0), "pads_end": (0, 1)}, True),
+        ({"output_shape": (9, 8), "pads_begin": (1, 0)}, False),
+        ({"output_shape": (9, 8), "pads_end": (0, 2)}, False),
+        # Under a mode, pads are not what is padded.
+        ({"output_shape": (9, 8), "pads_begin": (1, 2), "auto_pad": "valid"}, True),
+        ({"output_shape": (5, 7), "pads_end": (1, 2), "auto_pad": "same_upper"}, True),
+        # A wrong length is another's concern.
+        ({"output_shape": (9, 8), "pads_begin": (1,)}, True),
+    ],
+)
+def test_a_size_leads_back_with_the_pads(changes: dict[str, Any], held: bool) -> None:  # noqa: FBT001 - a parameter
+    """A convolution that pads as the call crops makes the data's sizes of the size that is asked for."""
+    assert ("output-shape-leads-back" not in broken(attributes(**changes))) == held
 
 
 @pytest.mark.parametrize("pads", [{"pads_begin": None}, {"pads_end": None}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -185,6 +186,8 @@ def _pads(attributes: Attributes, spelling: Spelling) -> Ints:
     """Return the one attribute of both pads; a side that is not written has a 0 for each entry of the other."""
     rank = len(attributes.pads_begin or attributes.pads_end or ())
     begin, end = (attributes.per_axis(name, rank) for name in ("pads_begin", "pads_end"))
+    if spelling.pads_by_axis:
+        return tuple(pad for axis in zip_longest(begin, end) for pad in axis if pad is not None)
     return begin + end if spelling.one_pad is None else begin
 
 

@@ -81,6 +81,7 @@ BACKPROP_CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "output-padding-non-negative": Stated("output_padding, 'non-negative integer values'"),
     "output-shape-non-negative": Open("input 3, 'specifies spatial shape of the output': no range is given"),
     "output-padding-below-stride-or-dilation": Absent("output_padding, 'non-negative integer values': no upper bound"),
+    "output-padding-below-stride": Absent("output_padding, 'non-negative integer values': no upper bound"),
     "pads-without-auto-pad": Absent("pads_begin, 'the attribute is ignored when auto_pad attribute is specified'"),
     "output-shape-leads-back": Absent("detailed description, 'shape of the output exactly matches the specified size'"),
     "filter-channels-match": Open("input 2 names no shape; it follows from the gradient of a Convolution"),
@@ -96,6 +97,7 @@ BACKPROP_CONSTRAINTS: dict[str, ConstraintAnswer] = {
         "pads_begin, 'Required: yes' against 'May be omitted, in which case pads are calculated automatically'"
     ),
     "at-least-one-spatial-axis": Stated("input 1, 'input tensor of rank 3 or greater'"),
+    "two-spatial-axes": Absent("input 1, 'input tensor of rank 3 or greater'"),
     "two-or-three-spatial-axes": Absent("input 1, 'input tensor of rank 3 or greater'"),
     "at-most-three-spatial-axes": Absent("input 1, 'input tensor of rank 3 or greater'"),
     "batch-not-empty": Open("an empty batch is not spoken of"),

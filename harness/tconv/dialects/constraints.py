@@ -66,9 +66,12 @@ CONSTRAINTS = {
     "output-padding-below-stride-or-dilation": Constraint(
         "output_padding", "output_padding is less than the larger of stride and dilation of its axis"
     ),
+    "output-padding-below-stride": Constraint(
+        "output_padding", "output_padding is less than the stride of its axis, if no output_shape is given"
+    ),
     "pads-without-auto-pad": Constraint("auto_pad", "pads are not written beside a padding mode"),
     "output-shape-leads-back": Constraint(
-        "output_shape", "a convolution with this padding mode makes the data's sizes of output_shape"
+        "output_shape", "a convolution with this padding mode, or these pads, makes the data's sizes of output_shape"
     ),
     "kernel-shape-matches": Constraint("kernel_shape", "kernel_shape equals the filter's spatial shape", needed=True),
     "channels-divisible": Constraint("groups", "the number of input channels is divisible by groups", needed=True),
@@ -83,6 +86,7 @@ CONSTRAINTS = {
     "type-known": Constraint("data", "the operands are of one of the types of the text"),
     **{f"{name}-given": Constraint(_LISTS[name][0][0], f"{name} are written") for name in _REQUIRED},
     "at-least-one-spatial-axis": Constraint("data", "the data has rank 3 or greater"),
+    "two-spatial-axes": Constraint("data", "the data has two spatial axes"),
     "two-or-three-spatial-axes": Constraint("data", "the data has two or three spatial axes"),
     "at-most-three-spatial-axes": Constraint("data", "the data has rank 5 or less"),
     "batch-not-empty": Constraint("data", "the batch is not empty"),
@@ -138,11 +142,14 @@ def _of_attributes(signature: Signature) -> Iterator[Breach]:
         yield "groups-positive", "groups", "must be at least 1", groups
     elif len(signature.x.shape) > 1 and signature.x.shape[1] % groups:
         yield "channels-divisible", "groups", f"must divide the {signature.x.shape[1]} input channels", groups
-    limit = tuple(map(max, signature.per_axis("strides"), signature.per_axis("dilations")))
-    added = attributes.output_padding
-    if added is not None and len(added) == len(limit) and not all(map(lt, added, limit)):
-        must = f"must be less than the larger of strides and dilations {shown(limit)}"
-        yield "output-padding-below-stride-or-dilation", "output_padding", must, added
+    strides, added, size = signature.per_axis("strides"), attributes.output_padding, attributes.output_shape
+    larger = tuple(map(max, strides, signature.per_axis("dilations")))
+    for name, what, limit, is_bounded in (
+        ("output-padding-below-stride-or-dilation", "the larger of strides and dilations", larger, True),
+        ("output-padding-below-stride", "strides", strides, size is None),
+    ):
+        if is_bounded and added is not None and len(added) == len(limit) and not all(map(lt, added, limit)):
+            yield name, "output_padding", f"must be less than {what} {shown(limit)}", added
     pads = attributes.pads_begin or attributes.pads_end
     if pads is not None and mode != AutoPad.EXPLICIT:
         yield "pads-without-auto-pad", "pads", f"must not be written beside auto_pad {mode}", pads
@@ -150,20 +157,22 @@ def _of_attributes(signature: Signature) -> Iterator[Breach]:
     if kernel_shape is not None and len(kernel_shape) == len(signature.kernel) and kernel_shape != signature.kernel:
         must = f"must be the filter's spatial shape {shown(signature.kernel)}"
         yield "kernel-shape-matches", "kernel_shape", must, kernel_shape
-    if (size := attributes.output_shape) is not None and (leads_to := _convolved(signature, size)) != signature.spatial:
+    if size is not None and (leads_to := _convolved(signature, size)) != signature.spatial:
         must = f"must be a shape of which a convolution makes {shown(signature.spatial)}, and not {shown(leads_to)}"
         yield "output-shape-leads-back", "output_shape", must, size
 
 
 def _convolved(signature: Signature, size: Ints) -> Ints:
     """Return the spatial sizes that a convolution of an output makes; the data's where that cannot be asked."""
-    strides, dilations = signature.per_axis("strides"), signature.per_axis("dilations")
-    lists = (size, signature.kernel, strides, dilations)
-    if any(len(values) != signature.rank for values in lists) or min(strides, default=1) < 1:
+    names = ("strides", "dilations", "pads_begin", "pads_end")
+    lists = (size, signature.kernel, *map(signature.per_axis, names))
+    if any(len(values) != signature.rank for values in lists) or min(lists[2], default=1) < 1:
         return signature.spatial
-    is_same = signature.auto_pad in {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
     axes = zip(*lists, strict=True)
-    return tuple(-(-y // s) if is_same else (y - (k - 1) * d - 1) // s + 1 for y, k, s, d in axes)
+    if signature.auto_pad in {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}:
+        return tuple(-(-y // s) for y, _, s, *_ in axes)
+    is_padded = signature.auto_pad == AutoPad.EXPLICIT
+    return tuple((y + is_padded * (p + q) - (k - 1) * d - 1) // s + 1 for y, k, s, d, p, q in axes)
 
 
 def _of_operands(signature: Signature) -> Iterator[Breach]:
@@ -189,6 +198,7 @@ def _of_sizes(signature: Signature) -> Iterator[Breach]:
     x, w, rank = signature.x.shape, signature.w.shape, signature.rank
     for name, must, holds, got in (
         ("at-least-one-spatial-axis", "must have rank 3 or greater", rank > 0, len(x)),
+        ("two-spatial-axes", "must have two spatial axes", rank == 2, rank),  # noqa: PLR2004 - as it says
         ("two-or-three-spatial-axes", "must have two or three spatial axes", rank in {2, 3}, rank),
         ("at-most-three-spatial-axes", "must have rank 5 or less", rank <= 3, len(x)),  # noqa: PLR2004 - the text's 5
         ("batch-not-empty", "must have a batch that is not empty", all(x[:1]), 0),

@@ -68,7 +68,7 @@ class Spelling:
     Attributes:
         attributes: for every attribute the dialect's name, `SAID_ELSEWHERE`, or `NoWord`. Several names, with spaces between
             them, have an entry of the list each. If both pads have one name,
-            see `pads`.
+            see `one_pad` and `pads_by_axis`.
         inputs: the names of data (x), filter (w) and bias (b), or `NoWord`; and of output_shape where it is an input.
         auto_pad: the dialect's word for each padding mode that it has.
         data_formats: the word for each data layout in which arrays may come.
@@ -77,7 +77,9 @@ class Spelling:
         written: attributes written at their neutral value where a case does not mention them; for output_shape that is
             the size that the rules give without one.
         one_pad: why pads that differ from side to side have no word, if both have one attribute with an entry for each
-            axis; None where it has all beginnings and then all ends.
+            axis; None where it has an entry for each side.
+        pads_by_axis: whether one attribute of both pads has beginning and end of the first axis, then those of the next;
+            without it, it has all beginnings and then all ends.
         whole_shape: whether output_shape has the batch and the channels too.
         printed: the page's word for each word above that its library takes and its page spells differently.
     """
@@ -90,6 +92,7 @@ class Spelling:
     types: tuple[DType, ...] = tuple(DType)
     written: tuple[str, ...] = ()
     one_pad: NoWord | None = None
+    pads_by_axis: bool = False
     whole_shape: bool = False
     printed: Mapping[str, str] = field(default_factory=dict)
 

@@ -51,6 +51,7 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "output-padding-non-negative": Stated("output_padding, 'non-negative s64 values'"),
     "groups-positive": Stated("groups, 'a positive s64 value'"),
     "output-padding-below-stride-or-dilation": Absent("output_padding, 'non-negative s64 values': no upper bound"),
+    "output-padding-below-stride": Absent("output_padding, 'non-negative s64 values': no upper bound"),
     "pads-without-auto-pad": Absent("pads_begin, 'the attribute is ignored when auto_pad attribute is specified'"),
     "channels-divisible": Stated("groups, 'In_channels and out_channels must both be divisible by groups'"),
     "filter-channels-match": Stated("input 2, '(in_channels, out_channels / groups, spatial_shape)'"),
@@ -68,6 +69,7 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "at-least-one-spatial-axis": Open(
         "data_format, 'X means HW for 2D ConvTranspose, DHW for 3D': others are not named"
     ),
+    "two-spatial-axes": Absent("data_format, 'X means HW for 2D ConvTranspose, DHW for 3D'"),
     "two-or-three-spatial-axes": Open(
         "data_format, 'X means HW for 2D ConvTranspose, DHW for 3D': others are not named"
     ),

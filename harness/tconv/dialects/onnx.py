@@ -106,6 +106,9 @@ _CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
     "output-padding-non-negative": Open("attribute output_padding, 'Additional elements': no lower bound is given"),
     "output-shape-non-negative": Open("attribute output_shape names no range"),
     "groups-positive": Open(f"{_GROUP}, names no range"),
+    "output-padding-below-stride": Absent(
+        "attribute output_padding, 'must be less than the corresponding stride/dilation dimension': of either"
+    ),
     "output-padding-below-stride-or-dilation": Stated(
         "attribute output_padding, 'must be less than the corresponding stride/dilation dimension'"
     ),
@@ -126,6 +129,7 @@ _CONSTRAINTS_11: dict[str, ConstraintAnswer] = {
     "pads-given": Absent("attribute pads, 'If not present, the padding defaults to 0'"),
     "type-known": Stated("type constraint T, tensor(float16), tensor(float), tensor(double)"),
     "at-least-one-spatial-axis": Open("input X, '(N x C x D1 x D2 ... x Dn)': n = 0 is neither allowed nor excluded"),
+    "two-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
     "two-or-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
     "at-most-three-spatial-axes": Absent("input X, 'Otherwise the size is (N x C x D1 x D2 ... x Dn)'"),
     "batch-not-empty": Open("input X, 'N is the batch size': 0 is not spoken of"),
@@ -199,6 +203,7 @@ CONV_TRANSPOSE_1 = Dialect(
             "attribute output_padding, 'The zero-padding added to one side': no lower bound is given"
         ),
         "output-padding-below-stride-or-dilation": Absent("attribute output_padding gives no bound"),
+        "output-padding-below-stride": Absent("attribute output_padding gives no bound"),
         "output-shape-length": Open(f"{_TOTAL} uses output_shape[i] and demands no length"),
         "strides-given": Open("attribute strides is optional and no default is given"),
         "dilations-given": Open("attribute dilations is optional and no default is given"),

@@ -74,6 +74,7 @@ GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     | {
         "at-least-one-spatial-axis": Stated(_RANK),
         "at-most-three-spatial-axes": Stated(_RANK),
+        "two-spatial-axes": Absent(_RANK),
         "two-or-three-spatial-axes": Absent(_RANK),
         "data-format-known": Stated(f"{_DATA_LAYOUT}: there is one"),
         "filter-format-known": Stated(f"{_FILTER_LAYOUT}: there is one"),

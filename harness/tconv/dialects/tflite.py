@@ -45,6 +45,7 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     ),
     "strides-given": Stated(_STRIDE),
     "at-least-one-spatial-axis": Stated(_RANK),
+    "two-spatial-axes": Stated(_RANK),
     "two-or-three-spatial-axes": Stated(_RANK),
     "at-most-three-spatial-axes": Stated(_RANK),
     "batch-not-empty": Open("an empty batch is not spoken of"),

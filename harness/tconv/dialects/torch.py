@@ -15,6 +15,9 @@ _SIZE = "Shape, 'H_{out} = (H_{in} - 1)'"
 _RANK = "input, 'input tensor of shape' with one, two or three spatial axes"
 _FILTER = "weight, 'filters of shape' (in_channels, out_channels / groups, ...)"
 _PADDING = "padding, 'zero-padding will be added to both sides of each dimension in the input'"
+_ADDED = (
+    "no bound is given; but 'output_padding is provided to resolve this ambiguity' of the sizes that a stride gives"
+)
 _LENGTH = "'Can be a single number or a tuple'"
 _ONE_LAYOUT = "there is one layout"
 
@@ -28,9 +31,8 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "pads-non-negative": Open(f"{_PADDING}: no range is given"),
     "output-padding-non-negative": Open("output_padding, 'additional size added to one side': no range is given"),
     "groups-positive": Open("groups, 'split input into groups': no range is given"),
-    "output-padding-below-stride-or-dilation": Open(
-        "no bound is given; but 'output_padding is provided to resolve this ambiguity' of the sizes that a stride gives"
-    ),
+    "output-padding-below-stride-or-dilation": Open(_ADDED),
+    "output-padding-below-stride": Open(_ADDED),
     "channels-divisible": Stated("groups, 'should be divisible by the number of groups'"),
     "filter-channels-match": Stated(_FILTER),
     "filter-rank-matches": Stated(_FILTER),
@@ -44,6 +46,7 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "dilations-given": Absent("dilation, 'Default: 1'"),
     "pads-given": Absent("padding, 'Default: 0'"),
     "at-least-one-spatial-axis": Stated(_RANK),
+    "two-spatial-axes": Absent(_RANK),
     "two-or-three-spatial-axes": Absent(_RANK),
     "at-most-three-spatial-axes": Stated(_RANK),
     "batch-not-empty": Open("an empty batch is not spoken of"),
