@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from made_records import DIALECT, waiver
-from small_corpus import CASES, HEAD, environment, record_file, tconv, written
+from small_corpus import BARE_HEAD, CASES, HEAD, environment, record_file, tconv, written
 from tconv import __version__
 from tconv.cli import COMMANDS, GROUPS
 from tconv.cli.limits import refuse_too_little
@@ -300,6 +300,20 @@ def test_cases_are_listed_by_pattern_and_tier(command: Command, tmp_path: Path) 
     """An id a line, which is a pattern itself."""
     done = command("list", "small/p*", "--cases", str(written(tmp_path)))
     assert (done.returncode, done.stdout.split()) == (0, ["small/plain", "small/padded"])
+
+
+def test_the_cases_of_a_dialect_are_listed(command: Command, tmp_path: Path) -> None:
+    """Those that it can say, as ids or as JSON; none is an empty list, and another dialect an error."""
+    text = "cases: [{name: plain}, {name: biased, with: {bias: true}}]"
+    path, chosen = str(written(tmp_path, f"{BARE_HEAD}{text}")), ("--dialect", "openvino/ConvolutionBackpropData-1")
+    assert command("list", "--cases", path, *chosen).stdout.split() == ["small/plain"]
+    assert [case["id"] for case in json.loads(command("list", "--cases", path, *chosen, "--json").stdout)] == [
+        "small/plain"
+    ]
+    assert command("list", "small/biased", "--cases", path, *chosen).stdout == ""
+    assert json.loads(command("list", "small/biased", "--cases", path, *chosen, "--json").stdout) == []
+    done = command("list", "--dialect", "openvino/ConvolutionBackpropData-2")
+    assert (done.returncode, "dialect must be one of" in done.stderr) == (2, True)
 
 
 def test_a_case_is_shown_in_one_dialect(command: Command, tmp_path: Path) -> None:

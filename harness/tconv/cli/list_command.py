@@ -10,27 +10,35 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus, Tier
+from tconv.dialects import dialect_named
 from tconv.execution.selection import Selection
+from tconv.expectation.expected import expressible
 
 
 @click.command(name="list")
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.tier
 @options.cases
+@click.option("--dialect", default=None, help="List only the cases that this dialect can say; default: all.")
 @options.as_json
-def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, *, as_json: bool) -> None:
+def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: str | None, *, as_json: bool) -> None:
     """Print the ids of a tier's cases that match any PATTERN.
 
     As JSON, each case has the facts that patterns may ask for.
     """
+    speaker = dialect_named(dialect) if dialect else None
     selection = Selection(Corpus.load(cases), tier, patterns)
+    found = selection.stream() if selection.count else iter(())
+    if speaker is not None:
+        found = (case for case in found if expressible(case, speaker))
     if as_json:
         separator = "[\n"
-        for case in selection.stream() if selection.count else ():
+        for case in found:
             sys.stdout.write(separator + json.dumps({"id": case.id, "about": case.about, "facts": dict(case.facts)}))
             separator = ",\n"
-        sys.stdout.write("\n]\n")
-        sys.stdout.flush()
-        return
-    sys.stdout.writelines(f"{case_id}\n" for case_id in selection.ids())
+        sys.stdout.write("\n]\n" if separator != "[\n" else "[]\n")
+    else:
+        # Ids alone need no cases.
+        ids = selection.ids() if speaker is None else (case.id for case in found)
+        sys.stdout.writelines(f"{case_id}\n" for case_id in ids)
     sys.stdout.flush()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Sweep
+    from tconv.dialects import Dialect
     from tconv.expectation.expected import Expectation
     from tconv.vocabulary import DType, Mask
 
@@ -58,7 +59,8 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     """Yield what is wrong with a corpus whose files could be read.
 
     Sweeps with rows that make no case; skips that leave nothing out; stored tiers that are not of the sweep as it is
-    now, or lack a reachable tuple; cases that no dialect can express, or none that is cited; that break nothing or more
+    now, or lack a reachable tuple; dialects that are cited and can express no case of the file; cases that no dialect
+    can express, or none that is cited; that break nothing or more
     than they name, or that repeat another case; literal values that their type does not hold, or that differ from the
     reference.
     """
@@ -70,6 +72,8 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     for sweep_id in sorted(set(corpus.tiers.selections) - chosen) if corpus.whole else ():
         message = f"{FILE_NAME} must name sweeps that are there, without a tier of their own; {advice(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
+    for file in corpus.files:
+        yield from _wordless_cites(file, masks)
     seen: dict[tuple[object, ...], str] = {}
     for case, is_expressible in _cases(corpus, masks):
         if isinstance(case, LintFinding):
@@ -174,6 +178,32 @@ def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
     for number, skip in enumerate(sweep.skips):
         if number not in effective:
             yield number, f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
+
+
+def _wordless_cites(file: CorpusFile, masks: Mapping[str, _Masks]) -> Iterator[LintFinding]:
+    """Yield the citations of a file whose dialects can express none of its cases; if none can, its cases say so."""
+    cites = (file.sweeps or file.singles)[0].cites
+    said = {cite.dialect: _says_any(file, DIALECTS[cite.dialect], masks) for cite in cites}
+    for number, cite in enumerate(cites) if any(said.values()) else ():
+        if not said[cite.dialect]:
+            message = (
+                f"a dialect that is cited must have words for a case of the file (got {cite.dialect}, which has none)"
+            )
+            place = file.document.path, *file.document.mark(("cites", number))
+            yield LintFinding(file.name, f"{message}; cite it elsewhere, or add a case that it can say", place)
+
+
+def _says_any(file: CorpusFile, dialect: Dialect, masks: Mapping[str, _Masks]) -> bool:
+    """Return whether a dialect can express any case of a file; of the exhaustive tier a sample is asked."""
+    if any(expressible(case, dialect) for case in file.singles):
+        return True
+    for sweep in file.sweeps:
+        if sweep.exhaustive and any(expressible(sweep.case(row), dialect) for row in _sample(sweep)):
+            return True
+        # Where a row makes no case, that is found with the cases.
+        if not sweep.exhaustive and ((known := masks[sweep.id]) is None or known[dialect.name].any()):
+            return True
+    return False
 
 
 def _inexpressible(sweep: Sweep) -> Iterator[str]:
