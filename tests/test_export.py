@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,20 +14,25 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from made_records import DIFFERED, run_of
+from page_blocks import Block, rows
 from small_corpus import BARE_HEAD, CASES, HEAD, TIMEOUT, environment, written
 from strategies import ONNX, every
 from tconv import conv_transpose
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced
+from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, UsageError
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import expressed
 from tconv.export.folder import export, folder_name
-from tconv.export.issue import TITLES, _call, _code, _fenced
+from tconv.export.issue import TITLES, _call, _code, _fenced, recorded_issue
 from tconv.export.snippet import snippet
-from tconv.verdict.kinds import KINDS, Agreed
+from tconv.gate.assessment import assess
+from tconv.records.record import FreshAnswer, Record
+from tconv.verdict.kinds import KINDS, Agreed, Inexpressible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -340,6 +346,46 @@ def test_a_report_says_all_that_there_is_to_say(command: Command, tmp_path: Path
         assert line in lines, line
     (found,) = (line for line in lines if line.startswith("- found by tconv"))
     assert "on no index of packages: 'pip install .' in a clone" in found
+
+
+def test_the_page_has_the_report_of_the_example_of_each_cause(command: Command, tmp_path: Path) -> None:
+    """It is what the command prints, but for the platform, which records do not have; other cases have none."""
+    text = f"{CASES}  - {{name: padded-too, with: {{spatial: [9], pads_begin: 1}}}}\n"
+    written(tmp_path, text)
+    backend = ("--backend", "wrong_backends:WrongDtype", "--timeout", str(TIMEOUT))
+    done = command("run", "small/padded*", *backend, "--cases", "small.yaml", "--output", "out")
+    assert done.returncode == 1, done.stderr
+    (file,) = (tmp_path / "out").glob("*.html")
+    page = file.read_text(encoding="utf-8")
+    blocks = [
+        Block.opened(re.findall(f'id="{name}"[^>]*>([^<]*)<', page)[0]) for name in ("data", "details", "problems")
+    ]
+    texts = {row.case: row.detail.get("issue") for row in rows(*blocks)}
+    printed = issue(command, tmp_path, "WrongDtype", "padded", text=text).stdout
+    assert "as it came" in printed
+    assert f"{texts['small/padded']}\n" == re.sub(r"  - platform: .*\n", "", printed)
+    assert texts["small/padded-too"] is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"alone": FreshAnswer("agreed", same=False)},
+        {"verdict": Agreed("exact")},
+        {"verdict": Inexpressible("no word")},
+        {"case": "small/gone"},
+        {"dialect": "onnx/ConvTranspose-99"},
+    ],
+)
+def test_a_record_that_does_not_show_a_failure_has_no_report(change: dict[str, object], tmp_path: Path) -> None:
+    """An answer that depends on earlier calls is not shown by the case alone; a case that is gone has no arrays."""
+    case = small(tmp_path, "padded")
+    of_case = Record(case.id, "acme", ONNX_22.name, DIFFERED)
+    find = {case.id: case}.get
+    for record, has_report in ((of_case, True), (replace(of_case, **change), False)):
+        assessment = assess(run_of({record.case: DIFFERED}).with_records([record]), None, facts_of)
+        (member,) = assessment.statuses
+        assert (recorded_issue(assessment, member, find) is not None) == has_report
 
 
 def test_the_report_s_python_runs(command: Command, tmp_path: Path) -> None:

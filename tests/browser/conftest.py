@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from tconv.corpus import Corpus
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.export.issue import recorded_issue
 from tconv.gate.assessment import assess
 from tconv.records.record_file import read
 from tconv.reports import html
@@ -35,7 +37,9 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
     file.write_text(twelve_ways.CASES, encoding="utf-8")
     corpus = Corpus.load(file)
     assessments = [assess(read(_records(name, folder, corpus)), None, corpus.facts) for name in _BACKENDS]
-    html.write(assessments, folder / "index.html", corpus.find, [compared(assessments[1], assessments[0])])
+    comparisons = [compared(assessments[1], assessments[0])]
+    issue = partial(recorded_issue, find=corpus.find)
+    html.write(assessments, folder / "index.html", corpus.find, comparisons, issue)
     return (folder / "index.html").as_uri()
 
 

@@ -133,7 +133,7 @@ def test_a_volume_has_a_plane_of_a_chosen_index(page: Page) -> None:
 
 
 def test_neighbours_and_commands(page: Page) -> None:
-    """The nearest pass is first and a link; commands name the case, and the report is Markdown."""
+    """The nearest pass is first and a link; commands name the case."""
     _open(page, "ways/strides[strides=2,pads=some]")
     for command in ("run", "show", "explain", "shrink", "export", "export"):
         expect(page.locator("#detail .commands")).to_contain_text(
@@ -145,8 +145,16 @@ def test_neighbours_and_commands(page: Page) -> None:
     expect(page.locator("#detail .answers tr[aria-current] .status")).to_contain_text("passed")
     expect(page.locator("#detail .commands")).to_contain_text("tconv show 'ways/strides[strides=2,pads=none]'")
     expect(page.locator("#detail .commands")).not_to_contain_text("tconv shrink")
+    expect(page.locator("#detail summary", has_text="bug report")).to_have_count(0)
+
+
+def test_the_example_of_a_cause_has_its_bug_report(page: Page) -> None:
+    """It is the text of `tconv export --issue`, with Python that needs no tconv, to read and to copy."""
+    _open(page, "ways/shift")
     page.locator("#detail summary", has_text="bug report").click()
-    expect(page.locator("#detail details[open] pre")).to_contain_text("# TwelveWays 1.0:")
+    text = page.locator("#detail details[open] pre")
+    expect(text).to_contain_text("# TwelveWays 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged")
+    expect(text).to_contain_text("import onnxruntime")
 
 
 @pytest.mark.parametrize("width", [360, 1440, 3840])

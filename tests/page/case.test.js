@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseView, neighboursOf } from "./build/case_data.js";
-import { issueText } from "./build/issue_text.js";
 import { productWords, sumWords } from "./build/sums.js";
 import { LINE, PLANE } from "./geometries.js";
 import { madeData } from "./made_data.js";
@@ -173,31 +172,4 @@ test("a command has the id in its place, quoted for a shell whatever it is", () 
     const data = madeData([{ id }]);
     assert.deepEqual(caseView(opened(data), data).commands, [["show", `tconv show ${word} --dialect onnx`]]);
   }
-});
-
-test("the bug report has what a reader needs, and no empty chapter", () => {
-  const text = issueText({
-    id: "a/b",
-    dialect: "onnx/ConvTranspose-22",
-    backend: "acme 2.1",
-    why: { sentence: "failed: differed", explanation: "as if pads-exchanged", clause: "", candidates: [] },
-    answers: [{ run: "zeta 1", dialect: "d", status: "passed", kind: "agreed", said: "exact", current: false }],
-    geometry: LINE,
-    call: { attributes: [["strides", "[3]"]], inputs: [["X", "[2, 4, 5]", "f32"]], layouts: ["NCX", "IOX"] },
-    figures: [["wrong", "3 of 9"]],
-    commands: [
-      ["run", "tconv run a/b"],
-      ["bug report", "tconv export --issue"],
-    ],
-    versions: [["backend", "acme 2.1"]],
-  });
-  assert.match(
-    text,
-    /^# acme 2\.1: failed: differed\n\nCase `a\/b` of onnx\/ConvTranspose-22\.\n\nas if pads-exchanged\n/u,
-  );
-  for (const part of ["- strides: [3]", "- wrong: 3 of 9", "zeta 1, d: passed, agreed. exact", "tconv run a/b\n```"]) {
-    assert.ok(text.includes(part), part);
-  }
-  assert.ok(!text.includes("What the text says"));
-  assert.ok(!text.includes("--issue"));
 });

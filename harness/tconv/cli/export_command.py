@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tconv import __version__
 from tconv.cli import options
 from tconv.corpus import Corpus
 from tconv.dialects import dialect_named
@@ -21,6 +23,7 @@ from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.investigation.further_cases import separate
 from tconv.records import artifacts
+from tconv.records.headers import versions
 from tconv.reports.phrases import headline
 from tconv.verdict import kinds as ver
 
@@ -91,7 +94,8 @@ def _report(case: Case, asking: Asking, cases: str) -> int:
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
     narrowed = _narrowed(record, case, asking)
-    click.echo(report(problem, narrowed, header, actual, cases, asking.timeout))
+    found_by = {"tconv": __version__, **versions(), "platform": platform.platform()}
+    click.echo(report(problem, narrowed, header, actual, found_by, cases, asking.timeout))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from tconv.cli.options import with_options
 from tconv.cli.output import json_text, refuse_unwritable, write_output
 from tconv.cli.record_files import argument, cases_of, is_stream, record_files
 from tconv.cli.reporting import Reporting, baseline_runs
+from tconv.export.issue import recorded_issue
 from tconv.gate.record_files import assess_files
 from tconv.reports import between_runs, html, plain
 from tconv.reports.page.answer import is_red
@@ -61,7 +63,7 @@ def command(
     before = baseline_runs(baseline, cases, waivers, strict=strict)
     comparisons = between_runs.paired(before, assessments) if before else []
     if page is not None:
-        html.write(assessments, page, corpus.find, comparisons)
+        html.write(assessments, page, corpus.find, comparisons, partial(recorded_issue, find=corpus.find))
     if badge is not None:
         write_output(json_text(plain.badge(assessments, comparisons)), badge)
     report.report(assessments, cases, waivers, page, comparisons)

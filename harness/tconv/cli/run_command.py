@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,7 @@ from tconv.errors import BackendLost, BackendMissing, DialectError, OptionError,
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
+from tconv.export.issue import recorded_issue
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.entries import make_failure_test
 from tconv.gate.waivers import choose_waivers, make_header
@@ -120,7 +122,7 @@ def command(arguments: RunArguments, report: Reporting) -> int:
         raise BackendMissing("a backend must be there (got none)")
     page = arguments.output / f"{selection.name or 'index'}.html"
     comparisons = between_runs.paired(before, assessments) if before else []
-    html.write(assessments, page, selection.find, comparisons)
+    html.write(assessments, page, selection.find, comparisons, partial(recorded_issue, find=selection.find))
     report.report(assessments, arguments.cases, arguments.waivers, page, comparisons, recorded=True)
     return int(is_red(assessments, comparisons))
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import shlex
-from importlib import metadata
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv import __version__
 from tconv.cases.layouts import from_ncx
 from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import meanings
+from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
-from tconv.expectation.expected import Refuse
+from tconv.expectation.expected import Inexpressible, Refuse
+from tconv.expectation.problem import Problem
 from tconv.export.asking import INSTALLED_BY, asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
+from tconv.records import artifacts
 from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
 from tconv.reports.markdown import escaped
 from tconv.reports.phrases import explanation, phrase, reproduce
@@ -27,10 +28,12 @@ from tconv.verdict import kinds as ver
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from tconv.expectation.problem import Problem
+    from tconv.cases.case import Case
     from tconv.export.asking import Snippet
+    from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
     from tconv.vocabulary import Array
@@ -54,11 +57,39 @@ TITLES = {
 """What a report says of a runtime in its title, for each kind of failure."""
 
 
+def recorded_issue(assessment: Assessment, member: RecordStatus, find: Callable[[str], Case | None]) -> str | None:
+    """Return the report of a failure of a run, made of its record, without asking the backend again.
+
+    None if there is nothing to report, if the answer depends on the calls before it, so that the case alone may not
+    show it, or if the case is not at hand.
+
+    Args:
+        assessment: the run.
+        member: a record of it.
+        find: returns the case of an id; None if the corpus has none.
+    """
+    record, header = member.record, assessment.run.header
+    case, dialect = find(record.case), DIALECTS.get(record.dialect)
+    if isinstance(record.verdict, ver.Allowed | ver.Inexpressible) or record.varies or member.is_spoilt:
+        return None
+    if case is None or dialect is None:
+        return None
+    problem = Problem(case, dialect)
+    if isinstance(problem.expectation, Inexpressible):
+        return None
+    # The explanations that the other records of the run leave. The reader asks the case alone anyway.
+    record = replace(record, diagnosis=member.why.explained or record.diagnosis, alone=None)
+    actual = artifacts.array(assessment.run.path.parent, record.artifact, "actual")
+    found_by = {"tconv": header.tconv} | header.platform
+    return issue(problem, record, header.backend, actual, found_by, header.path, header.timeout)
+
+
 def issue(
     problem: Problem,
     record: Record,
     header: BackendHeader,
     actual: Array | None,
+    found_by: Mapping[str, str],
     cases: str = "",
     timeout: float = USUAL_TIMEOUT,
 ) -> str:
@@ -69,20 +100,27 @@ def issue(
         record: the record of the case.
         header: the backend.
         actual: the wrong output, in NCX; None where there is none.
+        found_by: the versions of what judged: of tconv first, and of what it computes with.
         cases: the value of --cases; empty for tconv's own corpus.
         timeout: seconds that the case had.
     """
     command = reproduce(record, (*header.arguments, *timeout_option(timeout)), cases)
-    return "\n".join(_markdown(problem, record, header, actual, command, cases))
+    return "\n".join(_markdown(problem, record, header, actual, found_by, command, cases))
 
 
 def _markdown(
-    problem: Problem, record: Record, header: BackendHeader, actual: Array | None, command: str, cases: str
+    problem: Problem,
+    record: Record,
+    header: BackendHeader,
+    actual: Array | None,
+    found_by: Mapping[str, str],
+    command: str,
+    cases: str,
 ) -> Iterator[str]:
     explained = explanation(record, record.why)
     why = f", {escaped(explained)}" if record.diagnosis else ""
     yield f"# {escaped(header.title)}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
-    yield from _section("Versions", _versions(header))
+    yield from _section("Versions", _versions(header, found_by))
     yield from _section("Call", _call(problem))
     yield from _section("Expected", _expected(problem))
     yield from _section("Actual", _actual(problem, record, actual))
@@ -103,13 +141,13 @@ def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
     yield from ("", f"## {title}", "", *lines)
 
 
-def _versions(header: BackendHeader) -> Iterator[str]:
+def _versions(header: BackendHeader, found_by: Mapping[str, str]) -> Iterator[str]:
     yield f"- {_code(header.title)}"
     for name, value in (header.environment | header.machine).items():
         yield f"  - {escaped(name)}: {_code(value)}"
-    yield f"- found by tconv {__version__} ({INSTALLED_BY}), onnx {metadata.version('onnx')}"
-    yield f"- Python {platform.python_version()}, numpy {np.__version__}"
-    yield f"- {platform.platform()}"
+    yield f"- found by tconv ({INSTALLED_BY})"
+    for name, value in found_by.items():
+        yield f"  - {escaped(name)}: {_code(value)}"
 
 
 def _call(problem: Problem) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import answer, overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
-from tconv.reports.page.records import record_blocks
+from tconv.reports.page.records import MOST_CAUSES, record_blocks
 from tconv.reports.phrases import mixed_answers
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
+    from tconv.gate.status import RecordStatus
     from tconv.reports.between_runs import Comparison
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
@@ -38,6 +39,7 @@ def write(
     destination: Path,
     find: Callable[[str], Case | None] = lambda _: None,
     comparisons: Sequence[Comparison] = (),
+    issue: Callable[[Assessment, RecordStatus], str | None] = lambda *_: None,
 ) -> None:
     """Write the page; it replaces an older one as a whole.
 
@@ -46,14 +48,16 @@ def write(
         destination: the file.
         find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
         comparisons: what became of the runs' cases since a baseline.
+        issue: returns the bug report of a record, for the examples of the causes; None if there is nothing to report.
     """
-    atomic_write.write(destination, _page(assessments, find, comparisons))
+    atomic_write.write(destination, _page(assessments, find, comparisons, issue))
 
 
 def _page(
     assessments: Sequence[Assessment],
     find: Callable[[str], Case | None] = lambda _: None,
     comparisons: Sequence[Comparison] = (),
+    issue: Callable[[Assessment, RecordStatus], str | None] = lambda *_: None,
 ) -> str:
     # The same records make the same page, in whatever order their runs were.
     assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
@@ -67,7 +71,7 @@ def _page(
         for group in comparison.groups
         for case in group.cases
     }
-    blocks = record_blocks(runs, lines, find, of_cases)
+    blocks = record_blocks(runs, lines, find, of_cases, issue)
     empty = _render(runs, lines, blocks, [], comparisons)
     arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
     return _render(runs, lines, blocks, arrays, comparisons)
@@ -90,6 +94,7 @@ def _render(
         answer=answer.answer(assessments, lines, comparisons),
         since={run.key: each for run in runs for each in comparisons if each.new is run.assessment},
         most_since=_MOST_SINCE,
+        most_causes=MOST_CAUSES,
         transitions=Transition,
         totals=answer.totals(assessments),
         runs_short={run.key: run.short for run in runs},

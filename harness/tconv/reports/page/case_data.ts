@@ -50,7 +50,7 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
     waiverExample: waiver ? formatFragment({ case: waiver.example }) : "",
     neighbours: neighboursOf(record, data),
     commands: commandsOf(record, data),
-    versions: [["backend", run.name]],
+    issue: detail.issue ?? "",
   };
 }
 

@@ -1,6 +1,5 @@
 import type { CaseView } from "./case_view.js";
 import { copyButton, el } from "./elements.js";
-import { issueText } from "./issue_text.js";
 
 // The parts of a case's view that are words: why, every backend's answer, the call, the neighbours, the commands.
 
@@ -100,8 +99,8 @@ export function neighboursSection({ neighbours }: CaseView) {
   return [part("Neighbours that differ in one attribute", el("ul", { class: "neighbours" }, ...items), ...rest)];
 }
 
-export function commandsSection(view: CaseView) {
-  const lines = view.commands.map(([name, text]) => {
+export function commandsSection({ commands, issue }: CaseView) {
+  const lines = commands.map(([name, text]) => {
     const shown = el("pre", {}, text);
     return el(
       "div",
@@ -111,13 +110,13 @@ export function commandsSection(view: CaseView) {
       copyButton("Copy", () => text, shown),
     );
   });
-  const issue = el("pre", { tabindex: 0 }, issueText(view));
-  const report = el(
-    "details",
-    {},
-    el("summary", {}, "A bug report to copy"),
-    copyButton("Copy the report", () => issueText(view), issue),
-    issue,
-  );
-  return part("Commands", el("div", { class: "commands" }, ...lines), report);
+  return part("Commands", el("div", { class: "commands" }, ...lines), ...issuePart(issue));
+}
+
+/** The bug report of the example of a cause; of other cases the commands above write it. */
+function issuePart(issue: string) {
+  if (!issue) return [];
+  const text = el("pre", { tabindex: 0 }, issue);
+  const copy = copyButton("Copy the report", () => issue, text);
+  return [el("details", {}, el("summary", {}, "The bug report, to copy"), copy, text)];
 }

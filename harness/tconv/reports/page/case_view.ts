@@ -61,5 +61,5 @@ export interface CaseView {
   waiverExample: string; // the address of its example on this page
   neighbours: CaseNeighbour[]; // the nearest pass first
   commands: [string, string][]; // each with what it does
-  versions: [string, string][]; // for the bug report
+  issue: string; // the bug report; empty for none
 }

@@ -19,6 +19,7 @@ interface Detail {
   waiver?: number;
   placement?: Placement; // where the values of a wrong output lie
   candidates?: [string, string][]; // explanations, each by itself, and what each says
+  issue?: string; // the bug report, of the example of a cause
 }
 
 export type Call = { attributes: [string, string][]; inputs: [string, string, string][]; layouts: [string, string] };

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +30,14 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.diagnosis.placement import Placement
+    from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus, Ruling
     from tconv.records.headers import RunHeader
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
 
+MOST_CAUSES = 100
+"""Causes that the page lists, and of whose examples it has a bug report."""
 _LONGEST = 200
 """Characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
@@ -65,7 +67,8 @@ def record_blocks(
     runs: Sequence[Overview],
     lines: Sequence[CauseLine],
     find: Callable[[str], Case | None],
-    since: Mapping[tuple[int, str], Transition] = MappingProxyType({}),
+    since: Mapping[tuple[int, str], Transition],
+    issue: Callable[[Assessment, RecordStatus], str | None],
 ) -> RecordBlocks:
     """Return the records of runs as blocks.
 
@@ -74,8 +77,16 @@ def record_blocks(
         lines: the causes of their records.
         find: returns the case of an id; None where there is none.
         since: what became of cases since a baseline, by the number of the run and the id; empty where there is none.
+        issue: returns the bug report of a record; None where there is nothing to report.
     """
-    records = _Records(runs, lines, Problems(find))
+    examples = {line.members[0] for line in lines[:MOST_CAUSES]}
+    issues = {
+        (run, member.record.case): issue(assessment, member)
+        for run, assessment in enumerate(each.assessment for each in runs)
+        for member in assessment.statuses
+        if (run, member.record.case) in examples
+    }
+    records = _Records(runs, lines, Problems(find), issues)
     values = {
         "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
         "kinds": list(_KINDS),
@@ -100,14 +111,20 @@ def record_blocks(
 class _Records:
     """The records of runs, column by column; a case, a phrase and a waiver of several records is there once."""
 
-    def __init__(self, runs: Sequence[Overview], lines: Sequence[CauseLine], problems: Problems) -> None:
+    def __init__(
+        self,
+        runs: Sequence[Overview],
+        lines: Sequence[CauseLine],
+        problems: Problems,
+        issues: Mapping[tuple[int, str], str | None],
+    ) -> None:
         self.facts, self.details, self.problems = Table(), Table(), problems
         self.phrases: Distinct[str] = Distinct()
         self.commands: Distinct[tuple[tuple[str, str], ...]] = Distinct()
         self._command_numbers: dict[tuple[object, ...], int] = {}
         self.waivers: list[dict[str, str]] = []
         self._waiver_numbers: dict[tuple[int, str], int] = {}
-        self._causes = cause_numbers(lines)
+        self._causes, self._issues = cause_numbers(lines), issues
         self.ids = sorted({record.case for run in runs for record in run.assessment.run.records})
         self._cases = {case: number for number, case in enumerate(self.ids)}
         facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
@@ -128,6 +145,8 @@ class _Records:
         text = (_said if isinstance(member.ruling, _SHARED) else _said.__wrapped__)(member.ruling)
         waiver = self._waiver(run, member)
         detail = tuple(_detail(member, waiver))
+        if issue := self._issues.get((run, record.case)):
+            detail = *detail, {"issue": issue}
         dialect = DIALECTS.get(record.dialect)
         return (
             run,
