@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from math import prod
@@ -23,7 +23,7 @@ from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.expectation.expected import Values, expectation
-from tconv.gate.answers import Opened, collect_answers
+from tconv.gate.answers import Opened, collect_answers, is_disputed_refusal
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
 from tconv.learning import sheet
@@ -92,17 +92,19 @@ class Run:
         return ", ".join(known) or "not recorded"
 
     @cached_property
-    def collect_answers(self) -> dict[str, str]:
+    def answers(self) -> dict[str, str]:
         """The answers that the records show, by question, each marked if it is not the text's own."""
         run = self.assessment.run
         if run.dialect is GEOMETRY_1:
             return {}
+        # A refusal that a waiver explains shows no reading.
+        waived = self.assessment.waived
+        kept = [one for one in run.records if not (is_disputed_refusal(one.verdict) and one.case in waived)]
         shown = collect_answers(
-            run,
+            replace(run, records=kept),
             self.corpus.find,
             run.dialect.every_reading(),
             lambda record: artifacts.array(run.path.parent, record.artifact, "actual", LARGEST),
-            self.assessment.waived,
         )
         return {
             each.question: " / ".join(

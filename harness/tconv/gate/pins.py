@@ -91,7 +91,7 @@ def find_answered(run: Run, find: Callable[[str], Case | None]) -> Iterator[Answ
     for record in run.records:
         if isinstance(record.verdict, ver.Allowed) and (case := find(record.case)) is not None:
             problem = shared_problem(case, run.dialect)
-            if questions := find_deciding_questions(problem, record.verdict) - supplied:
+            if questions := find_deciding_questions(problem.expectation, record.verdict) - supplied:
                 yield Answered(record, problem, frozenset(questions))
 
 
@@ -186,7 +186,7 @@ def _decides(problem: Problem, question: str, answer: str) -> bool:
     if problem.values is None or not {question}.issuperset(problem.values.open_constraints):
         # A refusal may have another reason there.
         return False
-    by_answer = collect_results(problem, question)
+    by_answer = collect_results(problem.values, question)
     others = [results for other, results in by_answer.items() if other != answer]
     return answer in by_answer and bool(others) and all(map(by_answer[answer].isdisjoint, others))
 
