@@ -22,7 +22,6 @@ from tconv.gate.assessment import assess
 from tconv.gate.entries import ActiveEntries
 from tconv.gate.pins import choose_pins, write_pins
 from tconv.gate.status import MixedReadings, ReadingChanged, Status
-from tconv.gate.waiver_lint import lint
 from tconv.gate.waivers import WaiverFile, load
 from tconv.records.record import FreshAnswer
 from tconv.reports.causes import causes
@@ -295,22 +294,19 @@ def test_a_pin_keeps_its_own_versions(tmp_path: Path, corpus: Corpus, telling: l
     assert (versions["negative_same"], versions["negative_sized"]) == ("", ">=1")
 
 
-def test_pins_that_overlap_are_found(tmp_path: Path, corpus: Corpus) -> None:
-    """Of one question, in one case, version, machine and dialect; else both may stand."""
-    pin = f"  - {{question: negative_same, reading: primary, dialects: [{DIALECT}]"
-    others = {
-        "}": True,
-        ", where: {auto_pad: same_upper}}": True,
-        ", versions: '>=2'}": False,
-        ", machine: {without: [avx2]}}": False,
-        ", machine: {with: [avx512f]}}": True,
-    }
-    for other, found in others.items():
-        path = tmp_path / "acme.yaml"
-        first = f"{pin}, versions: '<2', machine: {{with: [avx2]}}}}" if other != "}" else f"{pin}}}"
-        path.write_text(f"format: 1\nbackend: acme\npins:\n{first}\n{pin}{other}\n", encoding="utf-8")
-        _, findings = lint(path, corpus)
-        assert [(finding.line, finding.path) for finding in findings] == ([(5, path)] if found else [])
+def test_of_two_pins_the_first_counts(corpus: Corpus, telling: list[Case]) -> None:
+    """One that is left with no case is stale, and red, in a whole run."""
+    run = run_of(telling, DIALECT, following(SHRUNK))
+    run.header = run.header.model_copy(update={"cases": len(run.records), "tier": "gate"})
+    file = pinned(run, corpus)
+    (first,) = (pin for pin in file.pins if pin.question == "negative_same")
+    other = first.model_copy(update={"reading": APPENDED.name})
+    later, earlier = (file.model_copy(update={"pins": pins}) for pins in ([*file.pins, other], [other, *file.pins]))
+    assessment = assess(run, later, corpus.facts, find=corpus.find)
+    assert (changes(assessment), assessment.pins.stale) == (set(), (other,))
+    assessment = assess(run, earlier, corpus.facts, find=corpus.find)
+    assert changes(assessment) == {("negative_same", APPENDED.name, SHRUNK.name)}
+    assert [pin.reading for pin in assessment.pins.stale] == [SHRUNK.name]
 
 
 def test_the_command_writes_pins_that_make_its_records_red_after_a_change(command: Command, tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def command(
     Of case files it finds ids that are not unique, wrong citations, literal values that the reference contradicts,
     skips that leave nothing out, cited dialects that can say no case of the file, and cases that no dialect can say, or
     none that is cited, that break nothing or too much, or that ask what another case asks. Of the exhaustive tier a
-    sample is looked at. Of waiver files it finds wrong names of facts, wrong examples, and pins of one question that
-    overlap; --cases names their corpus. Exits with 2 if something is found.
+    sample is looked at. Of waiver files it finds wrong names of facts and wrong examples; --cases names their corpus.
+    Exits with 2 if something is found.
 
     With --coverage a table says, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
     covers. A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below

@@ -17,7 +17,7 @@ from tconv.gate.status import MixedReadings, Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
@@ -152,7 +152,7 @@ def assess(
         return active.assign_status(record, facts[record.case], ruling)
 
     vary = answers_vary(judge(record) for record in run.records if record.varies)
-    pins = PinUses() if find is None else hold_pins(run, active, facts, find)
+    pins = PinUses() if find is None else hold_pins(run, active, find)
     rulings: dict[str, Ruling] = dict(pins.changed)
     mixed: tuple[QuestionAnswers, ...] = ()
     explained = Explanations()
@@ -160,12 +160,14 @@ def assess(
     if find is not None and compares:
         found, mixed = compare_answers(run, find, pins, vary=vary)
         rulings |= found
-    members = tuple(judge(record, rulings.get(record.case)) for record in run.records)
-    members = correct_refusals(members, judge) if compares else members
-    members = active.excuse_ends(mark_spoilt(members) if vary else members, facts)
+    members: Iterable[RecordStatus] = [judge(record, rulings.get(record.case)) for record in run.records]
+    members = correct_refusals(list(members), judge) if compares else members
+    members = tuple(active.excuse_end(member, facts) for member in (mark_spoilt(members) if vary else members))
     if find is not None and compares:
         if not vary:
-            members = _with_joint_explanations(run, members, find)
+            failed = {member.record.case for member in members if member.status is Status.FAILED}
+            joint = explain_by_others(run, failed, find)
+            members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
         explained = explain(run, members, find, vary=vary)
     whole = own and is_whole(run) and len(run.records) == run.header.cases
     return Assessment(
@@ -179,14 +181,6 @@ def assess(
         incomplete=tuple(find_incomplete(run, digest)),
         strict=strict,
     )
-
-
-def _with_joint_explanations(
-    run: Run, members: tuple[RecordStatus, ...], find: Callable[[str], Case | None]
-) -> tuple[RecordStatus, ...]:
-    failed = {member.record.case for member in members if member.status is Status.FAILED}
-    joint = explain_by_others(run, failed, find)
-    return tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
 
 
 def assess_with_corpus(

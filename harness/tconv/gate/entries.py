@@ -7,18 +7,18 @@ backend implements by now what is declared as unsupported.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from tconv.cases.columns import FactColumns
 from tconv.cases.patterns import path_of
-from tconv.gate.status import AGREEING, MixedReadings, ReadingChanged, RecordStatus, Status
+from tconv.gate.status import AGREEING, RecordStatus, Status
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.gate.scope import Scope
@@ -57,57 +57,38 @@ class ActiveEntries:
             facts: the case's facts.
             ruling: what the gate makes of the answer; None for its verdict.
         """
-        member = RecordStatus(record, Status.FAILED, record.verdict if ruling is None else ruling, record.why)
-        match member.ruling:
-            case ver.Agreed():
-                return replace(member, status=Status.PASSED)
-            case ver.Mistrusted():
-                return replace(member, status=Status.MISTRUSTED)
-            case ver.Inexpressible():
-                return replace(member, status=Status.INEXPRESSIBLE)
-            case ver.Unsupported():
-                declared = next((entry for entry in self.unsupported if entry.covers(record.case, facts)), None)
-                return replace(member, status=Status.UNSUPPORTED, declaration=declared) if declared else member
-            case ver.Disputed():
-                unwaived = Status.DISPUTED
-            case ver.AcceptedInvalid(stated=stated):
-                unwaived = Status.FAILED if stated and self.strict else Status.REPORTED
-            case (
-                MixedReadings()
-                | ReadingChanged()
-                | ver.Differed()
-                | ver.ExceedsSummationBound()
-                | ver.WrongShape()
-                | ver.WrongDtype()
-                | ver.RefusedValid()
-                | ver.Died()
-                | ver.TimedOut()
-                | ver.Unstable()
-                | ver.Broke()
-            ):
-                unwaived = Status.FAILED
-            case _:
-                assert_never(member.ruling)
-        waiver = next((waiver for waiver in self.waivers if waiver.waives(member, facts)), None)
-        return replace(member, status=Status.WAIVED if waiver else unwaived, waiver=waiver)
+        ruling = record.verdict if ruling is None else ruling
+        status = _UNWAIVED.get(ruling.kind, Status.FAILED)
+        if isinstance(ruling, ver.AcceptedInvalid) and ruling.stated and self.strict:
+            status = Status.FAILED
+        member = RecordStatus(record, status, ruling, record.why)
+        if isinstance(ruling, ver.Unsupported):
+            declared = next((entry for entry in self.unsupported if entry.covers(record.case, facts)), None)
+            return replace(member, status=Status.UNSUPPORTED, declaration=declared) if declared else member
+        waivable = status in {Status.FAILED, Status.DISPUTED, Status.REPORTED}
+        waiver = next((waiver for waiver in self.waivers if waivable and waiver.waives(member, facts)), None)
+        return replace(member, status=Status.WAIVED, waiver=waiver) if waiver else member
 
-    def excuse_ends(
-        self, members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]
-    ) -> tuple[RecordStatus, ...]:
-        """Return records with those waived that an earlier case of their process explains.
+    def excuse_end(self, member: RecordStatus, facts: Mapping[str, Mapping[str, str]]) -> RecordStatus:
+        """Return a record, waived if an earlier case of its process explains it.
 
-        These are the ends of processes that the case alone does not end. A waiver with `after-others` that covers a
-        case which the process was asked before, and which did not agree, says that the case harms its process.
+        It is the end of a process that the case alone does not end. A waiver with `after-others` that covers a case
+        which the process was asked before, and which did not agree, says that the case harms its process.
         """
-        harmful = [waiver for waiver in self.waivers if waiver.after_others]
+        earlier = reversed(member.record.earlier if member.status is Status.FAILED else ())
+        pairs = ((case, waiver) for case in earlier for waiver in self.waivers if waiver.after_others)
+        excusing = next((waiver for case, waiver in pairs if waiver.covers(case, facts.get(case, {}))), None)
+        return replace(member, status=Status.WAIVED, waiver=excusing) if excusing else member
 
-        def excuse(member: RecordStatus) -> RecordStatus:
-            earlier = reversed(member.record.earlier if member.status is Status.FAILED else ())
-            pairs = ((case, waiver) for case in earlier for waiver in harmful)
-            excusing = next((waiver for case, waiver in pairs if waiver.covers(case, facts.get(case, {}))), None)
-            return replace(member, status=Status.WAIVED, waiver=excusing) if excusing else member
 
-        return tuple(map(excuse, members))
+_UNWAIVED: Mapping[str, Status] = {
+    "agreed": Status.PASSED,
+    "mistrusted": Status.MISTRUSTED,
+    "inexpressible": Status.INEXPRESSIBLE,
+    "disputed": Status.DISPUTED,
+    "accepted-invalid": Status.REPORTED,
+}
+"""The status of each kind of ruling that is no failure, if no waiver covers the record."""
 
 
 def select_active(
@@ -137,8 +118,8 @@ def make_failure_test(file: WaiverFile | None, header: RunHeader) -> Callable[[C
 
 def correct_refusals(
     members: Sequence[RecordStatus], judge: Callable[[Record, Ruling], RecordStatus]
-) -> tuple[RecordStatus, ...]:
-    """Return records with the refusals judged anew that have a better cause than a reading of the text.
+) -> Iterator[RecordStatus]:
+    """Yield records, and the refusals judged anew that have a better cause than a reading of the text.
 
     It is the cause of refusals that no reading and no waiver explains, and that have the same words.
 
@@ -146,18 +127,14 @@ def correct_refusals(
         members: the records with their statuses.
         judge: returns a record with its status, by what the gate makes of its answer.
     """
-    unexplained = {_refused(member) for member in members if member.status is Status.FAILED} - {None}
-
-    def with_better_cause(member: RecordStatus) -> RecordStatus:
+    unexplained = {_refused(member) for member in members if member.status is Status.FAILED}
+    for member in members:
         match member:
-            case RecordStatus(status=Status.DISPUTED, ruling=ver.Disputed(message=message)):
-                better = _refused(member) in unexplained
-                judged = judge(member.record, ver.RefusedValid(message or "")) if better else member
-                return replace(judged, by_words=better)
+            case RecordStatus(status=Status.DISPUTED, ruling=ver.Disputed(message=str(message))):
+                has_cause = _refused(member) in unexplained
+                yield replace(judge(member.record, ver.RefusedValid(message)), by_words=True) if has_cause else member
             case _:
-                return member
-
-    return tuple(map(with_better_cause, members)) if unexplained else tuple(members)
+                yield member
 
 
 def _refused(member: RecordStatus) -> str | None:
@@ -274,80 +251,50 @@ def find_uses(
         return WaiverUses()
     header, backend = run.header, run.header.backend
     applies = file.for_options(backend.options)
-    covered_by = _covering(members, facts)
-    of_dialect = [waiver for waiver in file.waivers if applies and header.dialect in waiver.dialects]
-    failed = [member for member in members if member.status is Status.FAILED]
-    other_machine: list[Waiver] = []
-    other_version: list[Waiver] = []
-    for waiver in of_dialect:
-        is_here = waiver.on_machine(backend.machine)
-        if waiver.of_version(header.dialect, backend.version):
-            other_machine += [] if is_here else [waiver]
-        elif is_here and any(waiver.waives(member, facts[member.record.case]) for member in failed):
-            other_version.append(waiver)
     relative = file.backend if file.backend != backend.name else ""
+    covered_by = _covering(members, facts)
     by_case = {member.record.case: member for member in members}
+    failed = [member for member in members if member.status is Status.FAILED]
+    of_dialect = [waiver for waiver in file.waivers if applies and header.dialect in waiver.dialects]
+    of_version = [waiver for waiver in of_dialect if waiver.of_version(header.dialect, backend.version)]
 
     def use_of(waiver: Waiver) -> WaiverUse:
-        example_facts = facts_of(waiver.example)
+        example, example_facts = by_case.get(waiver.example), facts_of(waiver.example)
         if example_facts is None and own:
             return WaiverUse(waiver, "unknown")
         if example_facts is not None and not waiver.covers(waiver.example, example_facts):
             return WaiverUse(waiver, "void")
-        return _use(waiver, covered_by(waiver), by_case.get(waiver.example), example_facts or {}, whole=is_whole(run))
+        covered = covered_by(waiver)
+        waived = sum(member.waiver is waiver for member in covered)
+        agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
+        if example is not None and not _may_deviate(example, waiver, example_facts or {}, whole=is_whole(run)):
+            return WaiverUse(waiver, "unneeded" if relative else "stale", waived, agreeing)
+        earlier = example.waiver.name if example and example.waiver and not waived else ""
+        return WaiverUse(
+            waiver, "wide" if agreeing and not waiver.after_others else "fitting", waived, agreeing, earlier
+        )
 
-    uses = map(use_of, active.waivers)
+    def use_of_declaration(entry: Declaration) -> DeclarationUse:
+        covered = covered_by(entry)
+        unsupported = sum(isinstance(member.ruling, ver.Unsupported) for member in covered)
+        passed = (member.record.case for member in covered if member.status is Status.PASSED)
+        # That an invalid call is refused does not say whether a valid one is implemented.
+        return DeclarationUse(entry, unsupported, tuple(case for case in passed if "breaks" not in facts[case]))
+
     return WaiverUses(
         digest=file.digest,
         relative=relative,
         of_other_options=not applies,
-        uses=tuple(replace(use, state="unneeded") if relative and use.state == "stale" else use for use in uses),
-        declarations=tuple(_declaration_use(entry, covered_by(entry), facts) for entry in active.unsupported),
-        elsewhere=tuple(other_machine),
-        of_other_versions=tuple(other_version),
+        uses=tuple(map(use_of, active.waivers)),
+        declarations=tuple(map(use_of_declaration, active.unsupported)),
+        elsewhere=tuple(waiver for waiver in of_version if not waiver.on_machine(backend.machine)),
+        of_other_versions=tuple(
+            waiver
+            for waiver in of_dialect
+            if not waiver.of_version(header.dialect, backend.version) and waiver.on_machine(backend.machine)
+            if any(waiver.waives(member, facts[member.record.case]) for member in failed)
+        ),
     )
-
-
-def _use(
-    waiver: Waiver,
-    covered: Sequence[RecordStatus],
-    example: RecordStatus | None,
-    facts: Mapping[str, str],
-    *,
-    whole: bool,
-) -> WaiverUse:
-    """Return what a waiver that covers its example did in a run.
-
-    Only the example decides: in a run of a part of the corpus the other cases need not show the deviation. Where the
-    dialect cannot express it, the waiver cannot be checked.
-
-    Args:
-        waiver: the waiver.
-        covered: the records that it covers.
-        example: that of its example; None if it was not asked.
-        facts: the facts of its example.
-        whole: whether the run has the cases of the gate.
-    """
-    waived = sum(member.waiver is waiver for member in covered)
-    agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
-    stale = (
-        example is not None
-        and example.status is not Status.INEXPRESSIBLE
-        and not _deviates(example, waiver, facts, whole=whole)
-        and not _by_chance(example, waiver)
-    )
-    if stale:
-        return WaiverUse(waiver, "stale", waived, agreeing)
-    earlier = example.waiver.name if example and example.waiver and not waived else ""
-    wide = agreeing and not waiver.after_others
-    return WaiverUse(waiver, "wide" if wide else "fitting", waived, agreeing, earlier)
-
-
-def _declaration_use(entry: Declaration, covered: Sequence[RecordStatus], facts: Facts) -> DeclarationUse:
-    unsupported = sum(isinstance(member.ruling, ver.Unsupported) for member in covered)
-    passed = [member.record.case for member in covered if member.status is Status.PASSED]
-    # That an invalid call is refused does not say whether a valid one is implemented.
-    return DeclarationUse(entry, unsupported, tuple(case for case in passed if "breaks" not in facts[case]))
 
 
 def _covering(members: Sequence[RecordStatus], facts: Facts) -> Callable[[Scope], list[RecordStatus]]:
@@ -370,22 +317,25 @@ def _covering(members: Sequence[RecordStatus], facts: Facts) -> Callable[[Scope]
     return covered
 
 
-def _deviates(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
-    """Return whether a waiver's example deviates as it says, or may do so for all that a part of the corpus shows.
+def _may_deviate(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
+    """Return whether a waiver's example deviates as it says, or may do so for all that the run shows.
 
-    An earlier waiver may waive the example too. Where the example follows a disputed reading, it is no failure without
-    a waiver, and only the other cases can show that it deviates.
+    Only the example decides: in a run of a part of the corpus the other cases need not show the deviation. An earlier
+    waiver may waive the example too. If the dialect cannot express it, the waiver cannot be checked. If the example
+    follows a disputed reading, it is no failure without a waiver, and only the other cases can show that it deviates.
+    It need not deviate if it fails, or does not fail, by chance.
+
+    Args:
+        example: the record of its example.
+        waiver: the waiver.
+        facts: the facts of its example.
+        whole: whether the run has the cases of the gate.
     """
-    if isinstance(example.ruling, ver.Disputed):
-        return not whole
-    return waiver.waives(example, facts)
-
-
-def _by_chance(example: RecordStatus, waiver: Waiver) -> bool:
-    """Return whether a waiver's example need not deviate as it says: it does not fail by chance, or fails by chance."""
-    if waiver.after_others and example.status in (*AGREEING, Status.MISTRUSTED, Status.REPORTED):
+    if waiver.after_others and example.status in {*AGREEING, Status.MISTRUSTED, Status.REPORTED}:
         return True
-    return example.waiver is not None and example.waiver.after_others
+    if example.status is Status.INEXPRESSIBLE or (example.waiver is not None and example.waiver.after_others):
+        return True
+    return not whole if isinstance(example.ruling, ver.Disputed) else waiver.waives(example, facts)
 
 
 def is_whole(run: Run) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from tconv.diagnosis import Diagnosis, explains, single_explanations
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Combination
+from tconv.expectation.expected import Candidate
 from tconv.expectation.problem import shared_problem
 from tconv.gate.status import ReadingChanged, Status
 from tconv.learning import (
@@ -38,7 +39,7 @@ from tconv.records import artifacts
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.expectation.problem import Problem
@@ -213,50 +214,34 @@ def explain_by_others(run: Run, failed: Container[str], find: Callable[[str], Ca
     """
     # What is waived shows a misreading too.
     wrong = [record for record in run.records if isinstance(record.verdict, ver.WrongOutput)]
-    names = _established(wrong)
-    misreadings = misreadings_by_name(run.dialect)
-    named = [misreadings[name] for name in names if name in misreadings]
-    sets = [*_losing_bits(named), *_combinations(named)] if named else []
-    trials = 0
-    found: dict[str, Diagnosis] = {}
-    for record in wrong:
-        if record.case not in failed or not {Combination((name,)) for name in names}.isdisjoint(record.diagnosis):
-            continue
-        if (trials := trials + len(sets)) > _MOST_TRIALS:
-            break
-        if (explained := _explained(record, sets, run, find(record.case))) is not None:
-            found[record.case] = explained
-    return found
-
-
-def _established(wrong: Sequence[Record]) -> list[str]:
-    """Return the names of the misreadings that many failures show one by one, those of most failures first."""
     counts = Counter(single_explanations({record.case: record.diagnosis for record in wrong}).values())
-    single = [(name.names[0], count) for name, count in counts.most_common() if len(name.names) == 1]
-    return [name for name, count in single if count >= _FEWEST][:_MOST_NAMES]
+    single = [(name, count) for name, count in counts.most_common() if len(name.names) == 1]
+    names = [name for name, count in single if count >= _FEWEST][:_MOST_NAMES]
+    by_name = misreadings_by_name(run.dialect)
+    named = [by_name[str(name)] for name in names if str(name) in by_name]
+    if not named:
+        return {}
+    lossy = [(each,) for each in named if isinstance(each.change, PrecisionOtherwise) and each.change.joins]
+    # One alone comes before several: the search of a worker may have run out of time.
+    sets = [*lossy, *chain.from_iterable(combinations(named, count) for count in range(1, _LARGEST + 1))]
+    unnamed = (record for record in wrong if record.case in failed and set(names).isdisjoint(record.diagnosis))
+    # No more are tried than may be.
+    tried = islice(unnamed, _MOST_TRIALS // len(sets))
+    found = ((record.case, _explain_by(sets, record, run, find(record.case))) for record in tried)
+    return {case: explained for case, explained in found if explained is not None}
 
 
-def _losing_bits(named: Sequence[Misreading]) -> Iterator[tuple[Misreading]]:
-    return (
-        (misreading,)
-        for misreading in named
-        if isinstance(misreading.change, PrecisionOtherwise) and misreading.change.joins
-    )
-
-
-def _combinations(named: Sequence[Misreading]) -> Iterator[tuple[Misreading, ...]]:
-    # One alone comes first: the search of a worker may have run out of time.
-    return chain.from_iterable(combinations(named, count) for count in range(1, _LARGEST + 1))
-
-
-def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run, case: Case | None) -> Diagnosis | None:
+def _explain_by(
+    sets: Sequence[tuple[Misreading, ...]], record: Record, run: Run, case: Case | None
+) -> Diagnosis | None:
     """Return that the first set of misreadings that explains an output explains it; None where none does."""
-    if case is None or (actual := _output(record, run, case)) is None:
+    actual = artifacts.array(run.path.parent, record.artifact, "actual")
+    if case is None or actual is None:
         return None
     problem = shared_problem(case, run.dialect)
-    if problem.values is None:
-        return None
-    for misreadings in sets:
+    with np.errstate(over="ignore", invalid="ignore"):
+        actual = actual.astype(NUMPY_TYPES[case.x.dtype])
+    for misreadings in sets if problem.values else ():
         explained = (*record.diagnosis, Combination(tuple(misreading.name for misreading in misreadings)))
         if explains(misreadings, problem, actual, record.accumulator):
             evidence = SHOWN_ALONE if len(misreadings) > 1 else ""
@@ -268,20 +253,9 @@ def _explained(record: Record, sets: Sequence[tuple[Misreading, ...]], run: Run,
 
 def _joins(misreadings: Sequence[Misreading], problem: Problem, actual: Array) -> bool:
     """Return whether the bits that one misreading loses explain an output, as other outputs show more of them."""
-    match misreadings:
-        case (Misreading(change=PrecisionOtherwise(joins=joins)),) if joins is not None:
-            candidate = problem.held_against(actual.shape)
-            if candidate is None or problem.truth.shape(candidate.geometry) != actual.shape:
-                return False
-            return joins(actual, problem.truth.terms(candidate.geometry), problem.case.x.dtype)
+    match misreadings, problem.held_against(actual.shape):
+        case (Misreading(change=PrecisionOtherwise(joins=joins)),), Candidate(geometry=geometry) if joins is not None:
+            fits = problem.truth.shape(geometry) == actual.shape
+            return fits and joins(actual, problem.truth.terms(geometry), problem.case.x.dtype)
         case _:
             return False
-
-
-def _output(record: Record, run: Run, case: Case) -> Array | None:
-    """Return the output of a failure, (N, O, Y...), in its own type; None where it was not kept."""
-    actual = artifacts.array(run.path.parent, record.artifact, "actual")
-    if actual is None:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        return actual.astype(NUMPY_TYPES[case.x.dtype])

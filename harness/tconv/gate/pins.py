@@ -49,20 +49,24 @@ class Answered(NamedTuple):
     """An answer of a backend to questions that its text answers in several ways.
 
     Attributes:
-        record: the record of the case.
         problem: the case in the dialect.
+        verdict: the verdict on the answer.
         questions: those whose answer makes a difference to this case.
     """
 
-    record: Record
     problem: Problem
+    verdict: ver.Allowed
     questions: frozenset[str]
 
     @property
     def possible(self) -> Iterator[Mapping[str, str]]:
         """The combinations of answers that give what the backend did."""
-        assert isinstance(self.record.verdict, ver.Allowed)  # noqa: S101 - `answered` yields no other
-        return find_possible_answers(self.problem, self.record.verdict)
+        return find_possible_answers(self.problem, self.verdict)
+
+    def pin_of(self, question: str, pins: Iterable[Pin]) -> Pin | None:
+        """Return the first pin of a question that is for the case."""
+        case = self.problem.case
+        return next((pin for pin in pins if pin.question == question and pin.covers(case.id, case.facts)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +86,23 @@ class PinUses:
     stale: tuple[Pin, ...] = ()
 
 
-def find_answered(run: Run, find: Callable[[str], Case | None]) -> Iterator[Answered]:
+def find_answered(run: Run, find: Callable[[str], Case | None], active: ActiveEntries) -> Iterator[Answered]:
     """Yield the answers of a run to questions that its text answers in several ways.
 
-    What the backend does not answer itself is left out, and so are values that nothing is known of.
+    What the backend does not answer itself is left out, and so are values that nothing is known of, and refusals of
+    which a waiver knows another reason than a reading.
     """
-    supplied = set(run.header.backend.supplied)
     for record in run.records:
-        if isinstance(record.verdict, ver.Allowed) and (case := find(record.case)) is not None:
-            problem = shared_problem(case, run.dialect)
-            if questions := find_deciding_questions(problem.expectation, record.verdict) - supplied:
-                yield Answered(record, problem, frozenset(questions))
+        verdict = record.verdict
+        if not isinstance(verdict, ver.Allowed) or (case := find(record.case)) is None:
+            continue
+        problem = shared_problem(case, run.dialect)
+        questions = find_deciding_questions(problem.expectation, verdict).difference(run.header.backend.supplied)
+        if questions and not (is_disputed_refusal(verdict) and active.assign_status(record, case.facts).waiver):
+            yield Answered(problem, verdict, frozenset(questions))
 
 
-def hold_pins(
-    run: Run, active: ActiveEntries, facts: Mapping[str, Mapping[str, str]], find: Callable[[str], Case | None]
-) -> PinUses:
+def hold_pins(run: Run, active: ActiveEntries, find: Callable[[str], Case | None]) -> PinUses:
     """Return which answers follow another reading than their pin, and which pins a run needs.
 
     If several readings give the same output, it is enough that one of them is pinned.
@@ -105,33 +110,28 @@ def hold_pins(
     Args:
         run: the records.
         active: the entries that hold for its backend, dialect and machine; of two pins for one question, the first one
-            counts. A waiver may know another reason for a refusal than a reading.
-        facts: the facts of the cases, by id.
+            counts.
         find: returns a case by its id.
     """
-    changes: dict[str, list[tuple[Pin, str]]] = {}
+    changes: list[tuple[Answered, list[tuple[Pin, str]]]] = []
     by_case: dict[str, Mapping[str, str]] = {}
     touched: set[int] = set()
     unpinned: set[str] = set()
-    for one in find_answered(run, find):
-        record = one.record
-        if is_disputed_refusal(record.verdict) and active.assign_status(record, facts[record.case]).waiver:
-            continue
-        holding = {pin.question: pin for pin in reversed(active.pins) if pin.covers(record.case, facts[record.case])}
-        of_case = {question: pin for question, pin in holding.items() if question in one.questions}
-        unpinned |= one.questions.difference(of_case)
-        touched.update(map(id, of_case.values()))
-        if of_case:
-            by_case[record.case] = {question: pin.answer(run.dialect) for question, pin in of_case.items()}
-            if change := _find_changes(one, of_case, run.dialect):
-                changes[record.case] = change
+    for one in find_answered(run, find, active):
+        pins = {question: pin for question in one.questions if (pin := one.pin_of(question, active.pins)) is not None}
+        unpinned |= one.questions.difference(pins)
+        touched.update(map(id, pins.values()))
+        if pins:
+            by_case[one.problem.case.id] = {question: pin.answer(run.dialect) for question, pin in pins.items()}
+            changes.append((one, _find_changes(one, pins, run.dialect)))
     # If several readings give an answer, it has the name of the one that most answers may have.
-    count = Counter((pin.question, now) for of_case in changes.values() for pin, now in of_case)
-    verdicts = {record.case: record.verdict for record in run.records if record.case in changes}
-    changed = {
-        case: _changed(verdicts[case], *max(of_case, key=lambda change: count[change[0].question, change[1]]))
-        for case, of_case in changes.items()
-    }
+    count = Counter((pin.question, now) for _, of_case in changes for pin, now in of_case)
+    changed: dict[str, ReadingChanged] = {}
+    for (problem, verdict, _), of_case in changes:
+        if of_case:
+            pin, now = max(of_case, key=lambda change: count[change[0].question, change[1]])
+            choices = verdict.choices if isinstance(verdict, ver.Disputed) else ()
+            changed[problem.case.id] = ReadingChanged(pin.question, pin.reading, now, choices, verdict.rule)
     stale = tuple(pin for pin in active.pins if id(pin) not in touched)
     return PinUses(changed, by_case, tuple(sorted(unpinned)), stale)
 
@@ -142,26 +142,15 @@ def _find_changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> l
     Those with the fewest changes count. There is none if a combination of answers that gives the output agrees with
     all pins.
     """
-    wanted = {question: pin.answer(dialect) for question, pin in pins.items()}
+    names = {q: {answer: name for name, answer in list_readings(q, dialect).items()} for q in pins}
     left = []
     for answers in one.possible:
-        others = [question for question, answer in wanted.items() if answers.get(question, answer) != answer]
-        if not others:
+        now = ((pin, names[q][answers[q]] if q in answers else pin.reading) for q, pin in pins.items())
+        left.append([(pin, reading) for pin, reading in now if reading != pin.reading])
+        if not left[-1]:
             return []
-        left.append([(pins[question], _name(question, answers[question], dialect)) for question in others])
     fewest = min(map(len, left), default=0)
     return [change for of_answers in left if len(of_answers) == fewest for change in of_answers]
-
-
-def _name(question: str, answer: str, dialect: Dialect) -> str:
-    return next(name for name, other in list_readings(question, dialect).items() if other == answer)
-
-
-def _changed(verdict: ver.Verdict, pin: Pin, now: str) -> ReadingChanged:
-    """Return that an answer follows another reading than the pinned one."""
-    assert isinstance(verdict, ver.Allowed)  # noqa: S101 - as above
-    choices = verdict.choices if isinstance(verdict, ver.Disputed) else ()
-    return ReadingChanged(pin.question, pin.reading, now, choices, verdict.rule)
 
 
 def choose_decisive_cases(
@@ -177,24 +166,21 @@ def choose_decisive_cases(
         most: how many cases are wanted.
     """
     wanted = pin.answer(dialect)
-    covered = (case for case in cases if pin.covers(case.id, case.facts))
-    decisive = [case for case in covered if _decides(shared_problem(case, dialect), pin.question, wanted)]
-    return heapq.nsmallest(most, decisive, key=lambda case: (has_entry(case), case.simplicity))
 
+    def decides(case: Case) -> bool:
+        expected = shared_problem(case, dialect).values if pin.covers(case.id, case.facts) else None
+        if expected is None or not {pin.question}.issuperset(expected.open_constraints):
+            # A refusal may have another reason there.
+            return False
+        results = collect_results(expected, pin.question)
+        own = results.pop(wanted, None)
+        return own is not None and bool(results) and all(map(own.isdisjoint, results.values()))
 
-def _decides(problem: Problem, question: str, answer: str) -> bool:
-    if problem.values is None or not {question}.issuperset(problem.values.open_constraints):
-        # A refusal may have another reason there.
-        return False
-    by_answer = collect_results(problem.values, question)
-    others = [results for other, results in by_answer.items() if other != answer]
-    return answer in by_answer and bool(others) and all(map(by_answer[answer].isdisjoint, others))
+    return heapq.nsmallest(most, filter(decides, cases), key=lambda case: (has_entry(case), case.simplicity))
 
 
 def follows_pin(record: Record, case: Case, pin: Pin, dialect: Dialect) -> bool:
     """Return whether a case may have been answered by the pinned reading."""
-    if not isinstance(record.verdict, ver.Allowed):
-        return False
     possible = find_possible_answers(shared_problem(case, dialect), record.verdict)
     return any(answers.get(pin.question) == pin.answer(dialect) for answers in possible)
 
@@ -224,15 +210,10 @@ class ChosenPins:
 
 
 class _Seen(NamedTuple):
-    """A case that a question decides: its id, its facts, and the answers that give what the backend did."""
+    """A case that a question decides: its facts, and the answers that give what the backend did, "" if any does."""
 
-    case: str
     facts: Mapping[str, str]
     answers: frozenset[str]
-
-    def pin_of(self, pins: Sequence[Pin]) -> Pin | None:
-        """Return the pin that is for the case."""
-        return next((pin for pin in pins if pin.covers(self.case, self.facts)), None)
 
 
 def choose_pins(run: Run, find: Callable[[str], Case | None], active: ActiveEntries) -> ChosenPins:
@@ -241,106 +222,97 @@ def choose_pins(run: Run, find: Callable[[str], Case | None], active: ActiveEntr
     Args:
         run: the records.
         find: returns a case by its id.
-        active: the entries that hold for the backend. A waiver may know another reason for a refusal than a reading. If
-            all answers to a question follow the pins, these stay as they are.
+        active: the entries that hold for the backend. If all answers to a question follow the pins, these stay as they
+            are.
     """
-    seen = [
-        (one.problem.case, one.questions, list(one.possible))
-        for one in find_answered(run, find)
-        if active.assign_status(one.record, one.problem.case.facts).waiver is None
-    ]
+    seen = [(one, list(one.possible)) for one in find_answered(run, find, active)]
     chosen = ChosenPins([], [])
-    order = (*QUESTIONS, *CONSTRAINTS)
-    for question in sorted({question for _, questions, _ in seen for question in questions}, key=order.index):
-        readings = {answer: name for name, answer in list_readings(question, run.dialect).items()}
-        of_question = [
-            _Seen(case.id, case.facts, frozenset(answers.get(question, "") for answers in possible))
-            for case, questions, possible in seen
-            if question in questions and possible
-        ]
-        own = [pin for pin in active.pins if pin.question == question]
-        if not own or not all(_follows(one, own, run.dialect) for one in of_question):
-            parts = _parts(of_question, list(readings))
+    for question in _ORDER:
+        asked = [(one, possible) for one, possible in seen if question in one.questions and possible]
+        if not asked:
+            continue
+        own: Sequence[Pin] = active.pins
+        if not all(_follows(question, one.pin_of(question, own), possible, run.dialect) for one, possible in asked):
+            parts = _part(
+                [_Seen(one.problem.case.facts, frozenset(each.get(question, "") for each in of)) for one, of in asked],
+                {answer: name for name, answer in list_readings(question, run.dialect).items()},
+            )
             if parts is None:
                 chosen.mixed.append(question)
                 continue
-            own = [_pin(run, question, readings[answer], where) for where, answer in parts]
-        counts = Counter(id(one.pin_of(own)) for one in of_question)
+            plain = {"dialects": [run.header.dialect], "question": question}
+            own = [Pin.model_validate({**plain, "reading": reading, "where": where}) for where, reading in parts]
+        pins = [one.pin_of(question, own) for one, _ in asked]
+        counts = Counter(map(id, pins))
         chosen.pins.extend(ChosenPin(pin, counts[id(pin)]) for pin in own if counts[id(pin)])
         # Readings of several questions may give one output: what is chosen for this one decides which are left.
-        for number, (case, questions, possible) in enumerate(seen):
-            pin = _Seen(case.id, case.facts, frozenset()).pin_of(own) if question in questions else None
+        for (_, possible), pin in zip(asked, pins, strict=True):
             if pin is not None:
-                agreeing = [each for each in possible if each.get(question, "") in {"", pin.answer(run.dialect)}]
-                seen[number] = case, questions, agreeing
+                answer = pin.answer(run.dialect)
+                possible[:] = [each for each in possible if each.get(question, answer) == answer]
     return chosen
 
 
-def _follows(one: _Seen, pins: Sequence[Pin], dialect: Dialect) -> bool:
-    pin = one.pin_of(pins)
-    return pin is not None and not one.answers.isdisjoint({"", pin.answer(dialect)})
+def _follows(question: str, pin: Pin | None, possible: Iterable[Mapping[str, str]], dialect: Dialect) -> bool:
+    answer = pin and pin.answer(dialect)
+    return pin is not None and any(answers.get(question, answer) == answer for answers in possible)
 
 
-def _pin(run: Run, question: str, reading: str, where: Mapping[str, Any]) -> Pin:
-    scope = {"where": dict(where)} if where else {}
-    return Pin.model_validate({"dialects": [run.header.dialect], "question": question, "reading": reading, **scope})
+def _part(seen: Sequence[_Seen], readings: Mapping[str, str]) -> list[tuple[dict[str, Any], str]] | None:
+    """Return conditions, each with the one reading that all of its cases have; None if no facts tell them apart.
 
-
-def _parts(seen: Sequence[_Seen], answers: Sequence[str]) -> list[tuple[dict[str, Any], str]] | None:
-    """Return conditions, each with the one answer that all of its cases have; None if no facts tell them apart."""
-    if (answer := _shared(seen, answers)) is not None:
-        return [({}, answer)]
+    Args:
+        seen: the cases of a question.
+        readings: the names of its readings, by their answers.
+    """
     # An attribute that is not written is a fact too.
     common = set(seen[0].facts).intersection(*(one.facts for one in seen))
     names = sorted(common.union(ATTRIBUTES).difference(IDENTITY))
-    for size in (1, 2):
-        found = [parts for chosen in combinations(names, size) if (parts := _by_facts(seen, chosen, answers))]
+    for size in (0, 1, 2):
+        found = [parts for chosen in combinations(names, size) if (parts := _part_by(chosen, seen, readings))]
         if found:
             return min(found, key=lambda parts: (len(parts), str(parts)))
     return None
 
 
-def _by_facts(
-    seen: Sequence[_Seen], names: Sequence[str], answers: Sequence[str]
+def _part_by(
+    names: Sequence[str], seen: Sequence[_Seen], readings: Mapping[str, str]
 ) -> list[tuple[dict[str, Any], str]] | None:
-    """Return the conditions on these facts under which the answer is always the same; None if there are none."""
+    """Return the conditions on these facts under which the reading is always the same; None if there are none."""
     by_values: dict[tuple[str, ...], list[_Seen]] = defaultdict(list)
     for one in seen:
         by_values[tuple(one.facts.get(name, label(None)) for name in names)].append(one)
-    if len(by_values) > len(seen) // 2:
+    if names and len(by_values) > len(seen) // 2:
         # Facts that nearly every case has for itself say which case it is.
         return None
-    of_answer: dict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
+    of_reading: dict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
     for values, members in sorted(by_values.items()):
-        if (answer := _shared(members, answers)) is None:
+        allowed = [answer for answer in readings if all(not one.answers.isdisjoint({answer, ""}) for one in members)]
+        shown = Counter(answer for one in members if len(one.answers) == 1 for answer in one.answers)
+        if not allowed:
             return None
-        of_answer[values[:-1], answer].append(values[-1])
-    if len(of_answer) > _MOST_PARTS:
+        # The answer that most cases show comes before others.
+        of_reading[values[:-1], readings[max(allowed, key=lambda answer: shown[answer])]] += values[-1:]
+    if len(of_reading) > _MOST_PARTS:
         return None
     return [
         (
             {name: _typed(text) for name, text in zip(names, first, strict=False)}
-            | {names[-1]: list(map(_typed, last)) if len(last) > 1 else _typed(last[0])},
-            answer,
+            | {name: list(map(_typed, last)) if len(last) > 1 else _typed(last[0]) for name in names[-1:]},
+            reading,
         )
-        for (first, answer), last in of_answer.items()
+        for (first, reading), last in of_reading.items()
     ]
 
 
 def _typed(text: str) -> str | int | bool | None:
     """Return the value of a fact as a person would write it."""
-    if text == label(None):
-        return None
-    if text in {"true", "false"}:
-        return text == "true"
-    return int(text) if text.isdecimal() and str(int(text)) == text else text
+    words: dict[str, str | bool | None] = {label(word): word for word in (None, True, False)}
+    return int(text) if text.isdecimal() and str(int(text)) == text else words.get(text, text)
 
 
-def _shared(seen: Sequence[_Seen], answers: Sequence[str]) -> str | None:
-    """Return the answer that all cases allow, the one that most cases show before others; None if there is none."""
-    allowed = [answer for answer in answers if all(answer in one.answers or "" in one.answers for one in seen)]
-    shown = Counter(answer for one in seen if len(one.answers) == 1 for answer in one.answers)
-    return max(allowed, key=lambda answer: shown[answer], default=None)
+_ORDER = (*QUESTIONS, *CONSTRAINTS)
+"""The order of questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +365,7 @@ def write_pins(
     lines = list(
         _describe_changes({_key(*one): one[1] for one in replaced}, {_key(*one): one[1] for one in new}, counts)
     )
-    return PinChanges(_with_block(document, text, _joined([*kept, *new])), lines)
+    return PinChanges(_with_block(document, text, _join([*kept, *new])), lines)
 
 
 _Key = tuple[str, str]
@@ -404,11 +376,11 @@ def _key(dialect: str, pin: Pin) -> _Key:
     return dialect, f"{pin.question} {pin.words}".strip()
 
 
-def _describe_changes(old: dict[_Key, Pin], new: dict[_Key, Pin], counts: Mapping[_Key, int]) -> Iterator[str]:
-    for key in old | new:
-        dialect, asked = key
+def _describe_changes(old: Mapping[_Key, Pin], new: Mapping[_Key, Pin], counts: Mapping[_Key, int]) -> Iterator[str]:
+    for key in {**old, **new}:
+        (dialect, asked), count = key, counts.get(key, 0)
         was, now = (pins[key].reading if key in pins else "" for pins in (old, new))
-        cases = f"{counts.get(key, 0)} {'case' if counts.get(key, 0) == 1 else 'cases'}"
+        cases = f"{count} {'case' if count == 1 else 'cases'}"
         if not was:
             yield f"new      {dialect}  {asked}: {now} ({cases})"
         elif not now:
@@ -417,17 +389,13 @@ def _describe_changes(old: dict[_Key, Pin], new: dict[_Key, Pin], counts: Mappin
             yield f"changed  {dialect}  {asked}: was {was}, is {now} ({cases})"
 
 
-def _joined(pins: Sequence[tuple[str, Pin]]) -> list[Pin]:
+def _join(pins: Iterable[tuple[str, Pin]]) -> list[Pin]:
     """Return pins that are alike but for their dialect as one, in the order of their questions."""
-    dialects: dict[str, list[str]] = defaultdict(list)
-    first: dict[str, Pin] = {}
+    alike: dict[str, tuple[Pin, list[str]]] = {}
     for name, pin in pins:
-        alike = pin.model_dump_json(exclude={"dialects"})
-        dialects[alike].append(name)
-        first.setdefault(alike, pin)
-    joined = [pin.model_copy(update={"dialects": dialects[alike]}) for alike, pin in first.items()]
-    order = (*QUESTIONS, *CONSTRAINTS)
-    return sorted(joined, key=lambda pin: (order.index(pin.question), pin.dialects, pin.words))
+        alike.setdefault(pin.model_dump_json(exclude={"dialects"}), (pin, []))[1].append(name)
+    joined = [pin.model_copy(update={"dialects": names}) for pin, names in alike.values()]
+    return sorted(joined, key=lambda pin: (_ORDER.index(pin.question), pin.dialects, pin.words))
 
 
 def _with_block(document: Document, text: str, pins: Sequence[Pin]) -> str:
@@ -462,9 +430,7 @@ _QUESTION = re.compile(r"\bquestion: *['\"]?(\w[\w-]*)")
 def _entry(pin: Pin) -> str:
     """Return the line of a pin."""
     plain = pin.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    names = ("question", "reading", "dialects")
-    ordered = {name: plain[name] for name in names} | {
-        name: value for name, value in plain.items() if name not in names
-    }
-    text = yaml.safe_dump(ordered, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-    return f"  - {text.strip()}"
+    ordered = {name: plain.pop(name) for name in ("question", "reading", "dialects")} | plain
+    return f"  - {yaml.safe_dump(ordered, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)}"[
+        :-1
+    ]

@@ -74,15 +74,6 @@ class Machines(Part):
             and self.architecture in {"", facts.get("architecture")}
         )
 
-    def may_be(self, other: Machines) -> bool:
-        """Return whether a machine may be one of these and one of the other ones."""
-        return (
-            set(self.with_).isdisjoint(other.without)
-            and set(self.without).isdisjoint(other.with_)
-            and (self.system == other.system or "" in {self.system, other.system})
-            and (self.architecture == other.architecture or "" in {self.architecture, other.architecture})
-        )
-
     def __str__(self) -> str:
         values = self.model_dump(by_alias=True, exclude_unset=True).items()
         return ", ".join(f"{key} {' '.join(value) if isinstance(value, list) else value}" for key, value in values)
@@ -137,9 +128,14 @@ class Scope(Part):
 
     @cached_property
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
-        """The facts of pattern and `where`: name, value in a case without it, the texts that it may have."""
+        """The facts of pattern and `where`: name, value in a case without it, the texts that it may have.
+
+        An attribute that is not written has the label of None.
+        """
         conditions = [(key, None, set(texts)) for key, texts in parse(self.cases).conditions.items()]
-        return conditions + [(key, _default(key), texts_of(value)) for key, value in self.where.items()]
+        return conditions + [
+            (key, label(None) if key in ATTRIBUTES else None, list_texts(value)) for key, value in self.where.items()
+        ]
 
     def on_machine(self, facts: Mapping[str, str]) -> bool:
         """Return whether this is for a machine with these facts."""
@@ -156,11 +152,6 @@ class NarrowScope(Scope):
         return self
 
 
-def _default(key: str) -> str | None:
-    """Return the value of a fact that a case does not have: of an attribute that is not written, the label of None."""
-    return label(None) if key in ATTRIBUTES else None
-
-
-def texts_of(value: Scalar | list[Scalar]) -> set[str]:
+def list_texts(value: Scalar | list[Scalar]) -> set[str]:
     """Return the texts that a value, or a list of values any of which is meant, may have."""
     return {label(word) for word in (value if isinstance(value, list) else [value])}

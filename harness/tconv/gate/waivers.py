@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
+from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +22,7 @@ from tconv.dialects.rules import QUESTIONS
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
 from tconv.gate.answers import list_readings
-from tconv.gate.scope import NarrowScope, Scalar, Scope, texts_of
+from tconv.gate.scope import NarrowScope, Scalar, Scope, list_texts
 from tconv.gate.status import RULINGS
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
@@ -266,7 +268,7 @@ class WaiverFile(Part):
 
     def for_options(self, chosen: Mapping[str, str]) -> bool:
         """Return whether the file is for a run whose options are these, and all others at their defaults."""
-        allowed = {name: texts_of(value) for name, value in self.options.items()}
+        allowed = {name: list_texts(value) for name, value in self.options.items()}
         return all(
             not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(allowed.get(name, {_AT_DEFAULT}))
             for name in {*chosen, *allowed}
@@ -334,28 +336,11 @@ def is_among(version: str, versions: str) -> bool:
         return versions == f"==={version}"
 
 
-def have_common_version(first: str, second: str) -> bool:
-    """Return whether a version is among those of both specifiers: one that they name, or one beside it."""
-    parts = [part for text in (first, second) for part in SpecifierSet(text)]
-    named = {part.version.removesuffix(".*") for part in parts}
-    near = {text for version in named for text in (version, f"{version}.dev0", f"{version}.post1")}
-    return any(is_among(version, first) and is_among(version, second) for version in {"0", "1!0", *near})
-
-
 def _same(expected: object, actual: object) -> bool:
     if not (isinstance(expected, str) and isinstance(actual, str) and "*" in expected):
         return actual == expected
-    first, *middle, last = expected.split("*")
-    at, end = len(first), len(actual) - len(last)
-    if not (at <= end and actual.startswith(first) and actual.endswith(last)):
-        return False
-    for part in middle:
-        # Where it occurs first, most is left for the others: nothing is tried twice.
-        found = actual.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True
+    # Of a pattern only * is meant.
+    return fnmatchcase(actual, re.sub(r"([?[])", r"[\1]", expected))
 
 
 def _json(value: object) -> object:

@@ -1,4 +1,4 @@
-"""The judge: an outcome compared with what the dialect owes."""
+"""The judge: an outcome compared with what is expected of the dialect."""
 
 from __future__ import annotations
 
@@ -33,28 +33,14 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
         outcome: what the backend did; an array in the call's data layout.
         accumulator: the type that products of f16 or bf16 are added in.
     """
-    match outcome:
-        case out.Unsupported() | out.Died() | out.TimedOut() | out.Broke():
-            return outcome
-        case out.Refused() | out.Produced() | out.ShapeOnly():
-            return _verdict(problem, outcome, accumulator)
-        case _:
-            assert_never(outcome)
-
-
-def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
-    """Return the geometry that the backend followed by its verdict; None where it followed none."""
-    if not isinstance(verdict, ver.Allowed) or not isinstance(expected, Values):
-        return None
-    return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
-
-
-def _verdict(problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOnly, accumulator: DType) -> ver.Verdict:
+    if not isinstance(outcome, out.Refused | out.Produced | out.ShapeOnly):
+        return outcome
     match problem.expectation:
         case Inexpressible() as expected:
             return ver.Inexpressible(expected.reason)
-        case Refuse() as expected:
-            return _against_refusal(expected, outcome)
+        case Refuse(violation, stated):
+            refused = isinstance(outcome, out.Refused)
+            return ver.Agreed("refusal") if refused else ver.AcceptedInvalid(violation.constraint, stated)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
                 return judge_values(expected, outcome, problem.truth, problem.call.data_format, accumulator)
@@ -65,10 +51,11 @@ def _verdict(problem: Problem, outcome: out.Refused | out.Produced | out.ShapeOn
             assert_never(problem.expectation)
 
 
-def _against_refusal(expected: Refuse, outcome: out.Refused | out.Produced | out.ShapeOnly) -> ver.Verdict:
-    if isinstance(outcome, out.Refused):
-        return ver.Agreed("refusal")
-    return ver.AcceptedInvalid(expected.violation.constraint, expected.stated)
+def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
+    """Return the geometry that the backend followed by its verdict; None where it followed none."""
+    if not isinstance(verdict, ver.Allowed) or not isinstance(expected, Values):
+        return None
+    return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
 
 
 def judge_values(
@@ -78,7 +65,7 @@ def judge_values(
     data_format: DataFormat,
     accumulator: DType,
 ) -> ver.Verdict:
-    """Return the verdict on a value where values are owed.
+    """Return the verdict on a value where values are expected.
 
     Args:
         expected: the values that the text allows.
@@ -91,11 +78,14 @@ def judge_values(
     candidates = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
     if not candidates:
         return ver.WrongShape(data_shape(truth.shape(expected.primary.geometry), data_format), tuple(shape))
-    dtype = outcome.dtype if isinstance(outcome, out.ShapeOnly) else _dtype_name(outcome.array)
+    if isinstance(outcome, out.ShapeOnly):
+        dtype = outcome.dtype
+    else:
+        dtype = str(_DTYPE_NAMES.get(outcome.array.dtype, outcome.array.dtype))
     if dtype != truth.dtype:
         return ver.WrongDtype(truth.dtype, dtype)
     if isinstance(outcome, out.ShapeOnly):
-        return _followed(candidates, "shape", ())
+        return _follow(candidates, "shape", ())
     actual = to_ncx(outcome.array, data_format)
     comparisons = []
     for number, candidate in enumerate(candidates):
@@ -104,47 +94,31 @@ def judge_values(
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
                 return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, notes)
-            if not candidate.readings:
-                return ver.Agreed(comparison.rule, notes)
-            others = (other for other in candidates[number + 1 :] if _gives(other, actual, truth, accumulator))
-            return _followed([candidate, *others], comparison.rule, notes)
+            # What the text says first needs no other reading.
+            others = candidates[number + 1 :] if candidate.readings else ()
+            alike = [o for o in others if compare(actual, truth, o.geometry, accumulator).conforms]
+            return _follow([candidate, *alike], comparison.rule, notes)
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
         if is_transform(actual, truth, candidate.geometry):
-            return _differed(ver.ExceedsSummationBound, comparison, actual)
-    return _differed(ver.Differed, comparisons[0], actual)
+            return _differ(ver.ExceedsSummationBound, comparison, actual)
+    return _differ(ver.Differed, comparisons[0], actual)
 
 
-def _gives(candidate: Candidate, actual: Array, truth: Truth, accumulator: DType) -> bool:
-    return compare(actual, truth, candidate.geometry, accumulator).conforms
-
-
-def _followed(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Allowed:
+def _follow(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Allowed:
     """Return the verdict on what the first of some candidates, and each of the others, gives."""
-    first = giving[0]
-    if not first.readings:
+    if not giving[0].readings:
         return ver.Agreed(rule, notes)
-    alike = tuple(name for candidate in giving for name in candidate.names)[1:]
-    return ver.Disputed(first.readings, rule, notes, alike=alike)
+    _, *alike = (name for candidate in giving for name in candidate.names)
+    return ver.Disputed(giving[0].readings, rule, notes, alike=tuple(alike))
 
 
 _DTYPE_NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items()}
 
 
-def _dtype_name(array: Array) -> str:
-    return str(_DTYPE_NAMES.get(array.dtype, array.dtype))
-
-
-def _differed(kind: type[ver.WrongValues], comparison: Comparison, actual: Array) -> ver.WrongValues:
+def _differ(kind: type[ver.WrongValues], comparison: Comparison, actual: Array) -> ver.WrongValues:
     """Return the verdict of a kind with the first wrong element and the worst one."""
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])
-    return kind(
-        comparison.rule,
-        len(places),
-        actual.size,
-        first,
-        float(comparison.expected[first]),
-        float(actual[first]),
-        comparison.worst,
-    )
+    expected, got = float(comparison.expected[first]), float(actual[first])
+    return kind(comparison.rule, len(places), actual.size, first, expected, got, comparison.worst)

@@ -6,39 +6,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from tconv.backends.outcome import Broke, Died, Recorded, TimedOut, Unsupported
+from tconv.backends import outcome as out
+from tconv.backends.outcome import Recorded
 from tconv.dialects import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 from tconv.dialects.readings import Combination
 
-__all__ = [
-    "KINDS",
-    "NOTES",
-    "VALUE_RULES",
-    "AcceptedInvalid",
-    "Agreed",
-    "Allowed",
-    "Broke",
-    "Died",
-    "Differed",
-    "Disputed",
-    "ExceedsSummationBound",
-    "Inexpressible",
-    "Mistrusted",
-    "RefusedValid",
-    "Rule",
-    "TimedOut",
-    "Unstable",
-    "Unsupported",
-    "Verdict",
-    "WrongDtype",
-    "WrongOutput",
-    "WrongShape",
-    "WrongValues",
-    "is_output",
-]
-
+# A call that was not answered has its outcome as its verdict.
+Broke = out.Broke
+Died = out.Died
+TimedOut = out.TimedOut
+Unsupported = out.Unsupported
 Rule = Literal["exact", "bound", "shape", "refusal"]
-"""What was compared: values exactly, values within the derived bound, the shape alone, or a refusal that is owed."""
+"""What was compared: values exactly, values within the derived bound, the shape alone, or an expected refusal."""
 
 
 NOTES = MappingProxyType(
@@ -96,7 +75,7 @@ class Mistrusted(Recorded):
     """Values are within a bound that zeros in their place would be within too: nothing is shown of them.
 
     Attributes:
-        untested: how many elements would pass as zero, and owe another number or have a bound that says nothing.
+        untested: how many elements would pass as zero: another number is expected, or the bound says nothing.
         of: how many elements there are.
         readings: the readings that give the values, where they are not the primary ones.
         notes: as of a verdict that agrees.
@@ -156,7 +135,7 @@ class WrongShape(Recorded):
     """The output has another shape, both in the call's layout.
 
     Attributes:
-        expected: the sizes that are owed.
+        expected: the sizes that are expected.
         actual: the sizes that were produced.
     """
 
@@ -170,7 +149,7 @@ class WrongDtype(Recorded):
     """The output has another element type.
 
     Attributes:
-        expected: the type that is owed, such as f32.
+        expected: the type that is expected, such as f32.
         actual: the type that was produced.
     """
 
@@ -197,7 +176,7 @@ class AcceptedInvalid(Recorded):
 
     Attributes:
         constraint: what it breaks.
-        stated: whether the text states the constraint; else the text is open, and owes no value to compare with.
+        stated: whether the text states the constraint; else the text is open, and no value is expected to compare with.
     """
 
     constraint: RecordedConstraint
