@@ -74,17 +74,6 @@ def list_readings(question: str, dialect: Dialect) -> dict[str, str]:
     return {PRIMARY: Opened.ANSWERED, str(OpenConstraint(question)): Opened.REFUSED} if open_ else {}
 
 
-def collect_results(expected: Values, question: str) -> dict[str, set[Geometry | Violation | None]]:
-    """Return all results that go with each answer to a question that a text allows for a case."""
-    results: dict[str, set[Geometry | Violation | None]] = defaultdict(set)
-    for branch in expected.branches:
-        if question in branch.answers:
-            results[branch.answers[question]].add(branch.result)
-    if question in expected.open_constraints:
-        results |= {Opened.ANSWERED: {expected.primary.geometry}, Opened.REFUSED: {None}}
-    return results
-
-
 def find_deciding_questions(expected: Expectation, verdict: ver.Verdict) -> set[str]:
     """Return the questions whose answers make a difference to what was judged: none if the text allows one thing.
 

@@ -17,7 +17,7 @@ from tconv.gate.status import MixedReadings, Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
@@ -160,14 +160,15 @@ def assess(
     if find is not None and compares:
         found, mixed = compare_answers(run, find, pins, vary=vary)
         rulings |= found
-    members: Iterable[RecordStatus] = [judge(record, rulings.get(record.case)) for record in run.records]
-    members = correct_refusals(list(members), judge) if compares else members
-    members = tuple(active.excuse_end(member, facts) for member in (mark_spoilt(members) if vary else members))
-    if find is not None and compares:
-        if not vary:
-            failed = {member.record.case for member in members if member.status is Status.FAILED}
-            joint = explain_by_others(run, failed, find)
-            members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
+    members = tuple(judge(record, rulings.get(record.case)) for record in run.records)
+    if compares and any(member.status is Status.FAILED for member in members):
+        members = tuple(correct_refusals(members, judge))
+    members = mark_spoilt(members) if vary else members
+    members = tuple(active.excuse_end(member, facts) if member.record.earlier else member for member in members)
+    failed = {member.record.case for member in members if member.status is Status.FAILED}
+    if find is not None and compares and failed:
+        joint = {} if vary else explain_by_others(run, failed, find)
+        members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
         explained = explain(run, members, find, vary=vary)
     whole = own and is_whole(run) and len(run.records) == run.header.cases
     return Assessment(

@@ -162,6 +162,7 @@ class WaiverUse:
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
         shadowed_by: the name of an earlier waiver that waives the example, where this one waives nothing; else empty.
+        example: the record of its example, if it ran.
     """
 
     waiver: Waiver
@@ -169,6 +170,7 @@ class WaiverUse:
     waived: int = 0
     agreeing: tuple[str, ...] = ()
     shadowed_by: str = ""
+    example: RecordStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,30 +254,36 @@ def find_uses(
     header, backend = run.header, run.header.backend
     applies = file.for_options(backend.options)
     relative = file.backend if file.backend != backend.name else ""
-    covered_by = _covering(members, facts)
     by_case = {member.record.case: member for member in members}
     failed = [member for member in members if member.status is Status.FAILED]
     of_dialect = [waiver for waiver in file.waivers if applies and header.dialect in waiver.dialects]
     of_version = [waiver for waiver in of_dialect if waiver.of_version(header.dialect, backend.version)]
+    # Each entry asks all records, so they are looked at column by column.
+    columns = FactColumns.of([facts[member.record.case] for member in members])
+    paths: dict[str, int] = {}
+    of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
 
-    def use_of(waiver: Waiver) -> WaiverUse:
+    def find_covered(entry: Scope) -> list[RecordStatus]:
+        named = np.array([entry.is_for(path) for path in paths], dtype=bool)[of_path]
+        return [members[index] for index in np.flatnonzero(named & entry.holding(columns)).tolist()]
+
+    def judge_waiver(waiver: Waiver) -> WaiverUse:
         example, example_facts = by_case.get(waiver.example), facts_of(waiver.example)
         if example_facts is None and own:
             return WaiverUse(waiver, "unknown")
         if example_facts is not None and not waiver.covers(waiver.example, example_facts):
             return WaiverUse(waiver, "void")
-        covered = covered_by(waiver)
+        covered = find_covered(waiver)
         waived = sum(member.waiver is waiver for member in covered)
         agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
-        if example is not None and not _may_deviate(example, waiver, example_facts or {}, whole=is_whole(run)):
-            return WaiverUse(waiver, "unneeded" if relative else "stale", waived, agreeing)
+        state: State = "wide" if agreeing and not waiver.after_others else "fitting"
         earlier = example.waiver.name if example and example.waiver and not waived else ""
-        return WaiverUse(
-            waiver, "wide" if agreeing and not waiver.after_others else "fitting", waived, agreeing, earlier
-        )
+        if example is not None and not _may_deviate(example, waiver, example_facts or {}, whole=is_whole(run)):
+            state, earlier = "unneeded" if relative else "stale", ""
+        return WaiverUse(waiver, state, waived, agreeing, earlier, example)
 
-    def use_of_declaration(entry: Declaration) -> DeclarationUse:
-        covered = covered_by(entry)
+    def judge_declaration(entry: Declaration) -> DeclarationUse:
+        covered = find_covered(entry)
         unsupported = sum(isinstance(member.ruling, ver.Unsupported) for member in covered)
         passed = (member.record.case for member in covered if member.status is Status.PASSED)
         # That an invalid call is refused does not say whether a valid one is implemented.
@@ -285,8 +293,8 @@ def find_uses(
         digest=file.digest,
         relative=relative,
         of_other_options=not applies,
-        uses=tuple(map(use_of, active.waivers)),
-        declarations=tuple(map(use_of_declaration, active.unsupported)),
+        uses=tuple(map(judge_waiver, active.waivers)),
+        declarations=tuple(map(judge_declaration, active.unsupported)),
         elsewhere=tuple(waiver for waiver in of_version if not waiver.on_machine(backend.machine)),
         of_other_versions=tuple(
             waiver
@@ -295,26 +303,6 @@ def find_uses(
             if any(waiver.waives(member, facts[member.record.case]) for member in failed)
         ),
     )
-
-
-def _covering(members: Sequence[RecordStatus], facts: Facts) -> Callable[[Scope], list[RecordStatus]]:
-    """Return what says which records an entry covers, in the order of the run.
-
-    Each entry asks all records, so they are looked at column by column.
-
-    Args:
-        members: the records of the run with their statuses.
-        facts: the facts of the records' cases, by id.
-    """
-    of_cases = FactColumns.of([facts[member.record.case] for member in members])
-    paths: dict[str, int] = {}
-    of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
-
-    def covered(entry: Scope) -> list[RecordStatus]:
-        named = np.array([entry.is_for(path) for path in paths], dtype=bool)[of_path]
-        return [members[index] for index in np.flatnonzero(named & entry.holding(of_cases)).tolist()]
-
-    return covered
 
 
 def _may_deviate(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:

@@ -19,7 +19,6 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import shared_problem
 from tconv.gate.answers import (
-    collect_results,
     find_deciding_questions,
     find_possible_answers,
     is_disputed_refusal,
@@ -172,9 +171,10 @@ def choose_decisive_cases(
         if expected is None or not {pin.question}.issuperset(expected.open_constraints):
             # A refusal may have another reason there.
             return False
-        results = collect_results(expected, pin.question)
-        own = results.pop(wanted, None)
-        return own is not None and bool(results) and all(map(own.isdisjoint, results.values()))
+        answers = [(branch.answers.get(pin.question, ""), branch.result) for branch in expected.branches]
+        own = {result for answer, result in answers if answer == wanted}
+        others = {result for answer, result in answers if answer not in {wanted, ""}}
+        return bool(expected.open_constraints or (own and others and own.isdisjoint(others)))
 
     return heapq.nsmallest(most, filter(decides, cases), key=lambda case: (has_entry(case), case.simplicity))
 

@@ -103,18 +103,28 @@ Reason = CasesFailed | OfRecords | WaiverStale | WaiverVoid | PinStale | ZerosPa
 
 def find_reasons(assessment: Assessment) -> Iterator[Reason]:
     """Yield why the gate is red."""
-    undeclared = sum(member.undeclared for member in assessment.statuses)
-    if failed := assessment.counts[Status.FAILED] - undeclared:
-        yield CasesFailed(failed)
+    failed = [member for member in assessment.statuses if member.status is Status.FAILED]
+    undeclared = sum(member.undeclared for member in failed)
+    if len(failed) > undeclared:
+        yield CasesFailed(len(failed) - undeclared)
     if undeclared:
         yield CasesFailed(undeclared, undeclared=True)
     yield from assessment.incomplete
-    yield from _of_waivers(assessment)
+    uses = assessment.waivers.uses
+    yield from (WaiverStale(use.waiver, use.example) for use in uses if use.state == "stale" and use.example)
+    yield from (WaiverVoid(use.waiver, is_case=True) for use in uses if use.state == "void")
+    yield from (WaiverVoid(use.waiver, is_case=False) for use in uses if use.state == "unknown")
     yield from map(PinStale, assessment.pins.stale)
     # What only other cases can show is for those who have all shards.
-    if not assessment.run.header.shard:
-        yield from _untrusted(assessment.statuses, assessment.facts)
-        yield from _of_nothing_shown(assessment)
+    if assessment.run.header.shard:
+        return
+    if assessment.counts[Status.MISTRUSTED]:
+        yield from _find_untrusted(assessment.statuses, assessment.facts)
+    # Who chooses cases by a pattern may choose those that must be refused. A failure is reason enough.
+    if not assessment.judged:
+        yield NothingShown(is_judged=False)
+    elif not (assessment.computes or assessment.run.header.patterns or failed):
+        yield NothingShown(is_judged=True)
 
 
 def find_incomplete(run: Run, digest: str | None) -> Iterator[OfRecords]:
@@ -125,26 +135,7 @@ def find_incomplete(run: Run, digest: str | None) -> Iterator[OfRecords]:
         yield OtherCorpus(digest, run.header.corpus, run.header.path)
 
 
-def _of_waivers(assessment: Assessment) -> Iterator[Reason]:
-    of_state = assessment.waivers.of_state
-    if stale := [use.waiver for use in of_state("stale")]:
-        by_case = {member.record.case: member for member in assessment.statuses}
-        yield from (WaiverStale(waiver, by_case[waiver.example]) for waiver in stale)
-    yield from (WaiverVoid(use.waiver, use.state == "void") for use in of_state("void", "unknown"))
-
-
-def _of_nothing_shown(assessment: Assessment) -> Iterator[Reason]:
-    """Yield why a run shows nothing: nothing was judged, or all of a tier was judged and no output was computed.
-
-    Who chooses cases by a pattern may choose those that must be refused. A failure is reason enough.
-    """
-    if not assessment.judged:
-        yield NothingShown(is_judged=False)
-    elif not (assessment.computes or assessment.run.header.patterns or assessment.counts[Status.FAILED]):
-        yield NothingShown(is_judged=True)
-
-
-def _untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Reason]:
+def _find_untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Reason]:
     """Yield why mistrusted values are red, a reason for each element type, where nothing shows that they are computed.
 
     The same call on integers must agree exactly where the run has it: sums of few products show nothing of sums of
@@ -154,28 +145,21 @@ def _untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str,
         members: the records with their statuses.
         facts: the facts of their cases, by id.
     """
-    mistrusted = [member.record.case for member in members if member.status is Status.MISTRUSTED]
-    if not mistrusted:
-        return
 
     def dtype_of(case: str) -> str:
         return facts.get(case, {}).get("dtype", "an unknown type")
 
-    cases = {member.record.case for member in members}
-    exact = {member.record.case for member in members if _is_exact(member.record.verdict)}
+    verdicts = {member.record.case: member.record.verdict for member in members}
+    exact = {case for case, verdict in verdicts.items() if isinstance(verdict, ver.Allowed) and verdict.rule == "exact"}
     types = set(map(dtype_of, exact))
-    alone = [case for case in mistrusted if _integer_twin(case) not in cases]
+    mistrusted = [member.record.case for member in members if member.status is Status.MISTRUSTED]
+    alone = [case for case in mistrusted if _integer_twin(case) not in verdicts]
     for dtype, count in Counter(map(dtype_of, alone)).items():
         if dtype not in types:
             yield ZerosPass(count, dtype)
-    beside = [case for case in mistrusted if _integer_twin(case) in cases - exact]
+    beside = [case for case in mistrusted if _integer_twin(case) in verdicts.keys() - exact]
     for dtype, count in Counter(map(dtype_of, beside)).items():
         yield ZerosPass(count, dtype, str(_integer_twin(next(case for case in beside if dtype_of(case) == dtype))))
-
-
-def _is_exact(verdict: ver.Verdict) -> bool:
-    """Return whether values are exactly those of the text, in whichever of its readings."""
-    return isinstance(verdict, ver.Allowed) and verdict.rule == "exact"
 
 
 def _integer_twin(case: str) -> str | None:

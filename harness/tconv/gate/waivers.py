@@ -282,13 +282,12 @@ def load(path: Path) -> WaiverFile:
         FileError: it is not there, or something in it is not as it must be.
     """
     file, document = documents.load(path, WaiverFile)
-    names: set[str] = set()
-    errors = []
-    for index, waiver in enumerate(file.waivers):
-        if waiver.name in names:
-            message = f"a waiver's name must be unique (got {waiver.name!r} again)"
-            errors.append(documents.error_at(document, ("waivers", index, "name"), message))
-        names.add(waiver.name)
+    names = [waiver.name for waiver in file.waivers]
+    errors = [
+        documents.error_at(document, ("waivers", i, "name"), f"a waiver's name must be unique (got {name!r} again)")
+        for i, name in enumerate(names)
+        if name in names[:i]
+    ]
     if errors:
         raise joined(errors)
     return file
