@@ -208,7 +208,7 @@ def _rules(runs: Sequence[Run]) -> Iterator[list[str]]:
             if line.deviates:
                 # A backend with other kernels is not named again where as many answers fit.
                 fits = f"{short(run.dialect)}: {line.fits} of {line.of}"
-                key = (line.where, line.quantity, line.computes, str(line.owed))
+                key = (line.where, line.quantity, line.computes, str(line.expected))
                 names[key].setdefault(f"{run.title}, {fits}", f"{run.name}, {fits}")
     for (where, quantity, *formulas), of in names.items():
         said = (code(formula.replace("(X-1)*s + (K-1)*d + 1", "full")) for formula in formulas)

@@ -303,7 +303,7 @@ def test_a_part_of_the_corpus_shows_the_formula_of_the_text(valid: list[Case], c
     plain = [case for case in valid if situation_of(case) == Situation(False, "explicit")]  # noqa: FBT003 - its field
     part = [case for case in plain if not any(case.attributes.per_axis("pads_begin", len(case.x.shape) - 2))][:20]
     (size, begin) = sheet(records_of(lambda problem: problem.output, part), corpus.find, ONNX)  # type: ignore[arg-type, return-value]
-    assert (str(size.owed), str(begin.owed)) == (f"{FULL} + op - pads_begin - pads_end", "pads_begin")
+    assert (str(size.expected), str(begin.expected)) == (f"{FULL} + op - pads_begin - pads_end", "pads_begin")
     assert (size.fits, begin.fits) == (size.of, begin.of)
 
 
@@ -313,11 +313,11 @@ def test_the_text_has_a_formula_for_every_situation_that_it_allows(dialect: Dial
     allowed = 0
     for situation in (Situation(sized, mode) for sized in (False, True) for mode in AutoPad):
         axes = list(text_axes(situation, dialect))
-        formulas = Learner(situation, [], dialect).owed
+        formulas = Learner(situation, [], dialect).expected
         allowed += len(axes) > 100
         for quantity, formula in formulas.items():
             assert (formula is None) == (not axes), situation
-            assert all(formula.value(axis.text_terms) == axis.owed[quantity] for axis in axes if formula)
+            assert all(formula.value(axis.text_terms) == axis.expected[quantity] for axis in axes if formula)
     assert allowed == (1 if dialect.name == "geometry/1" else 4 if dialect.name == "onednn/ConvTranspose-1" else 8)
 
 

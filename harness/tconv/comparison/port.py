@@ -44,7 +44,7 @@ class PortedCase:
 
     Attributes:
         case: the case.
-        values: the values that the target owes to it.
+        values: the values that are expected of the target.
         before: how many elements of the bias are to be put before the output, for each spatial axis.
         behind: how many are to be put behind it.
     """
@@ -103,13 +103,13 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
         reading: a disputed reading of the source that its runtime follows; None for the primary ones.
 
     Raises:
-        Invalid: the source's text owes no value to the call.
+        Invalid: no value is expected of the source for the call.
         UsageError: the source has no such reading of this call.
     """
     expected = expectation(case, source)
     if not isinstance(expected, Values):
         raise Invalid(expected.violation)
-    geometry = _followed(expected, reading, source)
+    geometry = _find_followed(expected, reading, source)
     adapted, target, besides = _adapted(case, source, target)
     # Runtimes part most where a size is asked for: there the pads are written, unless both texts have the same rules.
     sized = adapted.attributes.output_shape is not None and source.rules != target.rules
@@ -126,7 +126,7 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
     )
 
 
-def _followed(expected: Values, reading: str | None, source: Dialect) -> Geometry:
+def _find_followed(expected: Values, reading: str | None, source: Dialect) -> Geometry:
     if reading is None:
         return expected.primary.geometry
     known = {str(Combination(candidate.readings)): candidate.geometry for candidate in expected.disputed}
@@ -259,5 +259,5 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
         filter_format=case.attributes.filter_format,
     )
     rewriting = replace(case, attributes=attributes, expected=())
-    owed = expectation(rewriting, target)
-    return rewriting if isinstance(owed, Values) and owed.primary.geometry == geometry else None
+    expected = expectation(rewriting, target)
+    return rewriting if isinstance(expected, Values) and expected.primary.geometry == geometry else None

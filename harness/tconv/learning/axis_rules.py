@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tconv.learning.observed_geometry import ObservedAxis
     from tconv.vocabulary import Array
 
-_Side = Literal["owed", "observed"]
+_Side = Literal["expected", "observed"]
 """Whose numbers: what the text gives, or what the runtime gave."""
 _WITNESSES = 3
 """Different axes that a formula must fit, and one more than it has terms: fewer are a coincidence."""
@@ -60,12 +60,12 @@ _USUAL_OF_RUNTIMES: Mapping[str, tuple[Formula, ...]] = {
 """What runtimes compute besides: the padding of a forward convolution over the output."""
 
 
-def owed(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return the text's own formula for a quantity, learnt from what it owes to these axes."""
-    return _single(axes, quantity, "owed")
+def learn_expected(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
+    """Return the text's own formula for a quantity, learnt from what is expected of these axes."""
+    return _single(axes, quantity, "expected")
 
 
-def followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula, ...]:
+def learn_followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula, ...]:
     """Return the formulas that answers follow: one for all axes, or those of the axes that deviate from the text.
 
     Args:
@@ -117,10 +117,10 @@ def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[ObservedA
 def _deviating(axes: Sequence[ObservedAxis], quantity: str) -> list[ObservedAxis]:
     """Return the axes of which neither the text nor its formula gives the quantity.
 
-    Where another quantity deviates, as the size does, the text's formula may give another number than is owed.
+    Where another quantity deviates, as the size does, the text's formula may give another number than is expected.
     """
-    deviating = [axis for axis in axes if axis.observed[quantity] != axis.owed[quantity]]
-    text_formula = owed(axes, quantity) if deviating else None
+    deviating = [axis for axis in axes if axis.observed[quantity] != axis.expected[quantity]]
+    text_formula = learn_expected(axes, quantity) if deviating else None
     return [
         axis
         for axis in deviating
@@ -147,7 +147,7 @@ def _mostly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], qua
 
 def _is_of_text(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> bool:
     """Return whether the text's numbers obey a formula too: what holds for both tells nothing of the runtime."""
-    return bool((formula.values(_columns(axes, "owed")) == _target(axes, quantity, "owed")).all())
+    return bool((formula.values(_columns(axes, "expected")) == _target(axes, quantity, "expected")).all())
 
 
 def _part(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> float:
@@ -156,7 +156,7 @@ def _part(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> floa
 
 
 def _single(axes: Iterable[ObservedAxis], quantity: str, side: _Side) -> Formula | None:
-    """Return the simplest formula for all axes, of what is owed or of what was observed."""
+    """Return the simplest formula for all axes, of what is expected or of what was observed."""
     distinct = _distinct(axis for axis in axes if quantity in getattr(axis, side))
     if not distinct:
         return None
@@ -206,7 +206,9 @@ def _columns(axes: Sequence[ObservedAxis], side: _Side) -> dict[str, Array]:
 def _distinct(axes: Iterable[ObservedAxis]) -> list[ObservedAxis]:
     """Return axes that say something different, one of each."""
     return list(
-        {(*axis.observed_terms.values(), *axis.owed.values(), *axis.observed.items()): axis for axis in axes}.values()
+        {
+            (*axis.observed_terms.values(), *axis.expected.values(), *axis.observed.items()): axis for axis in axes
+        }.values()
     )
 
 

@@ -71,7 +71,7 @@ def _is_by_value(verdict: object) -> bool:
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
-    """Return whether misreadings together change what is owed beyond all rounding."""
+    """Return whether misreadings together change what is expected beyond all rounding."""
     if problem.values is None:
         return False
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tconv.learning.axis_rules import MOST, followed, in_terms_of, owed
+from tconv.learning.axis_rules import MOST, in_terms_of, learn_expected, learn_followed
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.observed_geometry import QUANTITIES, SPACINGS
 from tconv.learning.shared_facts import shared_facts
@@ -40,7 +40,7 @@ class Learner:
     def spacing(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that strides and dilations follow, where some deviate."""
         axes = [axis for observed in self.geometries for axis in observed.axes({})]
-        return {quantity: followed(axes, quantity) for quantity in SPACINGS}
+        return {quantity: learn_followed(axes, quantity) for quantity in SPACINGS}
 
     @cached_property
     def axes(self) -> dict[str, list[ObservedAxis]]:
@@ -54,16 +54,16 @@ class Learner:
         return [axis for axes in self.axes.values() for axis in axes]
 
     @cached_property
-    def owed(self) -> dict[str, Formula | None]:
+    def expected(self) -> dict[str, Formula | None]:
         """The text's own formulas, by quantity: they hold on the answers' axes, and on any others of the situation."""
         axes = [*text_axes(self.situation, self.dialect), *self.all_axes]
-        return {quantity: owed(axes, quantity) for quantity in QUANTITIES}
+        return {quantity: learn_expected(axes, quantity) for quantity in QUANTITIES}
 
     @cached_property
     def followed(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that the answers follow, by quantity, where some deviate."""
         rest = [quantity for quantity in QUANTITIES if quantity not in SPACINGS]
-        return {**self.spacing, **{quantity: followed(self.all_axes, quantity) for quantity in rest}}
+        return {**self.spacing, **{quantity: learn_followed(self.all_axes, quantity) for quantity in rest}}
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield a lesson for each set of rules that deviating answers follow."""
@@ -85,16 +85,16 @@ class Learner:
                 return ()
             # A rule for all answers is the rule of this one too, where it gives what the text gives.
             if fitting is not None and (not of_text or len(formulas) == 1):
-                of_text_terms = in_terms_of(self.owed[quantity], fitting, self.all_axes)
-                rules.append(Rule(quantity, of_text_terms, self.owed[quantity]))
-        return tuple(rule for rule in rules if str(rule.formula) != str(rule.owed))
+                of_text_terms = in_terms_of(self.expected[quantity], fitting, self.all_axes)
+                rules.append(Rule(quantity, of_text_terms, self.expected[quantity]))
+        return tuple(rule for rule in rules if str(rule.formula) != str(rule.expected))
 
     def of_text(self, observed: ObservedGeometry, quantity: str) -> bool:
-        """Return whether a quantity is what the text owes, or what its formula gives for the answer's other numbers."""
-        formula = self.owed[quantity]
+        """Return whether a quantity is what is expected, or what its formula gives for the answer's other numbers."""
+        formula = self.expected[quantity]
         if formula is not None and self.gives(observed, quantity, (formula,)):
             return True
-        return observed.gives(quantity, [axis.owed[quantity] for axis in self.axes[observed.case.id]])
+        return observed.gives(quantity, [axis.expected[quantity] for axis in self.axes[observed.case.id]])
 
     def _lesson(self, rules: tuple[Rule, ...], members: Sequence[ObservedGeometry]) -> Lesson:
         following = {
@@ -156,11 +156,11 @@ class Learner:
 
 def _facts(observed: ObservedGeometry) -> dict[str, str]:
     """Return the facts of a case, and what follows from the sizes of all its axes."""
-    placement, owed = observed.placement, observed.owed
+    placement, expected = observed.placement, observed.expected
     total = [
         full + op - size
         for full, op, size in zip(
-            owed.full, observed.signature.per_axis("output_padding"), placement.output, strict=True
+            expected.full, observed.signature.per_axis("output_padding"), placement.output, strict=True
         )
     ]
     case = observed.case
@@ -171,5 +171,5 @@ def _facts(observed: ObservedGeometry) -> dict[str, str]:
         **case.facts,
         "total_padding_odd": str(any(padding % 2 for padding in total)).lower(),
         "total_padding_negative": str(any(padding < 0 for padding in total)).lower(),
-        "kernel_below_stride": str(any(k < s for k, s in zip(owed.kernel, owed.strides, strict=True))).lower(),
+        "kernel_below_stride": str(any(k < s for k, s in zip(expected.kernel, expected.strides, strict=True))).lower(),
     }

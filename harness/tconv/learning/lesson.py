@@ -22,16 +22,16 @@ class Rule:
     Attributes:
         quantity: `stride`, `dilation`, `size` or `pads_begin` of an axis.
         formula: what the runtime computes.
-        owed: what the text says, as a formula of the same terms; None where none was found.
+        expected: what the text says, as a formula of the same terms; None where none was found.
     """
 
     quantity: str
     formula: Formula
-    owed: Formula | None
+    expected: Formula | None
 
     def __str__(self) -> str:
         computed = "as it is written" if str(self.formula) == self.quantity else self.formula
-        return f"{self.quantity} is {computed}" + (f", the text says {self.owed}" if self.owed else "")
+        return f"{self.quantity} is {computed}" + (f", the text says {self.expected}" if self.expected else "")
 
 
 @dataclass(frozen=True)

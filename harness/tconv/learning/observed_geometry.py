@@ -39,14 +39,14 @@ class ObservedAxis:
 
     Attributes:
         case: the case's id.
-        owed: what the text gives, by quantity.
+        expected: what the text gives, by quantity.
         observed: what the runtime gave, as far as its values tell: a stride shows in more than one element, and a
             dilation in more than one tap.
         text_terms, observed_terms: the axis's terms, with the stride and dilation of the text, and with those observed.
     """
 
     case: str
-    owed: dict[str, int]
+    expected: dict[str, int]
     observed: dict[str, int]
     text_terms: dict[str, int]
     observed_terms: dict[str, int]
@@ -60,25 +60,25 @@ class ObservedGeometry:
         case: the case.
         situation: which rule applies.
         signature: the call.
-        owed: the geometry of the text's primary reading.
+        expected: the geometry of the text's primary reading.
         placement: where the values lie.
     """
 
     case: Case
     situation: Situation
     signature: Signature
-    owed: Geometry
+    expected: Geometry
     placement: Placement
 
     @property
     def deviates(self) -> bool:
-        """Whether the output is known to have another geometry than is owed."""
-        placement, owed = self.placement, self.owed
-        moved = bool(placement.pads_begin) and owed.pads_begin not in placement.pads_begin
+        """Whether the output is known to have another geometry than is expected."""
+        placement, expected = self.placement, self.expected
+        moved = bool(placement.pads_begin) and expected.pads_begin not in placement.pads_begin
         return moved or (placement.output, placement.strides, placement.dilations) != (
-            owed.output,
-            owed.strides,
-            owed.dilations,
+            expected.output,
+            expected.strides,
+            expected.dilations,
         )
 
     @property
@@ -113,13 +113,13 @@ class ObservedGeometry:
             spacing: the formulas of stride and dilation, for axes whose values do not tell them; where there is none,
                 the text's are used.
         """
-        placement, owed, signature = self.placement, self.owed, self.signature
+        placement, expected, signature = self.placement, self.expected, self.signature
         for axis, size in enumerate(placement.output):
-            owed_numbers = {
-                "stride": owed.strides[axis],
-                "dilation": owed.dilations[axis],
-                "size": owed.output[axis],
-                "pads_begin": owed.pads_begin[axis],
+            expected_numbers = {
+                "stride": expected.strides[axis],
+                "dilation": expected.dilations[axis],
+                "size": expected.output[axis],
+                "pads_begin": expected.pads_begin[axis],
             }
             observed = {"size": size}
             if placement.pads_begin and signature.spatial[axis] >= _SHOWING_SPACING:
@@ -128,13 +128,15 @@ class ObservedGeometry:
                 observed["dilation"] = placement.dilations[axis]
             if len(begins := {begin[axis] for begin in placement.pads_begin}) == 1:
                 observed["pads_begin"] = begins.pop()
-            text_terms = terms(signature, axis, owed_numbers["stride"], owed_numbers["dilation"], owed_numbers["size"])
-            used = {name: owed_numbers[name] for name in SPACINGS}
+            text_terms = terms(
+                signature, axis, expected_numbers["stride"], expected_numbers["dilation"], expected_numbers["size"]
+            )
+            used = {name: expected_numbers[name] for name in SPACINGS}
             used |= {name: formula.value(text_terms) for name, formula in spacing.items()}
             used |= {name: observed[name] for name in SPACINGS if name in observed}
             yield ObservedAxis(
                 self.case.id,
-                owed_numbers,
+                expected_numbers,
                 observed,
                 text_terms,
                 terms(signature, axis, used["stride"], used["dilation"], size),
@@ -152,34 +154,34 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
         problem = Problem(case, dialect)
         if problem.values is None or not problem.signature.rank:
             continue
-        owed = problem.values.primary.geometry
+        expected = problem.values.primary.geometry
         placement = _placement(record, problem, problem.values)
-        if placement is not None and _of_rank(placement, len(owed.output)):
-            yield ObservedGeometry(case, situation_of(case), problem.signature, owed, placement)
+        if placement is not None and _of_rank(placement, len(expected.output)):
+            yield ObservedGeometry(case, situation_of(case), problem.signature, expected, placement)
 
 
 SHOWING = ver.Allowed | ver.Mistrusted | ver.Differed | ver.WrongShape
 
 
-def _placement(record: Record, problem: Problem, owed: Values) -> Placement | None:
+def _placement(record: Record, problem: Problem, expected: Values) -> Placement | None:
     """Return where the values of an output lie, as far as is known; None where not even its size is."""
     verdict = record.verdict
     if isinstance(verdict, ver.Allowed):
-        geometry = find_geometry(verdict, owed)
+        geometry = find_geometry(verdict, expected)
         if geometry is None:
             return None
         # No value tells where the output of an empty operand lies.
         sizes = (*problem.case.x.shape, *problem.case.w.shape, *geometry.output)
         return _of(geometry, (geometry.pads_begin,) if verdict.rule != "shape" and 0 not in sizes else ())
     if isinstance(verdict, ver.Mistrusted):
-        geometry = owed.geometry(verdict.readings)
+        geometry = expected.geometry(verdict.readings)
         return None if geometry is None else _of(geometry, (geometry.pads_begin,))
     if record.placement is not None:
         return record.placement
     if isinstance(verdict, ver.WrongShape) and len(verdict.actual) == len(verdict.expected):
         axes = permutation(problem.call.data_format, problem.call.rank)
         sizes = tuple(verdict.actual[axis] for axis in axes[2:])
-        return _of(replace(owed.primary.geometry, output=sizes), ())
+        return _of(replace(expected.primary.geometry, output=sizes), ())
     return None
 
 

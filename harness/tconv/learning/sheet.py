@@ -29,21 +29,21 @@ class SheetLine:
         situations: where.
         quantity: `stride`, `dilation`, `size` or `pads_begin`.
         formulas: what the runtime computes, the formula of most answers first; none where no formula was found.
-        owed: what the text says; None where no formula of the same terms says it.
+        expected: what the text says; None where no formula of the same terms says it.
         fits, of: how many answers one of the formulas gives, of how many.
     """
 
     situations: tuple[Situation, ...]
     quantity: str
     formulas: tuple[Formula, ...]
-    owed: Formula | None
+    expected: Formula | None
     fits: int
     of: int
 
     @property
     def deviates(self) -> bool:
         """Whether the runtime computes something else than the text says."""
-        return self.owed is not None and tuple(map(str, self.formulas)) != (str(self.owed),)
+        return self.expected is not None and tuple(map(str, self.formulas)) != (str(self.expected),)
 
     @property
     def where(self) -> str:
@@ -56,8 +56,8 @@ class SheetLine:
         return " or ".join(map(str, self.formulas)) or "no formula that was found"
 
     def __str__(self) -> str:
-        text = f"the text says {self.owed}" if self.deviates else "as the text says"
-        if self.owed is None:
+        text = f"the text says {self.expected}" if self.deviates else "as the text says"
+        if self.expected is None:
             text = "and the text has no formula that was found"
         return f"{self.where}: {self.quantity} is {self.computes}, {text}; {self.fits} of {self.of} answers fit"
 
@@ -75,21 +75,21 @@ def sheet(records: Sequence[Record], find: Callable[[str], Case | None], dialect
     groups: dict[tuple[str, ...], list[SheetLine]] = defaultdict(list)
     for learner in learners(records, find, dialect):
         for line in _lines(learner):
-            groups[line.quantity, *map(str, line.formulas), str(line.owed)].append(line)
+            groups[line.quantity, *map(str, line.formulas), str(line.expected)].append(line)
     merged = [_merged(lines) for lines in groups.values()]
     return tuple(sorted(merged, key=lambda line: (QUANTITIES.index(line.quantity), line.situations)))
 
 
 def _lines(learner: Learner) -> Iterator[SheetLine]:
     for quantity in QUANTITIES:
-        followed, owed = learner.followed[quantity], learner.owed[quantity]
+        followed, expected = learner.followed[quantity], learner.expected[quantity]
         if quantity in SPACINGS and not followed:
             continue
         whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
-        formulas = followed if whole or owed is None else (owed, *followed)
+        formulas = followed if whole or expected is None else (expected, *followed)
         telling = [observed for observed in learner.geometries if observed.tells(quantity)]
         # Beside a size of its own a runtime may still begin where the text does, by the size that the text has.
-        by_text = owed in formulas
+        by_text = expected in formulas
         fits = sum(
             learner.gives(observed, quantity, formulas) or (by_text and learner.of_text(observed, quantity))
             for observed in telling
@@ -98,11 +98,11 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
             # The text's formula is not the runtime's, and no other one was found.
             formulas, fits = (), 0
         if telling:
-            yield SheetLine((learner.situation,), quantity, formulas, owed, fits, len(telling))
+            yield SheetLine((learner.situation,), quantity, formulas, expected, fits, len(telling))
 
 
 def _merged(lines: Sequence[SheetLine]) -> SheetLine:
     first = lines[0]
     situations = tuple(situation for line in lines for situation in line.situations)
     fits, of = sum(line.fits for line in lines), sum(line.of for line in lines)
-    return SheetLine(situations, first.quantity, first.formulas, first.owed, fits, of)
+    return SheetLine(situations, first.quantity, first.formulas, first.expected, fits, of)

@@ -1,7 +1,7 @@
 """What wrong answers have in common that follow no formula: what their elements are, and on which calls.
 
 A bug shows in many sweeps, and in some cases as a misreading that it is not. Two things tell that it is one bug: its
-wrong elements have the same relation to what is owed, or its calls meet a condition that right answers do not meet.
+wrong elements have the same relation to what is expected, or its calls meet a condition that right answers do not meet.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Symptom:
     """What wrong answers have in common.
 
     Attributes:
-        relation: what the wrong elements of most are beside what is owed; empty where that differs.
+        relation: what the wrong elements of most are beside what is expected; empty where that differs.
         condition: what holds for their calls, and for hardly any right answer; None where nothing is known to.
         cases: their ids.
         related: how many of the cases have the relation; None for nearly all.

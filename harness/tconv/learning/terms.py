@@ -58,7 +58,7 @@ class Features(NamedTuple):
 
 
 def features_of(problem: Problem) -> Features | None:
-    """Return what a call is like; None where it has no spatial axis, or no element to multiply or to owe."""
+    """Return what a call is like; None where it has no spatial axis, or no element to multiply or to give."""
     case, signature = problem.case, problem.signature
     if problem.values is None or not signature.rank:
         return None

@@ -1,4 +1,4 @@
-"""Axes of a situation on which the text is asked what it owes, whatever was run.
+"""Axes of a situation on which the text is asked what it expects, whatever was run.
 
 What the text says must not depend on which cases a run has: in a part of a corpus a shorter formula may give the same
 numbers as the text's own.
@@ -32,7 +32,7 @@ _FROM_REACH = 4
 
 
 def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
-    """Yield axes of calls that the text allows, with what it owes; nothing was got of them.
+    """Yield axes of calls that the text allows, with what is expected; nothing was got of them.
 
     Args:
         situation: the padding mode, and whether output_shape is given.
@@ -72,5 +72,5 @@ def _axis(signature: Signature, geometry: Geometry) -> ObservedAxis:
     quantities = (geometry.strides, geometry.dilations, geometry.output, geometry.pads_begin)
     stride, dilation, size, begin = (entries[0] for entries in quantities)
     numbers = terms(signature, 0, stride, dilation, size)
-    owes = {"stride": stride, "dilation": dilation, "size": size, "pads_begin": begin}
-    return ObservedAxis("", owes, {}, numbers, numbers)
+    expected = {"stride": stride, "dilation": dilation, "size": size, "pads_begin": begin}
+    return ObservedAxis("", expected, {}, numbers, numbers)

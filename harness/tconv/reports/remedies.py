@@ -35,8 +35,8 @@ def remedy(
     """
     if lesson is not None:
         rules = [
-            f"compute {rule.quantity} as {rule.owed}, not as {rule.formula}"
-            if rule.owed
+            f"compute {rule.quantity} as {rule.expected}, not as {rule.formula}"
+            if rule.expected
             else f"do not compute {rule.quantity} as {rule.formula}"
             for rule in lesson.rules
         ]
