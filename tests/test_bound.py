@@ -17,7 +17,7 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
 from tconv.expectation.truth import Truth
-from tconv.verdict.values import Comparison, compare
+from tconv.verdict.values import ComparedValues, compare
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def dotted(
     return Truth(arrays, dtype), Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1), factors, arrays.get("b", np.zeros(8))
 
 
-def held(truth: Truth, geometry: Geometry, sums: Array, accumulator: DType = DType.F32) -> Comparison:
+def held(truth: Truth, geometry: Geometry, sums: Array, accumulator: DType = DType.F32) -> ComparedValues:
     """Hold sums (samples, outputs) against the truth."""
     return compare(sums[..., None], truth, geometry, accumulator)
 

@@ -148,10 +148,10 @@ def assess(
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     active = select_active(waivers, run.header.dialect, run.header.backend, strict=strict)
 
-    def judge(record: Record, ruling: Ruling | None = None) -> RecordStatus:
+    def assign(record: Record, ruling: Ruling | None = None) -> RecordStatus:
         return active.assign_status(record, facts[record.case], ruling)
 
-    vary = answers_vary(judge(record) for record in run.records if record.varies)
+    vary = answers_vary(assign(record) for record in run.records if record.varies)
     pins = PinUses() if find is None else hold_pins(run, active, find)
     rulings: dict[str, Ruling] = dict(pins.changed)
     mixed: tuple[QuestionAnswers, ...] = ()
@@ -160,9 +160,9 @@ def assess(
     if find is not None and compares:
         found, mixed = compare_answers(run, find, pins, vary=vary)
         rulings |= found
-    members = tuple(judge(record, rulings.get(record.case)) for record in run.records)
+    members = tuple(assign(record, rulings.get(record.case)) for record in run.records)
     if compares and any(member.status is Status.FAILED for member in members):
-        members = tuple(correct_refusals(members, judge))
+        members = tuple(correct_refusals(members, assign))
     members = mark_spoilt(members) if vary else members
     members = tuple(active.excuse_end(member, facts) if member.record.earlier else member for member in members)
     failed = {member.record.case for member in members if member.status is Status.FAILED}

@@ -117,7 +117,7 @@ def make_failure_test(file: WaiverFile | None, header: RunHeader) -> Callable[[C
 
 
 def correct_refusals(
-    members: Sequence[RecordStatus], judge: Callable[[Record, Ruling], RecordStatus]
+    members: Sequence[RecordStatus], assign: Callable[[Record, Ruling], RecordStatus]
 ) -> Iterator[RecordStatus]:
     """Yield records, and the refusals judged anew that have a better cause than a reading of the text.
 
@@ -125,14 +125,14 @@ def correct_refusals(
 
     Args:
         members: the records with their statuses.
-        judge: returns a record with its status, by what the gate makes of its answer.
+        assign: returns a record with its status, by what the gate makes of its answer.
     """
     unexplained = {_refused(member) for member in members if member.status is Status.FAILED}
     for member in members:
         match member:
             case RecordStatus(status=Status.DISPUTED, ruling=ver.Disputed(message=str(message))):
                 has_cause = _refused(member) in unexplained
-                yield replace(judge(member.record, ver.RefusedValid(message)), by_words=True) if has_cause else member
+                yield replace(assign(member.record, ver.RefusedValid(message)), by_words=True) if has_cause else member
             case _:
                 yield member
 

@@ -117,11 +117,13 @@ def hold_pins(run: Run, active: ActiveEntries, find: Callable[[str], Case | None
     touched: set[int] = set()
     unpinned: set[str] = set()
     for one in find_answered(run, find, active):
-        pins = {question: pin for question in one.questions if (pin := one.pin_of(question, active.pins)) is not None}
-        unpinned |= one.questions.difference(pins)
+        case, questions = one.problem.case, one.questions
+        covering = (pin for pin in reversed(active.pins) if pin.question in questions)
+        pins = {pin.question: pin for pin in covering if pin.covers(case.id, case.facts)}
+        unpinned |= questions.difference(pins)
         touched.update(map(id, pins.values()))
         if pins:
-            by_case[one.problem.case.id] = {question: pin.answer(run.dialect) for question, pin in pins.items()}
+            by_case[case.id] = {question: pin.answer(run.dialect) for question, pin in pins.items()}
             changes.append((one, _find_changes(one, pins, run.dialect)))
     # If several readings give an answer, it has the name of the one that most answers may have.
     count = Counter((pin.question, now) for _, of_case in changes for pin, now in of_case)

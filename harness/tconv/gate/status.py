@@ -85,7 +85,8 @@ class ReadingChanged:
 Ruling = ver.Verdict | MixedReadings | ReadingChanged
 """What the gate makes of an answer: the verdict of its record, if a pin and the other cases say nothing else.
 
-They may say that no reading explains a refusal, which is `RefusedValid` then, or leave fewer readings of `Disputed`.
+They may say that no reading explains a refusal, which is `RefusedValid` then, or leave fewer readings of `Disputed`. It
+stands beside the status, as a verdict does: a record that is waived keeps what is waived of it.
 """
 RULINGS: dict[str, type[Ruling]] = ver.KINDS | {"mixed-readings": MixedReadings, "reading-changed": ReadingChanged}
 """Every ruling by the word that stands for it in reports and waivers."""

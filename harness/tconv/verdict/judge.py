@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.expectation.expected import Expectation
     from tconv.expectation.problem import Problem
     from tconv.expectation.truth import Truth
-    from tconv.verdict.values import Comparison
+    from tconv.verdict.values import ComparedValues
     from tconv.vocabulary import Array, DataFormat, DType
 
 
@@ -116,7 +116,7 @@ def _follow(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...])
 _DTYPE_NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items()}
 
 
-def _differ(kind: type[ver.WrongValues], comparison: Comparison, actual: Array) -> ver.WrongValues:
+def _differ(kind: type[ver.WrongValues], comparison: ComparedValues, actual: Array) -> ver.WrongValues:
     """Return the verdict of a kind with the first wrong element and the worst one."""
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])

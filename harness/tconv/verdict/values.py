@@ -124,7 +124,7 @@ _EXCUSES: dict[str, Callable[[_Part, _Output], Mask]] = {
 """Where each excuse holds, by the note that it leaves."""
 
 
-class Comparison(NamedTuple):
+class ComparedValues(NamedTuple):
     """An output compared with the values of a geometry, in NCX.
 
     Attributes:
@@ -194,7 +194,7 @@ class _Tally:
         return (self.vacuous if self.tested else self.passing) + self.loose
 
 
-def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Comparison:
+def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> ComparedValues:
     """Compare an NCX output with the reference under a geometry."""
     expected = truth.values(geometry)
     if truth.exact(geometry):
@@ -202,7 +202,7 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
             wrong: Mask = actual.astype(np.float64) != expected
         if wrong.any():
             wrong &= ~(np.isnan(actual) & np.isnan(expected))
-        return Comparison("exact", wrong, expected)
+        return ComparedValues("exact", wrong, expected)
     output, terms = _Output(actual, truth, geometry, accumulator), truth.terms(geometry)
     wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
     for index in _parts(actual.shape):
@@ -215,7 +215,7 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
     notes = [note for note in _EXCUSES if note in tally.notes]
     if tally.is_reduced:
         notes.append("reduced-precision")
-    return Comparison("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
+    return ComparedValues("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
 
 
 def digest(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> str:
