@@ -140,7 +140,7 @@ _INVALID = "invalid"
 
 
 def is_of_invalid(group: tuple[str, ...]) -> bool:
-    """Return whether a key of failures, as `group_of` returns it, is of invalid calls."""
+    """Return whether a key of failures, as `find_group` returns it, is of invalid calls."""
     return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
 
 
