@@ -25,6 +25,7 @@ from tconv.records.headers import BackendHeader, RunHeader
 from tconv.records.record import Record
 from tconv.records.record_file import Run
 from tconv.reports import html
+from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 try:
@@ -123,7 +124,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         started = process_time()
-        html.write(runs, path, corpus.find)
+        html.write(make_report(runs), path, corpus.find)
         written = process_time() - started
         figures = {
             f"{records:,} records": Figure.of([path.stat().st_size / 1e6], "MB"),

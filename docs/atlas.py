@@ -30,10 +30,10 @@ from tconv.learning import sheet
 from tconv.records import artifacts
 from tconv.reports.markdown import code
 from tconv.reports.markdown import escaped as md
-from tconv.reports.notes import notes_of
+from tconv.reports.notes import find_noted
 from tconv.reports.page.arrays import LARGEST
 from tconv.reports.page.overview import href
-from tconv.reports.red import red_lines
+from tconv.reports.red import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -139,9 +139,7 @@ def page(runs: Sequence[Run], corpus: Corpus) -> str:
         numbers="---:|" * len(Status),
         runs=rows([*run.words, *(f"{run.assessment.counts[status]:,}" for status in Status)] for run in runs),
         machines=rows([md(machine), md(", ".join(of))] for machine, of in _machines(runs)),
-        red="".join(
-            f"\n**{', '.join(run.words)} is red**: {md('; '.join(red_lines(run.assessment)))}.\n" for run in red
-        ),
+        red="".join(f"\n**{', '.join(run.words)} is red**: {md(_why_red(run))}.\n" for run in red),
         repeated=f"Other kernels, the same answers: {'; '.join(repeated)}.\n" if repeated else "",
         apart=" | ".join("<br>".join(run.words) for run in apart.values()),
         answers="---|" * len(apart),
@@ -301,10 +299,14 @@ def _linked(waiver: Waiver) -> str:
     return f"[{md(waiver.name)}]({link})" if link else md(waiver.name)
 
 
+def _why_red(run: Run) -> str:
+    return "; ".join(sentence(reason, run.assessment) for reason in run.assessment.red)
+
+
 def _notes(runs: Sequence[Run]) -> Iterator[list[str]]:
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
-        for note in notes_of(run.assessment):
+        for note in find_noted(run.assessment):
             counts[note.name, note.meaning][run.name] += note.count
     for (name, meaning), by_run in counts.items():
         yield [md(name), md(meaning), md(", ".join(f"{run} {count}" for run, count in by_run.items()))]

@@ -24,6 +24,7 @@ from tconv.records.record import Record
 from tconv.reports import junit
 from tconv.reports.phrases import mixed_answers
 from tconv.reports.remedies import remedy
+from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
     truncated = next(shown for shown in DIALECTS[name].disputed if shown.name == "negative-same-truncated")
     run = run_of(telling, name, lambda case: (truncated,) if case.attributes.auto_pad == "same_lower" else ())
     assessment = assess(run, None, corpus.facts, find=corpus.find)
-    written = junit.text([assessment])
+    written = junit.text(make_report([assessment]))
     (answers_,) = assessment.mixed
     (other,) = (given.example.id for given in answers_.answers if given.answer == "floor")
     suite = JUnitXml.fromstring(written.encode())

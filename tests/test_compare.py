@@ -14,6 +14,7 @@ import pytest
 from following import run_of as followers
 from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, named, ruled, run_of, waiver, waiver_file
 from played_backends import presented, records_of
+from reporting import compared, paired
 from small_corpus import HEAD, record_file, written
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -25,8 +26,10 @@ from tconv.records.record import CallSummary, FreshAnswer, Record, record_line
 from tconv.records.record_file import read
 from tconv.reports import html, job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
-from tconv.reports.between_runs import compared, paired, refuse_unpaired, regressions, show
+from tconv.reports.between_runs.pairing import refuse_unpaired
+from tconv.reports.between_runs.terminal import show
 from tconv.reports.between_runs.transitions import Transition
+from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -199,15 +202,15 @@ def test_a_runtime_that_changes_waived_answers_alone_is_red(tmp_path: Path) -> N
     # On real data every element is wrong before and after.
     comparison = compared(old, new)
     assert [group.cases for group in comparison.groups] == [("small/off-last", "small/off-exact")]
-    assert regressions(new, [comparison])[0].startswith(
-        "since out/acme.jsonl, 2 cases became worse, 2 with other values than before ("
-    )
-    html.write([new], tmp_path / "index.html", comparisons=[comparison])
+    report = make_report([new], [old])
+    (because,) = report.runs[0].red
+    assert because.startswith("since out/acme.jsonl, 2 cases became worse, 2 with other values than before (")
+    html.write(report, tmp_path / "index.html")
     texts = {
         "page": (tmp_path / "index.html").read_text(encoding="utf-8"),
-        "markdown": job_summary.markdown([new], [comparison]),
-        "json": str(plain.results([new], [comparison])),
-        "annotations": "".join(workflow_commands(new, tmp_path, None, comparison)),
+        "markdown": job_summary.markdown(report),
+        "json": str(plain.results(report)),
+        "annotations": "".join(workflow_commands(report.runs[0], tmp_path, None)),
     }
     for name, text in texts.items():
         assert "waived, other values: known: it rounds up" in text.replace("&gt;", ">"), name
@@ -335,18 +338,13 @@ def test_a_waiver_lowers_no_answer() -> None:
     )
 
 
-def test_of_a_cause_that_changed_only_the_change_is_told_twice() -> None:
-    """The old words that stand in the new line too are left out; where most are others, all of them stand there."""
-    case, long = CASES[3], "the second axis of the filter must have two entries or more in every group"
-
-    def what(was: str, now: str) -> str:
-        (group,) = compared(run({case: ver.RefusedValid(was)}), run({case: ver.RefusedValid(now)})).groups
-        return group.what
-
-    now = long.replace("two", "three")
-    assert what(long, now) == f"failed -> failed: refused-valid: {now}; was: ... have two entries ..."
-    assert what(long, "out of memory").endswith(f"; was: refused-valid: {long}")
-    assert what(f"{long}, not one", long).endswith("; was: ... every group, not one")
+def test_a_cause_that_changed_is_said_as_it_was_and_as_it_is() -> None:
+    """Whoever reads the line sees what the runtime said before."""
+    case = CASES[3]
+    (group,) = compared(
+        run({case: ver.RefusedValid("too wide")}), run({case: ver.RefusedValid("out of memory")})
+    ).groups
+    assert group.what == "failed -> failed: refused-valid: out of memory; was: refused-valid: too wide"
 
 
 def test_the_example_of_a_comparison_is_that_of_the_run() -> None:
@@ -382,7 +380,9 @@ def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[
     """Versions, environment and machine, but not when each was started and where it lies."""
     old, new = run({CASES[3]: AGREED}), run({CASES[3]: DIFFERED}, "1.3.0")
     comparison = compared(old, new)
-    assert [tuple(difference) for difference in comparison.differences] == [("backend.version", "1.2.0", "1.3.0")]
+    assert [(each.name, each.old, each.new) for each in comparison.differences] == [
+        ("backend.version", "1.2.0", "1.3.0")
+    ]
     show(comparison)
     out = capsys.readouterr().out
     assert out.index("backend.version: 1.2.0 -> 1.3.0") < out.index("passed -> failed")
@@ -392,20 +392,20 @@ def test_what_headers_say_differently_comes_first(capsys: pytest.CaptureFixture[
 def test_every_report_of_a_run_that_became_worse_is_red(capsys: pytest.CaptureFixture[str]) -> None:
     """Though every deviation is waived: who reads one report alone must not see green where the exit code is 1."""
     old, new = run({CASES[0]: AGREED, CASES[3]: AGREED}), run({CASES[0]: DIFFERED, CASES[3]: AGREED}, waived=True)
-    comparisons = [compared(old, new)]
+    report = make_report([new], [old])
     assert new.red == []
-    worse = regressions(new, comparisons)
-    assert worse == ["since out/acme.jsonl, 1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 1 as before)"]
-    assert regressions(old, comparisons) == []
-    assert junit.text([new], comparisons).count("<failure ") == 1
-    assert junit.text([new]).count("<failure ") == 0
-    assert "| red |" in job_summary.markdown([new], comparisons)
+    assert report.runs[0].red == [
+        "since out/acme.jsonl, 1 case became worse (1 new, 0 changed, 0 fixed, 0 gone, 1 as before)"
+    ]
+    assert junit.text(report).count("<failure ") == 1
+    assert junit.text(make_report([new])).count("<failure ") == 0
+    assert "| red |" in job_summary.markdown(report)
     for detail in get_args(terminal.Detail):
-        terminal.show(new, None, detail, worse)
+        terminal.show(report.runs[0], None, detail)
         out = capsys.readouterr().out
         assert "green" not in out
         assert "red: since out/acme.jsonl, 1 case became worse" in " ".join(out.split())
-    show(comparisons[0])
+    show(next(report.comparisons))
     out = capsys.readouterr().out
     assert "1 case became worse" in out
     assert "the gate, by today's waivers" not in out, "both runs are green: red is the comparison"
@@ -433,8 +433,9 @@ def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], 
     assert comparison.sentence == f"1 case became worse ({counts})"
     show(comparison)
     assert counts in capsys.readouterr().out
-    assert counts in job_summary.markdown([new], [comparison])
-    html.write([new], tmp_path / "index.html", comparisons=[comparison])
+    report = make_report([new], [old])
+    assert counts in job_summary.markdown(report)
+    html.write(report, tmp_path / "index.html")
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert counts in page
     assert "1 new</a>, 2 not asked before" in page
@@ -461,7 +462,7 @@ def test_each_run_is_compared_with_the_old_one_of_its_backend_and_dialect() -> N
     old, new = [of("a"), of("b")], [of("b", "2"), of("a", "2")]
     titles = [comparison.title for comparison in paired(old, new)]
     assert titles == [f"{name} 1, {DIALECT} -> {name} 2, {DIALECT}" for name in "ba"]
-    assert [comparison.old for comparison in paired(old, new[:1])] == [old[1]]
+    assert [comparison.old.assessment for comparison in paired(old, new[:1])] == [old[1]]
     for before in ([of("c")], [of("a", dialect="onnx/ConvTranspose-11")]):
         with pytest.raises(UsageError, match=f"the baseline must have a run of a in {DIALECT}"):
             paired(before, [of("a", "2")])
@@ -473,7 +474,7 @@ def test_of_several_old_runs_that_of_the_same_options_is_compared() -> None:
     """One alone is compared whatever its options are: the comparison says in what the runs differ."""
     threads = [BackendHeader(name="acme", version="1", options={"threads": count}) for count in "12"]
     old = [of(backend=backend) for backend in threads]
-    assert [comparison.old for comparison in paired(old, [of(backend=threads[1])])] == [old[1]]
+    assert [comparison.old.assessment for comparison in paired(old, [of(backend=threads[1])])] == [old[1]]
     (comparison,) = paired(old[:1], [of(backend=threads[1])])
     assert [difference.name for difference in comparison.differences] == ["backend.options.threads"]
 
@@ -482,15 +483,15 @@ def test_runs_of_other_cases_are_not_compared_with_those_of_tconvs_own() -> None
     """A folder has the records of both: a new run of one's own cases has one old run of its kind."""
     old = [of(), of(path="mine.yaml")]
     (comparison,) = paired(old, [of(path="elsewhere/mine.yaml")])
-    assert comparison.old is old[1]
-    assert [one.old for one in paired(old, [of(), of(path="mine.yaml")])] == old
+    assert comparison.old.assessment is old[1]
+    assert [one.old.assessment for one in paired(old, [of(), of(path="mine.yaml")])] == old
 
 
 def test_of_several_runs_of_other_cases_that_of_the_same_cases_is_compared() -> None:
     """By what the cases are, or else by where they are."""
     old = [of(path="mine.yaml", corpus="sha256:1"), of(path="yours.yaml", corpus="sha256:2")]
     for path, corpus, expected in (("moved.yaml", "sha256:2", old[1]), ("mine.yaml", "sha256:3", old[0])):
-        assert [comparison.old for comparison in paired(old, [of(path=path, corpus=corpus)])] == [expected]
+        assert [comparison.old.assessment for comparison in paired(old, [of(path=path, corpus=corpus)])] == [expected]
 
 
 def test_of_several_old_runs_the_newest_is_compared() -> None:
@@ -500,8 +501,8 @@ def test_of_several_old_runs_the_newest_is_compared() -> None:
         made.run.path = Path(f"old/{number}.jsonl")
     few = of(started="2026-11-23T00:00:00+00:00", patterns=("a/b",))
     (comparison,) = paired([*days, few], [of()])
-    assert comparison.old is days[1]
-    assert comparison.notes[0].startswith("the baseline is old/1.jsonl, the newest of 4 ")
+    assert comparison.old.assessment is days[1]
+    assert comparison.notes[0].text.startswith("the baseline is old/1.jsonl, the newest of 4 ")
     assert paired(days[:1], [of()])[0].notes == []
 
 
@@ -514,7 +515,7 @@ def test_a_baseline_of_another_tier_corpus_or_machine_is_compared_in_the_common_
         comparison = compared(old, assess(made, None, facts))
         assert [(group.transition, group.cases) for group in comparison.groups] == [(Transition.NEW, (CASES[2],))]
         assert (comparison.same, comparison.added) == (1, 1)
-        assert any("the 2 cases of both are compared" in note for note in comparison.notes)
+        assert any("the 2 cases of both are compared" in note.text for note in comparison.notes)
 
 
 @pytest.mark.parametrize(("fact", "listed"), [("simd", True), ("processor", True), ("cores", False), ("memory", False)])
@@ -523,7 +524,7 @@ def test_facts_of_another_machine_that_choose_kernels_are_listed(fact: str, *, l
     old, new = (assess(run_of({CASES[3]: AGREED}, machine={fact: value}), None, facts) for value in "12")
     comparison = compared(old, new)
     assert [difference.name for difference in comparison.differences] == ([f"backend.machine.{fact}"] if listed else [])
-    assert [f"another machine ({fact})" in note for note in comparison.notes] == ([True] if listed else [])
+    assert [f"another machine ({fact})" in note.text for note in comparison.notes] == ([True] if listed else [])
 
 
 def test_a_baseline_without_the_backend_is_refused_before_the_run() -> None:
@@ -551,11 +552,11 @@ def test_hostile_text_is_inert_in_a_comparison() -> None:
     """A runtime's message becomes no markup and no cell of a table."""
     ids = {f"a/b/c[s={number}]": AGREED for number in range(3)}
     old, new = run(ids), run(dict.fromkeys(ids, ver.RefusedValid("<script>alert(1)</script> | `x`")))
-    comparisons = [compared(old, new)]
-    text = job_summary.markdown([new], comparisons)
+    report = make_report([new], [old])
+    text = job_summary.markdown(report)
     assert "alert" in text
     assert "<script>" not in text.replace("\\<script\\>", "")
-    assert plain.results([new], comparisons)["comparisons"][0]["causes"][0]["cases"] == list(ids)
+    assert plain.results(report)["comparisons"][0]["causes"][0]["cases"] == list(ids)
 
 
 def test_markdown_is_cut_before_github_cuts_it() -> None:
@@ -563,7 +564,7 @@ def test_markdown_is_cut_before_github_cuts_it() -> None:
     ids = [f"a/b{number}/c[s={index}]" for number in range(100) for index in range(60)]
     old = run(dict.fromkeys(ids, AGREED))
     new = run({case: ver.RefusedValid(case.partition("/c")[0] + " " + "word " * 20) for case in ids})
-    text = job_summary.markdown([new], [compared(old, new)])
+    text = job_summary.markdown(make_report([new], [old]))
     assert len(text) < 300_000
     assert "60 smaller causes are left out." in text
     assert "- and 10 more" in text

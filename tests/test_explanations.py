@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from played_backends import assessment_of, presented, records_of
+from reporting import run_report
 from tconv.expectation.truth import Truth
 from tconv.gate.status import Status
 from tconv.records.record import FreshAnswer
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.page.cause_lines import cause_lines
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def correlates_at_stride_1(problem: Problem, geometry: Geometry) -> tuple[Geomet
 def test_a_rule_that_fits_a_part_of_one_bug_is_no_cause(small: list[Case], corpus: Corpus) -> None:
     """A flipped filter of one tap, or of equal ones, is as it was: there other pads alone would give the output."""
     records = records_of(played(correlates_at_stride_1), small)
-    (cause,) = causes(assessment_of(records, corpus), Status.FAILED)
+    (cause,) = find_causes(assessment_of(records, corpus), Status.FAILED)
     assert cause.what.startswith("differed where strides of every axis < 2: ")
     assert cause.count > 50
 
@@ -74,7 +75,7 @@ def pads_exchanged_on_lines(problem: Problem, geometry: Geometry) -> tuple[Geome
 def test_a_rule_under_facts_that_explains_most_stays(small: list[Case], corpus: Corpus) -> None:
     """The condition alone would say less than what is computed there."""
     records = records_of(played(pads_exchanged_on_lines), small)
-    largest = causes(assessment_of(records, corpus), Status.FAILED)[0]
+    largest = find_causes(assessment_of(records, corpus), Status.FAILED)[0]
     assert "where rank=1: pads_begin is " in largest.what
 
 
@@ -98,8 +99,8 @@ def test_where_answers_vary_is_said(small: list[Case], corpus: Corpus, *, asked_
         for record in records
     ]
     assessment = assessment_of(varying, corpus)
-    found = causes(assessment, Status.FAILED)
+    found = find_causes(assessment, Status.FAILED)
     count = sum(record.verdict.kind == "differed" for record in records)
     assert sum(cause.count for cause in found) == count
     assert all(f" where groups >= 2: {count} of {count} such answers are wrong; " in cause.what for cause in found)
-    assert [line.words for line in cause_lines([assessment])] == [cause.what for cause in found]
+    assert [line.words for line in cause_lines([run_report(assessment)])] == [cause.what for cause in found]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import AGREED, CASES, DIFFERED, facts, run_of
+from reporting import run_report
 from small_corpus import HEAD, written
 from tconv.cases.case import Case, Operand
 from tconv.dialects.readings import Combination
@@ -26,7 +27,7 @@ from tconv.gate.entries import ActiveEntries, correct_refusals
 from tconv.gate.status import Status
 from tconv.records.record import FreshAnswer, Record
 from tconv.records.record_file import read
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase
 from tconv.verdict import kinds as ver
@@ -235,7 +236,8 @@ def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
     note = f"note: {NOT_KNOWN} 4 failures"
     assert note in command("report", "out").stdout
     (of_report,) = json.loads(command("report", "out", "--json").stdout)["runs"]
-    assert of_report["not_asked_again"].startswith(f"{NOT_KNOWN} 4 failures")
+    (told,) = (note["text"] for note in of_report["notes"] if note["name"] == "not-asked-again")
+    assert told.startswith(f"{NOT_KNOWN} 4 failures")
     command("report", "out", "--page", "report.html", "--junit", "report.xml", "--summary", "report.md")
     for file in ("report.html", "report.xml", "report.md"):
         assert NOT_KNOWN in Path(file).read_text(encoding="utf-8")
@@ -306,17 +308,17 @@ def test_causes_are_not_learnt_from_answers_that_depend_on_others() -> None:
     """What was not asked again is the last cause, however many cases it has."""
     run = run_of(dict.fromkeys(CASES, DIFFERED))
     unknown = assess(run, None, facts)
-    assert len(causes(unknown, Status.FAILED)) == 2
+    assert len(find_causes(unknown, Status.FAILED)) == 2
     first, second, *rest = run.records
     same = FreshAnswer("differed", same=True)
     known = assess(
         replace(run, records=[replace(first, alone=AGREES), replace(second, alone=same), *rest]), None, facts
     )
-    found = causes(known, Status.FAILED)
+    found = find_causes(known, Status.FAILED)
     assert [cause.count for cause in found] == [1, 1, 2]
     assert sorted(cause.what.partition(":")[0] for cause in found[:2]) == [MESSAGE, "differed in a/b/c"]
     assert found[2].what.startswith("differed, and not asked again: ")
-    assert [line.words for line in cause_lines([known])] == [cause.what for cause in found]
+    assert [line.words for line in cause_lines([run_report(known)])] == [cause.what for cause in found]
 
 
 def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:

@@ -47,7 +47,7 @@ from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.situations import Situation
 from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import read
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.history import histories, markdown
 from tconv.reports.history.wording import evidence, what
 from tconv.verdict import kinds as ver
@@ -419,7 +419,7 @@ def test_valid_and_invalid_calls_have_different_causes(*, waived: bool) -> None:
     assert set(found) == {FIRST, SECOND}
     assert found[SECOND] == f"invalid calls: {found[FIRST]}"
     if not waived:
-        assert {cause.example: cause.count for cause in causes(release, Status.FAILED)} == {FIRST: 1, SECOND: 1}
+        assert {cause.example: cause.count for cause in find_causes(release, Status.FAILED)} == {FIRST: 1, SECOND: 1}
 
 
 def test_values_that_change_from_call_to_call_are_said_to(tmp_path: Path, making: Making) -> None:

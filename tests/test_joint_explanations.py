@@ -21,7 +21,7 @@ from tconv.gate.explanations import SHOWN_ALONE, explain_by_others
 from tconv.gate.status import Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record_file import read
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.proposed_waivers import proposed
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_mistakes_that_meet_are_explained_by_the_names_that_they_have_alone(reco
 
 def test_they_are_one_cause_that_names_no_new_mistake(recorded: Run, corpus: Corpus) -> None:
     """Three causes for two mistakes: the one, the other, and both in one call."""
-    found = causes(assess(recorded, None, corpus.facts, find=corpus.find), Status.FAILED)
+    found = find_causes(assess(recorded, None, corpus.facts, find=corpus.find), Status.FAILED)
     assert len(found) == 3, [cause.what for cause in found]
     joint = [cause for cause in found if " + " in cause.what]
     assert ["; other failures show each of these alone" in cause.what for cause in joint] == [True]
@@ -136,7 +136,7 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
     joined = explain_by_others(recorded, failed, corpus.find)
     assert {case for case, why in joined.items() if why.explained[-1] == name} == without
     assessment = assess(recorded, None, corpus.facts, find=corpus.find)
-    assert [cause.group for cause in causes(assessment, Status.FAILED)] == [("explained", str(name))]
+    assert [cause.group for cause in find_causes(assessment, Status.FAILED)] == [("explained", name)]
 
 
 def test_a_single_misreading_that_a_search_did_not_reach_is_no_pair(recorded: Run, corpus: Corpus) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_records import run_of
+from reporting import red_lines
 from strategies import ONNX, case, every, examples, geometries
 from tconv.backends import outcome as out
 from tconv.cases.case import Case, Data, Operand
@@ -28,7 +29,6 @@ from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
 from tconv.expectation.underflow import subnormal_products
 from tconv.gate.assessment import assess
-from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.verdict.kinds import KINDS

@@ -12,6 +12,7 @@ import yaml
 
 from made_records import run_of
 from played_backends import ONNX, assessment_of, presented, records_of
+from reporting import noted_of, run_report
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.dialects import dialect_named
 from tconv.dialects.readings import Combination
@@ -19,11 +20,11 @@ from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.learning import JudgedCalls, named_conditions
-from tconv.reports.causes import causes
-from tconv.reports.notes import notes_of as notes_of_run
+from tconv.reports.causes import find_causes
 from tconv.reports.page.answer import answer
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.proposed_waivers import proposed
+from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +86,7 @@ def named_of(records: Sequence[Record], failed: Sequence[Record], corpus: Corpus
 
 def causes_of(records: Sequence[Record], corpus: Corpus) -> list[Cause]:
     """Return the causes of a run of these records, the largest first."""
-    return causes(assessment_of(records, corpus), Status.FAILED)
+    return find_causes(assessment_of(records, corpus), Status.FAILED)
 
 
 def test_a_kernel_that_misreads_is_one_cause_with_its_condition(spread: list[Case], corpus: Corpus) -> None:
@@ -221,9 +222,9 @@ def test_a_name_that_no_case_denies_leaves_nothing_to_one_that_fits_fewer(spread
 def test_the_page_says_under_which_condition_a_misreading_is_made(spread: list[Case], corpus: Corpus) -> None:
     """In its first sentence and among the causes, as the terminal does: without it the name says too much."""
     assessment = assessment_of(records_of(misread("bias-ignored", is_grouped), spread), corpus)
-    first = cause_lines([assessment])[0]
+    first = cause_lines([run_report(assessment)])[0]
     assert first.words == "as if bias-ignored where groups >= 2: the bias is overlooked"
-    assert answer([assessment], [first]).endswith(f", one cause: {first.words}")
+    assert answer(make_report([assessment]), [first]).endswith(f", one cause: {first.words}")
 
 
 def test_one_waiver_is_proposed_for_a_misreading_of_some_calls(spread: list[Case], corpus: Corpus) -> None:
@@ -243,7 +244,7 @@ def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tupl
     def notes_of(where: Callable[[Problem], bool]) -> dict[str, int]:
         records = records_of(misread("bias-ignored", where), cases)
         run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-        return {note.name: note.count for note in notes_of_run(assess(run, None, corpus.facts, find=corpus.find))}
+        return {note.name: note.count for note in noted_of(assess(run, None, corpus.facts, find=corpus.find))}
 
     assert notes_of(lambda problem: (problem.case.attributes.groups or 1) > 1) == {}
     assert notes_of(lambda problem: "kind=subnormal" in problem.case.id).keys() == {"flushed-subnormals"}

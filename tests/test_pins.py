@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from following import run_of
 from made_records import DIALECT, header, waiver, waiver_file
+from reporting import red_lines
 from strategies import examples
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import QUESTIONS
@@ -24,9 +25,8 @@ from tconv.gate.pins import choose_pins, write_pins
 from tconv.gate.status import MixedReadings, ReadingChanged, Status
 from tconv.gate.waivers import WaiverFile, load
 from tconv.records.record import FreshAnswer
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.proposed_waivers import proposed
-from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_another_allowed_reading_is_a_failure(corpus: Corpus, telling: list[Case
     assert not judged(run_of(telling, DIALECT, following(SHRUNK)), file, corpus).red
     changed = judged(run_of(telling, DIALECT, following(APPENDED)), file, corpus)
     assert changes(changed) == {("negative_same", SHRUNK.name, APPENDED.name)}
-    (cause,) = causes(changed, Status.FAILED)
+    (cause,) = find_causes(changed, Status.FAILED)
     assert cause.count == changed.counts[Status.FAILED] > 1
     assert SHRUNK.name in cause.what
     assert APPENDED.name in cause.what
@@ -112,7 +112,7 @@ def test_a_tenth_that_changes_is_red(corpus: Corpus, telling: list[Case]) -> Non
     run = run_of(telling, DIALECT, lambda case: (APPENDED if case.id in tenth else SHRUNK,))
     assessment = judged(run, file, corpus)
     assert {m.record.case for m in assessment.statuses if m.status is Status.FAILED} == tenth
-    assert len(causes(assessment, Status.FAILED)) == 1
+    assert len(find_causes(assessment, Status.FAILED)) == 1
 
 
 def test_a_runtime_that_chooses_at_random_is_red(corpus: Corpus, telling: list[Case]) -> None:
@@ -125,7 +125,7 @@ def test_a_runtime_that_chooses_at_random_is_red(corpus: Corpus, telling: list[C
     run.records = [replace(r, alone=other) if r.verdict.kind == "disputed" else r for r in run.records]
     assessment = judged(run, file, corpus)
     assert assessment.red
-    assert len(causes(assessment, Status.FAILED)) == 1
+    assert len(find_causes(assessment, Status.FAILED)) == 1
 
 
 @examples(15)

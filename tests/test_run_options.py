@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from made_records import AGREED, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of
+from reporting import compared, json_of
 from small_corpus import HEAD, environment, written
 from tconv.gate.assessment import assess
 from tconv.records.failure import failure
 from tconv.records.record import Record
 from tconv.records.record_file import read
 from tconv.reports import plain
-from tconv.reports.between_runs import compared
 from tconv.reports.remedies import remedy
+from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -169,9 +170,9 @@ def test_two_exit_codes_are_two_causes() -> None:
 
 def test_a_badge_counts_what_was_answered() -> None:
     """What the dialect cannot say, and what is declared unsupported, is no part of it."""
-    made = plain.badge([assess(run_of({"a/b": AGREED, "a/c": ver.Inexpressible("no")}), None, facts)])
+    made = plain.badge(make_report([assess(run_of({"a/b": AGREED, "a/c": ver.Inexpressible("no")}), None, facts)]))
     assert made == {"schemaVersion": 1, "label": "tconv acme", "message": "1 of 1 conform", "color": "brightgreen"}
-    red = plain.badge([assess(run_of({"a/b": AGREED, "a/c": DIFFERED}), None, facts)])
+    red = plain.badge(make_report([assess(run_of({"a/b": AGREED, "a/c": DIFFERED}), None, facts)]))
     assert (red["message"], red["color"]) == ("1 of 2 conform, red", "red")
 
 
@@ -179,11 +180,11 @@ def test_what_is_worse_than_the_baseline_alone_is_red() -> None:
     """In the badge and in the JSON of the run that it is said of, where no case failed."""
     old, other = (assess(run_of({"a/b": AGREED, "a/c": AGREED}), None, facts) for _ in range(2))
     new = assess(run_of({"a/b": AGREED, "a/c": ver.AcceptedInvalid("pads-length")}), None, facts)
-    worse = [compared(old, new)]
     assert not new.red
-    assert plain.badge([new], worse)["color"] == "red"
-    assert plain.result(new, worse)["red"] == [f"since out/acme.jsonl, {worse[0].sentence}"]
-    assert plain.result(other, worse)["green"]
+    assert plain.badge(make_report([new], [old]))["color"] == "red"
+    text = f"since out/acme.jsonl, {compared(old, new).sentence}"
+    assert json_of(new, [old])["red"] == [{"name": "became-worse", "text": text}]
+    assert json_of(other, [old])["green"]
 
 
 @pytest.mark.parametrize("kind", ver.KINDS)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from made_records import AGREED, facts, header, waiver_file
 from made_records import waiver as waiver_of
+from reporting import red_lines
 from small_corpus import HEAD, record_file, records, written
 from tconv.corpus import Corpus
 from tconv.corpus.sweep import Sweep
@@ -24,7 +25,6 @@ from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
 from tconv.records.record_file import Run, read
 from tconv.records.shards import Shards, merged
-from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

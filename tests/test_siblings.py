@@ -11,6 +11,7 @@ import yaml
 
 from following import run_of
 from made_records import DIFFERED, waiver, waiver_file
+from reporting import noted_of, red_lines, run_report
 from tconv.backends import outcome as out
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import resolution
@@ -22,11 +23,9 @@ from tconv.gate.status import MixedReadings, Status
 from tconv.learning import Symptom
 from tconv.records.record import FreshAnswer
 from tconv.reports import terminal
-from tconv.reports.causes import causes
-from tconv.reports.notes import notes_of
+from tconv.reports.causes import find_causes
 from tconv.reports.phrases import phrase
 from tconv.reports.proposed_waivers import proposed
-from tconv.reports.red import red_lines
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus
     # They are no failures once the plain call is waived, and nothing is noted of what fails.
     (entry,) = yaml.safe_load(proposed(assessment))["waivers"]
     assert entry["example"] == plain
-    assert notes_of(assessment) == []
+    assert noted_of(assessment) == []
 
 
 def test_a_value_that_siblings_contradict_has_mixed_readings(corpus: Corpus, telling: list[Case]) -> None:
@@ -195,7 +194,7 @@ def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus:
     assert mixed == ()
     followed = {verdict for verdict in after.values() if isinstance(verdict, ver.Disputed)}
     assert followed == {ver.Disputed((name,), "exact")}
-    (cause,) = causes(assess(run, None, corpus.facts, find=corpus.find), Status.DISPUTED)
+    (cause,) = find_causes(assess(run, None, corpus.facts, find=corpus.find), Status.DISPUTED)
     assert cause.what == f"follows {name}"
 
 
@@ -232,7 +231,7 @@ def test_one_case_makes_many_others_no_failures(corpus: Corpus, telling: list[Ca
     assert (failed.record.case, failed.ruling) == (odd, MixedReadings((), "negative_sized", "truncate"))
     words = "follows the text's first answer; other cases answer negative_sized by truncate"
     assert phrase(failed.ruling) == words
-    assert [cause.count for cause in causes(assessment, Status.FAILED)] == [1]
+    assert [cause.count for cause in find_causes(assessment, Status.FAILED)] == [1]
 
 
 def test_answers_that_a_cause_explains_have_no_note_of_their_own(
@@ -241,7 +240,7 @@ def test_answers_that_a_cause_explains_have_no_note_of_their_own(
     """The note stands where nothing else says why; with --verbose it always does."""
 
     def notes(assessment: Assessment, detail: terminal.Detail = "screen") -> int:
-        terminal.show(assessment, None, detail)
+        terminal.show(run_report(assessment), None, detail)
         return capsys.readouterr().out.count("note: mixed readings: the question negative_same is answered by")
 
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])

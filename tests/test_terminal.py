@@ -12,14 +12,14 @@ import pytest
 from rich.console import Console
 
 from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_RULING, facts, ruled, run_of, waiver, waiver_file
+from reporting import red_lines, run_report
 from tconv.cli import output
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
 from tconv.records.record import Sums
 from tconv.reports import terminal
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.phrases import phrase, sums_found
-from tconv.reports.red import red_lines
 from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
@@ -46,7 +46,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], 
         screen = io.StringIO()
         console = Console(file=screen, width=width, force_terminal=True, color_system="standard", highlight=False)
         monkeypatch.setattr(terminal, "console", lambda: console)
-        terminal.show(assessment, None)
+        terminal.show(run_report(assessment), None)
         return screen.getvalue()
 
     return show
@@ -68,7 +68,7 @@ def test_every_status_is_shown_by_every_report() -> None:
 
 def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither ours nor those that a runtime's message holds."""
-    terminal.show(everything(), None)
+    terminal.show(run_report(everything()), None)
     out = capsys.readouterr().out
     assert "broke: " in out
     assert ESCAPE not in out
@@ -85,7 +85,9 @@ def test_a_variable_that_chooses_kernels_is_told_with_whose(capsys: pytest.Captu
         "threads": "1",
     }
     backend = run.header.backend.model_copy(update={"environment": environment})
-    terminal.show(assess(replace(run, header=run.header.model_copy(update={"backend": backend})), None, facts), None)
+    terminal.show(
+        run_report(assess(replace(run, header=run.header.model_copy(update={"backend": backend})), None, facts)), None
+    )
     notes = " ".join(capsys.readouterr().out.split())
     assert (
         "note: the environment chooses kernels of OpenBLAS, which numpy has for matrix products: OPENBLAS_CO" in notes
@@ -104,7 +106,7 @@ def test_a_pipe_is_as_wide_as_columns_says(capsys: pytest.CaptureFixture[str], m
     for asked, width in ((None, 120), ("70", 70)):
         if asked:
             monkeypatch.setenv("COLUMNS", asked)
-        terminal.show(everything(), None, "verbose")
+        terminal.show(run_report(everything()), None, "verbose")
         out = capsys.readouterr().out
         assert width - 20 < max(map(len, lines_without_ids(out))) <= width
         assert all(line == line.rstrip() for line in out.splitlines())
@@ -116,10 +118,10 @@ def test_whatever_columns_says_all_is_printed(
 ) -> None:
     """A width that is none, or too small for a word, loses no verdict and no command."""
     monkeypatch.setenv("COLUMNS", columns)
-    terminal.show(everything(), None, "verbose")
+    terminal.show(run_report(everything()), None, "verbose")
     narrow = capsys.readouterr().out
     monkeypatch.delenv("COLUMNS")
-    terminal.show(everything(), None, "verbose")
+    terminal.show(run_report(everything()), None, "verbose")
     assert narrow.split() == capsys.readouterr().out.split()
 
 
@@ -142,11 +144,11 @@ def test_a_narrow_terminal_folds_sentences_and_no_id(width: int, on_terminal: Ca
 
 def test_green_is_said_and_red_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     """The last lines are the answer, and where the records and the page are."""
-    terminal.show(assess(run_of({CASES[3]: AGREED}), None, facts), Path("out/index.html"))
+    terminal.show(run_report(assess(run_of({CASES[3]: AGREED}), None, facts)), Path("out/index.html"))
     *_, answer, places = capsys.readouterr().out.splitlines()
     assert answer == "green: every deviation is known"
     assert places == "records out/acme.jsonl   page out/index.html"
-    terminal.show(assess(run_of({CASES[3]: DIFFERED}), None, facts), None)
+    terminal.show(run_report(assess(run_of({CASES[3]: DIFFERED}), None, facts)), None)
     *_, failed, places = capsys.readouterr().out.splitlines()
     assert places == "records out/acme.jsonl"
     assert failed == "red: 1 case failed without a waiver"
@@ -157,7 +159,7 @@ def test_a_note_says_where_16_bits_are_judged_by_themselves(capsys: pytest.Captu
     for accumulator, count in ((DType.F16, 1), (DType.F32, 0)):
         run = run_of({CASES[0]: AGREED})
         run.records = [replace(record, sums=Sums(DType.F16, "dense", 2, accumulator)) for record in run.records]
-        terminal.show(assess(run, None, facts), None, "screen")
+        terminal.show(run_report(assess(run, None, facts)), None, "screen")
         assert capsys.readouterr().out.count("note: sums of f16 are kept in f16 for ") == count
 
 
@@ -192,7 +194,7 @@ def test_sums_in_16_bits_are_named_by_the_filters_that_they_are_found_for(
 
 def test_the_head_names_what_was_judged(capsys: pytest.CaptureFixture[str]) -> None:
     """Backend, version, dialect, tier and the number of cases, then how many of each status."""
-    terminal.show(assess(run_of({CASES[3]: AGREED, CASES[0]: DIFFERED}), None, facts), None)
+    terminal.show(run_report(assess(run_of({CASES[3]: AGREED, CASES[0]: DIFFERED}), None, facts)), None)
     head, passed, failed = capsys.readouterr().out.splitlines()[:3]
     assert head == "acme 1.2.0  onnx/ConvTranspose-22  gate tier  2 cases"
     assert passed.split()[:2] == ["1", "passed"]
@@ -203,7 +205,7 @@ def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.Ca
     """Hundreds of cases of one sweep with one kind of verdict are one line, whose example can be pasted."""
     verdicts: dict[str, ver.Verdict] = {f"a/b/c[s={number}]": DIFFERED for number in range(200)}
     verdicts |= {"a/d/e": ver.Broke("oh")}
-    terminal.show(assess(run_of(verdicts), None, facts), None)
+    terminal.show(run_report(assess(run_of(verdicts), None, facts)), None)
     flowing = " ".join(capsys.readouterr().out.split())
     asked = f"--backend acme --dialect {DIALECT}"
     assert f"200 differed in a/b/c: {phrase(DIFFERED)} tconv explain 'a/b/c[s=0]' {asked}" in flowing
@@ -214,7 +216,7 @@ def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.Captur
     """A call that takes longer than the run allowed must end as it did there."""
     run = run_of({"a/d/e": ver.TimedOut(2.5)})
     run = replace(run, header=run.header.model_copy(update={"timeout": 2.5}))
-    terminal.show(assess(run, None, facts), None)
+    terminal.show(run_report(assess(run, None, facts)), None)
     flowing = " ".join(capsys.readouterr().out.split())
     assert f"tconv explain a/d/e --backend acme --timeout 2.5 --dialect {DIALECT}" in flowing
 
@@ -224,7 +226,7 @@ def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
     lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}
     texts = {f"a/d{size}/c": f"float32 of 1.{size}: size {size}, rank 4" for size in (8, 9)} | lists
     assessment = assess(run_of({case: ver.Broke(text) for case, text in texts.items()}), None, facts)
-    said = sorted(cause.what.partition(";")[0] for cause in causes(assessment, Status.FAILED))
+    said = sorted(cause.what.partition(";")[0] for cause in find_causes(assessment, Status.FAILED))
     assert said == ["broke: float32 of 1.8: size #, rank 4", "broke: shape=[#]"]
 
 
@@ -233,7 +235,7 @@ def test_messages_that_begin_alike_are_cut_where_they_do_not_differ() -> None:
     begin = "[ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) Op (ConvTranspose) " + "of a model " * 20
     words = [begin + "has no kernel " + "x" * 300, begin + "has no memory", "z " * 200]
     assessment = assess(run_of({f"a/b/c{n}": ver.Broke(text) for n, text in enumerate(words)}), None, facts)
-    kernel, memory, other = sorted(cause.what for cause in causes(assessment, Status.FAILED))
+    kernel, memory, other = sorted(cause.what for cause in find_causes(assessment, Status.FAILED))
     assert kernel.startswith("broke: [ONNXRuntimeError] : 1 : FAIL : Node ... of a model has no kernel ")
     assert "has no kernel xxx" in kernel
     assert memory.endswith("has no memory")
@@ -246,14 +248,14 @@ def test_what_does_not_fit_on_a_screen_is_counted(capsys: pytest.CaptureFixture[
     verdicts: dict[str, ver.Verdict] = {f"a/b/c{number}": DIFFERED for number in range(33)}
     verdicts |= {f"a/b/most[s={number}]": DIFFERED for number in range(2)}
     assessment = assess(run_of(verdicts), None, facts)
-    terminal.show(assessment, None)
+    terminal.show(run_report(assessment), None)
     out = capsys.readouterr().out
     shown = out.count("differed in")
     assert 10 < shown < 30
     assert out.index("a/b/most") < out.index("a/b/c0")
     assert f"and {34 - shown} more causes; --verbose lists them" in out
     assert len(out.splitlines()) <= 65
-    terminal.show(assessment, None, "verbose")
+    terminal.show(run_report(assessment), None, "verbose")
     assert capsys.readouterr().out.count("differed in") == 34
 
 
@@ -278,7 +280,7 @@ def test_failures_come_before_what_is_not_red(capsys: pytest.CaptureFixture[str]
     noted = ver.Agreed("exact", ("cropped",))
     accepted = {f"a/invalid/{number}": ver.AcceptedInvalid(f"constraint-{number}", stated=True) for number in range(9)}
     verdicts: dict[str, ver.Verdict] = {**accepted, CASES[3]: DIFFERED, CASES[1]: noted, CASES[0]: DIFFERED}
-    terminal.show(assess(run_of(verdicts), waiver_file(waiver()), facts), None)
+    terminal.show(run_report(assess(run_of(verdicts), waiver_file(waiver()), facts)), None)
     lines = capsys.readouterr().out.splitlines()
     headings = ["failed", "waived", "answered although invalid", "noted, and no failure"]
     assert [line for line in lines if line in headings] == headings
@@ -287,7 +289,7 @@ def test_failures_come_before_what_is_not_red(capsys: pytest.CaptureFixture[str]
 
 def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     """So is one that is wider than what it knows."""
-    terminal.show(everything(), None, "verbose")
+    terminal.show(run_report(everything()), None, "verbose")
     flowing = " ".join(capsys.readouterr().out.split())
     assert "known: it rounds up" in flowing
     assert f"note: waiver 'known' also covers 1 case that agrees, such as {CASES[1]}" in flowing

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from played_backends import assessment_of, presented, records_of
+from reporting import run_report
 from tconv.gate.status import Status
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.page.cause_lines import cause_lines
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def assessed(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Co
 
 def lines_of(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Corpus) -> list[str]:
     """Return the lines of such a runtime, the largest cause first."""
-    return [cause.what for cause in causes(assessed(reason, cases, corpus), Status.FAILED)]
+    return [cause.what for cause in find_causes(assessed(reason, cases, corpus), Status.FAILED)]
 
 
 def is_short(problem: Problem) -> bool:
@@ -63,7 +64,7 @@ def no_kernel(problem: Problem) -> str:
 def test_words_of_two_reasons_are_two_causes(small: list[Case], corpus: Corpus) -> None:
     """Each has its own: a fact that all of its cases have, or a condition on their calls."""
     assessment = assessed(no_kernel, small, corpus)
-    found = causes(assessment, Status.FAILED)
+    found = find_causes(assessment, Status.FAILED)
     assert len(found) == 2
     by_type, short = sorted(found, key=lambda cause: "dtype=f16" not in cause.what)
     assert "are dtype=f16, and none that agrees" in by_type.what
@@ -71,7 +72,7 @@ def test_words_of_two_reasons_are_two_causes(small: list[Case], corpus: Corpus) 
     assert f"where {condition}: " in short.what
     assert short.what.endswith("such calls fail so")
     # The page has the same.
-    on_page = {line.shares: line for line in cause_lines([assessment])}
+    on_page = {line.shares: line for line in cause_lines([run_report(assessment)])}
     assert not on_page["dtype=f16"].conditional
     assert on_page[condition].conditional
     assert on_page[condition].evidence.endswith("such calls fail so")

@@ -16,7 +16,7 @@ from tconv.execution.call import checked
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record_file import read
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.remedies import remedy
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN
@@ -142,7 +142,7 @@ def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_retur
     }
     record = next(judged.record for judged in assessment.statuses if judged.record.verdict.kind == "broke")
     assert "return Produced(array), or Refused(message)" in remedy(record, (), {}, None)
-    assert len(causes(assessment, Status.FAILED)) == 1
+    assert len(find_causes(assessment, Status.FAILED)) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files that tconv reads and writes, made from the models that read them.
+"""The JSON Schemas of the files that tconv reads and writes, made from the models that read or write them.
 
 `python -m tconv.schemas` writes them anew. A file's first line names its schema for an editor; the package has them for
 validators. They forbid unknown keys. What a schema cannot express, such as the grammar of patterns or the axes that a
@@ -22,6 +22,7 @@ from tconv.gate.status import Ruling
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import FORMAT, HeaderLine
 from tconv.records.record import Record
+from tconv.reports.plain import Results
 from tconv.verdict.kinds import Unsupported
 
 if TYPE_CHECKING:
@@ -85,10 +86,17 @@ def record_line() -> Schema:
     return _headed(schema | {"title": "RecordLine", "description": about}, "record-line", FORMAT)
 
 
+def report() -> Schema:
+    """Return the schema of what `--json` prints of runs."""
+    schema = TypeAdapter(Results).json_schema(schema_generator=_Generator, mode="serialization")
+    return _headed(schema, "report")
+
+
 SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
     _PACKAGE / "corpus" / "case-file.schema.json": case_file,
     _PACKAGE / "gate" / "waiver-file.schema.json": waiver_file,
     _PACKAGE / "records" / "record-line.schema.json": record_line,
+    _PACKAGE / "reports" / "report.schema.json": report,
 }
 """Where each schema ships, and what makes it."""
 
@@ -148,7 +156,7 @@ class _Generator(GenerateJsonSchema):
         return _describe(super().model_schema(schema), schema["cls"])
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
-        part = _describe(super().dataclass_schema(schema), schema["cls"])
+        part: Schema = {"additionalProperties": False} | _describe(super().dataclass_schema(schema), schema["cls"])
         # The kind is what distinguishes verdicts, so it is required.
         if "kind" in part["properties"] and "kind" not in part.get("required", []):
             part["required"] = ["kind", *part.get("required", [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from tconv.export.issue import recorded_issue
 from tconv.gate.assessment import assess
 from tconv.records.record_file import read
 from tconv.reports import html
-from tconv.reports.between_runs import compared
+from tconv.reports.between_runs.comparing import compare
+from tconv.reports.report import Report, make_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +39,9 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
     file.write_text(twelve_ways.CASES, encoding="utf-8")
     corpus = Corpus.load(file)
     assessments = [assess(read(_records(name, folder, corpus)), None, corpus.facts) for name in _BACKENDS]
-    comparisons = [compared(assessments[1], assessments[0])]
-    issue = partial(recorded_issue, find=corpus.find)
-    html.write(assessments, folder / "index.html", corpus.find, comparisons, issue)
+    ways, right = make_report(assessments).runs
+    report = Report([replace(ways, since=compare(right, ways)), right])
+    html.write(report, folder / "index.html", corpus.find, partial(recorded_issue, find=corpus.find))
     return (folder / "index.html").as_uri()
 
 

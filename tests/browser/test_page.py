@@ -24,6 +24,7 @@ from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import Run
 from tconv.reports import html
 from tconv.reports.phrases import reproduce
+from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     passes = [Record(_case(n), "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"), n / 1e6) for n in range(10_000)]
     other = [Record(_case(n), "zeta", "onnx/ConvTranspose-22", ver.Agreed("exact")) for n in range(12)]
     runs = [_assessment([*passes, *_failures(folder)], folder), _assessment(other, folder, "zeta")]
-    html.write(runs, folder / "index.html")
+    html.write(make_report(runs), folder / "index.html")
     return (folder / "index.html").as_uri()
 
 
@@ -425,7 +426,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     mixed = QuestionAnswers(
         "negative_same", (ShownAnswer("shrink", ("a/b", "a/c"), case), ShownAnswer("floor", ("a/d",), case))
     )
-    html.write([replace(run, mixed=(mixed,))], tmp_path / "index.html")
+    html.write(make_report([replace(run, mixed=(mixed,))]), tmp_path / "index.html")
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())
@@ -675,7 +676,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> str:
         verdicts = [ver.Agreed("exact"), ver.Agreed("bound"), ver.Disputed(("negative-same-shrunk",), "exact")]
         records = [Record(_case(n), name, "onnx/ConvTranspose-22", verdicts[n % 3], n / 1e6) for n in range(25_000)]
         runs.append(_assessment(records, folder, name))
-    html.write(runs, folder / "index.html")
+    html.write(make_report(runs), folder / "index.html")
     return (folder / "index.html").as_uri()
 
 

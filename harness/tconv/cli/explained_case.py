@@ -15,7 +15,7 @@ from tconv.gate.status import Status
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.learning.axis_terms import LEGEND
 from tconv.records.record_file import header_in
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
 
@@ -111,7 +111,7 @@ def _print_recorded(reasoning: Reasoning, records: Sequence[Path], corpus: Corpu
         if any(record.case == case_id for record in run.records):
             # Without waivers, as the case is judged here.
             assessment = assess_with_corpus(run, None, corpus, strict=False, own=False)
-            failures = causes(assessment, Status.FAILED)
+            failures = find_causes(assessment, Status.FAILED)
             cause = next((cause for cause in failures if any(m.record.case == case_id for m in cause.members)), None)
             if cause is not None:
                 said = _in_words(path, header, cause)

@@ -14,8 +14,8 @@ from tconv.cli.record_files import argument, cases_of, is_stream, record_files
 from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.export.issue import recorded_issue
 from tconv.gate.record_files import assess_files
-from tconv.reports import between_runs, html, plain
-from tconv.reports.page.answer import is_red
+from tconv.reports import html, plain
+from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--badge", type=options.FILE, default=None, help="Write the JSON of a shields.io badge.")
 @with_options(Reporting)
 def command(
-    report: Reporting,
+    reporting: Reporting,
     records: tuple[Path, ...],
     cases: Path | None,
     waivers: str | None,
@@ -61,10 +61,10 @@ def command(
     cases = cases_of(files, cases)
     assessments, corpus = assess_files(files, cases, waivers, strict=strict)
     before = baseline_runs(baseline, cases, waivers, strict=strict)
-    comparisons = between_runs.paired(before, assessments) if before else []
+    report = make_report(assessments, before)
     if page is not None:
-        html.write(assessments, page, corpus.find, comparisons, partial(recorded_issue, find=corpus.find))
+        html.write(report, page, corpus.find, partial(recorded_issue, find=corpus.find))
     if badge is not None:
-        write_output(json_text(plain.badge(assessments, comparisons)), badge)
-    report.report(assessments, cases, waivers, page, comparisons)
-    return int(is_red(assessments, comparisons))
+        write_output(json_text(plain.badge(report)), badge)
+    reporting.write(report, cases, waivers, page)
+    return int(report.is_red)

@@ -15,14 +15,15 @@ from tconv.cli.record_files import record_files
 from tconv.datafiles import data_folder
 from tconv.errors import UsageError, writing
 from tconv.gate.record_files import assess_files
-from tconv.reports import between_runs, job_summary, junit, plain, terminal
+from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
+from tconv.reports.between_runs.terminal import show as show_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.reports.between_runs import Comparison
+    from tconv.reports.report import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,46 +51,43 @@ class Reporting:
             raise UsageError("there must be --quiet or --verbose (got both)")
         refuse_unwritable([self.junit, self.summary])
 
-    def report(
+    def write(
         self,
-        assessments: list[Assessment],
+        report: Report,
         cases: Path | None,
         waivers: str | None,
         page: Path | None = None,
-        comparisons: Sequence[Comparison] = (),
         *,
         recorded: bool = False,
     ) -> None:
         """Write the files and print the result.
 
         Args:
-            assessments: the runs.
+            report: what the runs mean.
             cases: the value of --cases.
             waivers: the value of --waivers.
             page: the path of the HTML page; None where there is none.
-            comparisons: what became of the cases since a baseline.
             recorded: whether the record files of the runs were written just now.
         """
         if self.junit is not None:
-            junit.write(assessments, self.junit, comparisons)
+            junit.write(report, self.junit)
         if self.summary is not None:
             # GitHub gives all steps of a job one file.
             with writing(self.summary), self.summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(job_summary.markdown(assessments, comparisons))
+                file.write(job_summary.markdown(report))
         detail: terminal.Detail = "quiet" if self.quiet else "verbose" if self.verbose else "screen"
         with printing():
             if self.as_json:
-                click.echo(json_text(plain.results(assessments, comparisons)), nl=False)
+                click.echo(json_text(plain.results(report)), nl=False)
             else:
-                for number, assessment in enumerate(assessments):
+                for number, run in enumerate(report.runs):
                     if number and detail != "quiet":
                         click.echo()
-                    worse = between_runs.regressions(assessment, comparisons)
-                    terminal.show(assessment, page, detail, worse, recorded=recorded)
-                for comparison in comparisons:
-                    between_runs.show(comparison, detail)
+                    terminal.show(run, page, detail, recorded=recorded)
+                for comparison in report.comparisons:
+                    show_comparison(comparison, detail)
             if self.annotate:
-                _annotate(assessments, cases, waivers, comparisons)
+                _annotate(report, cases, waivers)
 
 
 def baseline_runs(paths: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool) -> list[Assessment]:
@@ -104,13 +102,10 @@ def baseline_runs(paths: Sequence[Path], cases: Path | None, waivers: str | None
     return assess_files(record_files(paths, cases), cases, waivers, strict=strict)[0] if paths else []
 
 
-def _annotate(
-    assessments: Sequence[Assessment], cases: Path | None, waivers: str | None, comparisons: Sequence[Comparison]
-) -> None:
+def _annotate(report: Report, cases: Path | None, waivers: str | None) -> None:
     folder = data_folder("cases") if cases is None else cases if cases.is_dir() else cases.parent
-    for assessment in assessments:
-        shipped = data_folder("waivers") / f"{assessment.run.header.backend.name}.yaml"
+    for run in report.runs:
+        shipped = data_folder("waivers") / f"{run.assessment.run.header.backend.name}.yaml"
         file = None if waivers == "none" else Path(waivers) if waivers else shipped
-        of_run = next((comparison for comparison in comparisons if comparison.new is assessment), None)
-        for line in workflow_commands(assessment, folder, file, of_run):
+        for line in workflow_commands(run, folder, file):
             click.echo(line, err=True)

@@ -27,8 +27,9 @@ from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.entries import make_failure_test
 from tconv.gate.waivers import choose_waivers, make_header
 from tconv.records.shards import Shards
-from tconv.reports import between_runs, html
-from tconv.reports.page.answer import is_red
+from tconv.reports import html
+from tconv.reports.between_runs.pairing import refuse_unpaired
+from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +90,7 @@ class RunArguments:
 @click.command(name="run", cls=Resumable)
 @with_options(RunArguments)
 @with_options(Reporting)
-def command(arguments: RunArguments, report: Reporting) -> int:
+def command(arguments: RunArguments, reporting: Reporting) -> int:
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
     PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
@@ -107,7 +108,7 @@ def command(arguments: RunArguments, report: Reporting) -> int:
         refuse_contradicted(corpus)
     dialect = options.dialect(arguments.dialect)
     if before and _ALL not in arguments.backends:
-        between_runs.refuse_unpaired(before, backends, dialect)
+        refuse_unpaired(before, backends, dialect)
     selection = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
     waiver_files = {backend: choose_waivers(arguments.waivers, backend) for backend in backends}
@@ -115,16 +116,16 @@ def command(arguments: RunArguments, report: Reporting) -> int:
     written: dict[Path, str] = {}
     for backend in backends:
         settings = replace(_settings(arguments, backend, dialect), earlier=written)
-        of_backend = _run(arguments, settings, selection, waiver_files[backend], quiet=report.quiet)
+        of_backend = _run(arguments, settings, selection, waiver_files[backend], quiet=reporting.quiet)
         written |= {assessment.run.path: backend for assessment in of_backend}
         assessments += of_backend
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
     page = arguments.output / f"{selection.name or 'index'}.html"
-    comparisons = between_runs.paired(before, assessments) if before else []
-    html.write(assessments, page, selection.find, comparisons, partial(recorded_issue, find=selection.find))
-    report.report(assessments, arguments.cases, arguments.waivers, page, comparisons, recorded=True)
-    return int(is_red(assessments, comparisons))
+    report = make_report(assessments, before)
+    html.write(report, page, selection.find, partial(recorded_issue, find=selection.find))
+    reporting.write(report, arguments.cases, arguments.waivers, page, recorded=True)
+    return int(report.is_red)
 
 
 def _backends(arguments: RunArguments) -> tuple[str, ...]:

@@ -136,20 +136,30 @@ class RecordStatus:
         return failure(self.record, self.ruling, self.why.explained)
 
 
-_INVALID = "invalid"
+_INVALID, _SWEEP = "invalid", "in"
 
 
-def is_of_invalid(group: tuple[str, ...]) -> bool:
+GroupKey = tuple[object, ...]
+"""What makes records those of one cause, also in another run."""
+
+
+def is_of_invalid(group: GroupKey) -> bool:
     """Return whether a key of failures, as `find_group` returns it, is of invalid calls."""
     return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
 
 
-def mark_invalid(group: tuple[str, ...], *, invalid: bool) -> tuple[str, ...]:
+def sweep_of(group: GroupKey) -> str:
+    """Return the sweep that a key of failures is of; empty if they have more in common."""
+    *_, mark, sweep = ("", *group)
+    return str(sweep) if mark == _SWEEP else ""
+
+
+def mark_invalid(group: GroupKey, *, invalid: bool) -> GroupKey:
     """Return the key of failures, with a mark behind what fails if they are of invalid calls."""
     return (group[0], _INVALID, *group[1:]) if invalid else group
 
 
-def find_group(member: RecordStatus, explained: Combination | None, *, invalid: bool = False) -> tuple[str, ...]:
+def find_group(member: RecordStatus, explained: Combination | None, *, invalid: bool = False) -> GroupKey:
     """Return what a failure has in common with others: its explanation, else its words, else its sweep.
 
     Args:
@@ -158,18 +168,18 @@ def find_group(member: RecordStatus, explained: Combination | None, *, invalid: 
         invalid: whether the call is invalid. What a runtime does with invalid calls says nothing of valid ones.
     """
     if explained:
-        return mark_invalid(("explained", str(explained)), invalid=invalid)
+        return mark_invalid(("explained", explained), invalid=invalid)
     shown = member.failure
     if shown is not None and shown.words:
         return mark_invalid((shown.kind, shown.words), invalid=invalid)
-    return mark_invalid((member.ruling.kind, "in", path_of(member.record.case)), invalid=invalid)
+    return mark_invalid((member.ruling.kind, _SWEEP, path_of(member.record.case)), invalid=invalid)
 
 
 Rank = tuple[bool, bool, bool, bool, tuple[int, int, str]]
 """How well a record stands for a cause; the smallest is its example."""
 
 
-def choose_example(members: Iterable[RecordStatus], group: tuple[str, ...]) -> RecordStatus:
+def choose_example(members: Iterable[RecordStatus], group: GroupKey) -> RecordStatus:
     """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
 
     Such a member is wrong alone too: mixed readings are shown by other cases only, and the command for it would say
@@ -184,10 +194,10 @@ def choose_example(members: Iterable[RecordStatus], group: tuple[str, ...]) -> R
     return min(members, key=lambda member: rank(member, group))
 
 
-def rank(member: RecordStatus, group: tuple[str, ...]) -> Rank:
+def rank(member: RecordStatus, group: GroupKey) -> Rank:
     """Return how well a record stands for a cause."""
     record = member.record
-    explained_too = not set(group).issuperset(map(str, member.why.explained))
+    explained_too = not set(group).issuperset(member.why.explained)
     empty = record.call is not None and any(0 in shape for _, shape, _ in record.call.inputs)
     of_others = isinstance(member.ruling, MixedReadings)
     return of_others, explained_too, record.case.startswith(f"{_INVALID}/"), empty, record.size

@@ -62,6 +62,11 @@ class Shared:
         joint = " and " if self.all_of else " or "
         return joint.join(f"{name}={'|'.join(values)}" for name, values in self.where.items())
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it equal to another one."""
+        return tuple(self.where.items()), self.all_of
+
     def holds_alone(self, members: int) -> bool:
         """Return whether the facts hold for hardly another case beside so many."""
         return self.others <= _HARDLY * members

@@ -27,8 +27,7 @@ from tconv.nearest_word import nearest
 from tconv.pytest_plugin.items import CaseFile, CaseItem, CasesElsewhere
 from tconv.records.headers import RunHeader
 from tconv.records.record_file import Run
-from tconv.reports.phrases import nothing_passed
-from tconv.reports.red import other_lines, red_lines
+from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Tier
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
+    from tconv.reports.report import RunReport
 
 _GATE = "tconv::gate"
 """The report that fails if the gate is red for a reason that is not a case's."""
@@ -114,6 +114,7 @@ class Gatekeeper:
         self._files: dict[Path, list[Case]] = {}
         self._cases: dict[str, Case] = {}
         self._assessment: Assessment | None = None
+        self._report: RunReport | None = None
 
     def _setting(self, name: str, made_of: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - each of its own type
         try:
@@ -199,7 +200,10 @@ class Gatekeeper:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""
-        if self._assessment is not None and (reasons := other_lines(self._assessment)):
+        if self._assessment is None:
+            return
+        self._report = make_report([self._assessment]).runs[0]
+        if reasons := self._report.red_beyond_failures:
             report = pytest.TestReport(_GATE, ("tconv", None, _GATE), {}, "failed", "\n".join(reasons), "call")
             self._config.hook.pytest_runtest_logreport(report=report)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -210,13 +214,15 @@ class Gatekeeper:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Report how many cases have which status, and why the gate is red."""
-        if self._assessment is None:
+        if self._report is None:
             return
-        header, counts = self._assessment.run.header, self._assessment.counts
+        assessment = self._report.assessment
+        header, counts = assessment.run.header, assessment.counts
         terminalreporter.write_sep("=", "tconv")
         totals = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
         terminalreporter.write_line(f"{header.backend.title}, {header.dialect}: {totals}")
-        for note in nothing_passed(self._assessment):
-            terminalreporter.write_line(f"note: {note}")
-        for reason in red_lines(self._assessment):
+        for note in self._report.notes:
+            if not note.is_minor:
+                terminalreporter.write_line(f"note: {note.text}")
+        for reason in self._report.red:
             terminalreporter.write_line(f"red: {reason}", red=True)

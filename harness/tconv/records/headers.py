@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -179,8 +180,14 @@ def header_line(header: RunHeader) -> str:
     return json.dumps({"format": FORMAT, "run": header.model_dump(mode="json")}, separators=(",", ":"))
 
 
-class Difference(NamedTuple):
-    """Something that the headers of the two runs say differently; empty where one does not say it."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that the headers of two runs say differently.
+
+    Attributes:
+        name: the field of the header.
+        old, new: what each says; empty if it says nothing.
+    """
 
     name: str
     old: str

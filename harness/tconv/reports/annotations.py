@@ -16,44 +16,42 @@ from tconv.errors import FileError
 from tconv.gate.reasons import CasesFailed, WaiverStale, WaiverVoid
 from tconv.gate.status import Status
 from tconv.reports.between_runs.transitions import Transition
-from tconv.reports.causes import causes
 from tconv.reports.red import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tconv.documents import Document
-    from tconv.gate.assessment import Assessment
-    from tconv.reports.between_runs import Comparison
+    from tconv.reports.report import RunReport
 
 _MOST = 9
 """Messages of one level; GitHub shows ten of a step, and the tenth says how many there are more."""
 
 
-def workflow_commands(
-    assessment: Assessment, folder: Path, waivers: Path | None, comparison: Comparison | None = None
-) -> Iterator[str]:
-    """Yield GitHub's workflow commands for a run: an error for each cause of failures and each fault of the gate.
+def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Iterator[str]:
+    """Yield GitHub's workflow commands for a run.
+
+    These are an error for each cause of failures and each fault of the gate, a warning for each cause of what became
+    worse since a baseline, and a notice for each note.
 
     Args:
-        assessment: the run.
+        run: the run.
         folder: the folder that the ids of its cases are relative to.
         waivers: the file of its waivers; None for none.
-        comparison: what became of its cases since a baseline; a warning is yielded for each cause of what became worse.
     """
-    title = f"tconv: {assessment.run.header.backend.title}"
+    title = f"tconv: {run.assessment.run.header.backend.title}"
     errors = [
         (f"{cause.count} failed, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
-        for cause in causes(assessment, Status.FAILED)
+        for cause in run.causes.get(Status.FAILED, ())
     ]
-    for reason in assessment.red:
+    for reason in run.assessment.red:
         if not isinstance(reason, CasesFailed):
             name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverVoid) else ""
             place = _waiver_place(waivers, name) if waivers and name else None
-            errors.append((sentence(reason, assessment), place))
+            errors.append((sentence(reason, run.assessment), place))
     yield from _commands("error", title, errors)
-    if comparison is not None:
-        worse = [group for group in comparison.groups if group.transition is Transition.NEW]
+    if run.since is not None:
+        worse = [group for group in run.since.groups if group.transition is Transition.NEW]
         warnings = [
             (
                 f"{len(group.cases)} became worse, such as {group.example}: {group.what}",
@@ -62,6 +60,7 @@ def workflow_commands(
             for group in worse
         ]
         yield from _commands("warning", title, warnings)
+    yield from _commands("notice", title, [(note.text, None) for note in run.notes if not note.is_minor])
 
 
 def case_place(folder: Path, case: str) -> FileError | None:

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.dialects.readings import Combination
-from tconv.gate.status import Status, choose_example, is_of_invalid
+from tconv.gate.status import Status, choose_example, is_of_invalid, sweep_of
 from tconv.learning import Lesson, Symptom
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
-from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase
+from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase, headline
+from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import RecordStatus
+    from tconv.gate.status import GroupKey, RecordStatus
     from tconv.learning import Shared, Unanswered
 
 _NAMED = 0.2
@@ -32,6 +33,7 @@ class Cause:
     """Records with a common cause.
 
     Attributes:
+        status: their status.
         what: the waiver, the reading, the learnt rule, or the failure with the phrase of its example.
         example: the id of the case that stands for it.
         members: the records with their statuses.
@@ -39,11 +41,13 @@ class Cause:
         lesson: the rule that they follow, where one was learnt.
         symptom: what they have in common, where they follow no rule.
         group: what makes records those of this cause, also in another run.
+        explained: the misreadings that explain failures together; None if none does.
         line: `what` without what the cases share.
         unanswered: of calls without an answer that share no facts, the condition on them, where there is one.
         where: of a misreading that is made on some calls only, the condition on these calls; empty for all calls.
     """
 
+    status: Status
     what: str
     example: str
     members: tuple[RecordStatus, ...]
@@ -51,7 +55,8 @@ class Cause:
     lesson: Lesson | None = None
     symptom: Symptom | None = None
     unanswered: Unanswered | None = None
-    group: tuple[str, ...] = ()
+    group: GroupKey = ()
+    explained: Combination | None = None
     line: str = ""
     where: str = ""
 
@@ -59,6 +64,11 @@ class Cause:
     def count(self) -> int:
         """The number of records."""
         return len(self.members)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of verdict of its records."""
+        return tuple(sorted({member.ruling.kind for member in self.members}))
 
     @property
     def undeclared(self) -> bool:
@@ -76,15 +86,27 @@ class Cause:
         return self.group != NOT_ASKED_GROUP
 
 
-def causes(assessment: Assessment, status: Status) -> list[Cause]:
+def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
     """Return the causes of the records of a status, the largest first.
 
     After these come undeclared cases, and at last failures of which nothing is known, as answers vary.
     """
     groups = grouped(assessment, status)
-    groups.sort(key=lambda each: (each.key == NOT_ASKED_GROUP, _undeclared(each.members), -len(each.members), each.key))
+    groups.sort(
+        key=lambda each: (
+            each.key == NOT_ASKED_GROUP,
+            _undeclared(each.members),
+            -len(each.members),
+            [*map(str, each.key)],
+        )
+    )
     phrases = example_phrases({group.key: group.members for group in groups})
     return [_cause(group, assessment, phrases[group.key]) for group in groups]
+
+
+def _place(group: Group) -> tuple[bool, bool, int, list[str]]:
+    """Return what decides where the cause of a group stands."""
+    return group.key == NOT_ASKED_GROUP, _undeclared(group.members), -len(group.members), [*map(str, group.key)]
 
 
 def _undeclared(members: Iterable[RecordStatus]) -> bool:
@@ -94,11 +116,18 @@ def _undeclared(members: Iterable[RecordStatus]) -> bool:
 def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of a group of records with one status; `phrase` is that of its example."""
     shown = choose_example(group.members, group.key)
-    cause = Cause("", shown.record.case, group.members, group=group.key)
+    cause = Cause(shown.status, "", shown.record.case, group.members, group=group.key)
     if shown.status is Status.FAILED:
         return _failure_cause(cause, group, shown, assessment, phrase)
-    line = phrase if shown.status is Status.DISPUTED else group.key[0]
+    line = phrase if shown.status is Status.DISPUTED else _known(shown)
     return replace(cause, what=line, line=line)
+
+
+def _known(shown: RecordStatus) -> str:
+    """Return the line of records that neither failed nor follow another reading."""
+    if shown.waiver is not None:
+        return f"{shown.waiver.name}: {shown.waiver.because}"
+    return STATUSES[shown.status].total if shown.status is Status.MISTRUSTED else headline(shown.ruling)
 
 
 def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
@@ -123,15 +152,15 @@ def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: 
         where = _where_varying(members, assessment)
         line = f"{_kinds(members)}{where}{';' if where else ','} and {NOT_ASKED}"
         return replace(cause, what=line, line=line)
-    if group.key[0] == "explained":
-        return _explained_cause(cause, shown, assessment, phrase)
+    if (explained := group.explained) is not None:
+        return _explained_cause(replace(cause, explained=explained), explained, shown, assessment, phrase)
     if shown.record.varies:
         where = _where_varying(members, assessment)
         beginning = f"{shown.ruling.kind} {fresh_process_phrase(shown.record)}{where}"
         line = f"{beginning}; for example {phrase}" if where else f"{beginning}: {phrase}"
         return replace(cause, what=line, line=line)
     common = common_facts(members, assessment)
-    line = _failed(group.key_of_all, members, shown, phrase)
+    line = _failed(cause, shown, phrase)
     if group.unanswered is not None and not (common and common.holds_alone(len(members))):
         what = f"{line}; where {group.unanswered.condition}: {group.unanswered.evidence}"
         return replace(cause, what=what, line=line, common=common, unanswered=group.unanswered)
@@ -139,13 +168,15 @@ def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: 
     return replace(cause, what=line + shares, line=line, common=common)
 
 
-def _explained_cause(cause: Cause, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:
+def _explained_cause(
+    cause: Cause, explained: Combination, shown: RecordStatus, assessment: Assessment, phrase: str
+) -> Cause:
     """Return the cause of failures that a misreading explains, with the condition under which it is made, if any."""
-    misread = assessment.explained.misread.get(Combination.parse(cause.group[-1]))
+    misread = assessment.explained.misread.get(explained)
     where = str(misread.condition) if misread else ""
-    line = _failed(cause.group, cause.members, shown, phrase, f" where {where}" if where else "")
+    line = _failed(cause, shown, phrase, f" as if {explained}{f' where {where}' if where else ''}")
     exceptions = f"; {misread.exceptions}" if misread and misread.exceptions else ""
-    doubt = exceptions or _doubt(cause.group, assessment)
+    doubt = exceptions or _doubt(explained, assessment)
     return replace(cause, what=line + doubt, line=line, where=where)
 
 
@@ -161,9 +192,9 @@ def _that_agree(count: int) -> str:
     return f"{count} that agree" if count > 1 else f"{count or 'none'} that agrees"
 
 
-def _doubt(group: tuple[str, ...], assessment: Assessment) -> str:
+def _doubt(explained: Combination, assessment: Assessment) -> str:
     """Return what speaks against the name of a group."""
-    denied = assessment.explained.denied.get(Combination.parse(group[-1]), 0) if group[0] == "explained" else 0
+    denied = assessment.explained.denied.get(explained, 0)
     return f"; {denied} siblings that agree deny it, so it only fits these" if denied else ""
 
 
@@ -195,15 +226,14 @@ def _of_symptom(
     return f"{kinds} where {symptom.condition}: {symptom.evidence}; {words}", f"{kinds}: {words}"
 
 
-def _failed(
-    group: tuple[str, ...], members: Sequence[RecordStatus], shown: RecordStatus, phrase: str, where: str = ""
-) -> str:
-    """Return the line of a group of failures: their kinds, what they have in common, and the phrase of the example."""
-    what = f" as if {group[-1]}{where}" if group[0] == "explained" else f" in {group[-1]}" if group[-2] == "in" else ""
+def _failed(cause: Cause, shown: RecordStatus, phrase: str, explained: str = "") -> str:
+    """Return the line of failures: their kinds, what they have in common, and the phrase of the example."""
+    sweep = "" if explained else sweep_of(cause.group)
+    what = explained or (f" in {sweep}" if sweep else "")
     # The phrase of a wrong shape already has both shapes.
     words = shown.why.described
     described = f"; {words}" if words and shown.ruling.kind != "wrong-shape" else ""
-    kinds = f"{_kinds(members)}{' of invalid calls' if is_of_invalid(group) else ''}{what}"
+    kinds = f"{_kinds(cause.members)}{' of invalid calls' if is_of_invalid(cause.group) else ''}{what}"
     # The reason of what is undeclared begins with its kind.
     return phrase if shown.undeclared and kinds == shown.ruling.kind else f"{kinds}: {phrase}{described}"
 

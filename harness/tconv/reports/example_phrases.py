@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.status import RecordStatus
 
-_Group = TypeVar("_Group", bound=tuple[str, ...])
+_Group = TypeVar("_Group", bound=tuple[object, ...])
 
 _LONGEST = 160
 """Characters of a phrase; a longer one is cut."""

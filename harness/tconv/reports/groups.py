@@ -6,13 +6,12 @@ What calls have in common are facts that hardly a case has which agrees.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
 from tconv.gate.status import AGREEING, Status, find_group
 from tconv.learning import UNANSWERED, Lesson, shared_facts
-from tconv.reports.phrases import NOT_ASKED, headline
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
 
     from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import RecordStatus
+    from tconv.gate.status import GroupKey, RecordStatus
     from tconv.learning import Shared, Symptom, Unanswered
 
-NOT_ASKED_GROUP = (NOT_ASKED,)
+NOT_ASKED_GROUP = ("not-asked-again",)
 """The key of failures whose answers may vary, as those of others do that were asked again."""
 
 
@@ -35,26 +34,15 @@ class Group:
         key: what makes records those of this group, also in another run.
         members: the records with their statuses.
         learnt: the rule or the symptom of failures, where one was learnt.
+        explained: the misreadings that explain failures together; None if none does.
         unanswered: the condition on calls without an answer, where only some calls with these words meet it.
     """
 
-    key: tuple[str, ...]
+    key: GroupKey
     members: tuple[RecordStatus, ...]
     learnt: Lesson | Symptom | None = None
+    explained: Combination | None = None
     unanswered: Unanswered | None = None
-
-    @property
-    def key_of_all(self) -> tuple[str, ...]:
-        """The key without the condition on calls."""
-        return self.key if self.unanswered is None else self.key[: -len(self._condition(self.unanswered))]
-
-    def part(self, members: Sequence[RecordStatus], unanswered: Unanswered) -> Group:
-        """Return those members that meet a condition."""
-        return Group((*self.key, *self._condition(unanswered)), tuple(members), unanswered=unanswered)
-
-    @staticmethod
-    def _condition(unanswered: Unanswered) -> tuple[str, ...]:
-        return "where", str(unanswered.condition)
 
 
 def grouped(assessment: Assessment, status: Status) -> list[Group]:
@@ -67,11 +55,20 @@ def grouped(assessment: Assessment, status: Status) -> list[Group]:
     explained = single_explanations({member.record.case: member.why.explained for member in rest})
     explained |= {case: name for name, misread in assessment.explained.misread.items() for case in misread.cases}
     groups = _by_key(members, assessment, learnt, explained)
-    return [
-        part
-        for key, group in groups.items()
-        for part in _parts(Group(key, tuple(group), learnt.get(group[0].record.case)), assessment)
-    ]
+    return [part for key, group in groups.items() for part in _parts(_group(key, group, learnt, explained), assessment)]
+
+
+def _group(
+    key: GroupKey,
+    members: Sequence[RecordStatus],
+    learnt: Mapping[str, Lesson | Symptom],
+    explained: Mapping[str, Combination],
+) -> Group:
+    first = members[0]
+    if first.is_spoilt:
+        return Group(key, tuple(members))
+    rule = learnt.get(first.record.case)
+    return Group(key, tuple(members), rule, None if rule else explained.get(first.record.case))
 
 
 def _by_key(
@@ -79,7 +76,7 @@ def _by_key(
     assessment: Assessment,
     learnt: Mapping[str, Lesson | Symptom],
     explained: Mapping[str, Combination],
-) -> dict[tuple[str, ...], list[RecordStatus]]:
+) -> dict[GroupKey, list[RecordStatus]]:
     """Return records by the key of their group.
 
     Args:
@@ -88,7 +85,7 @@ def _by_key(
         learnt: the rule or the symptom of failures.
         explained: the misreadings that explain failures.
     """
-    groups: dict[tuple[str, ...], list[RecordStatus]] = defaultdict(list)
+    groups: dict[GroupKey, list[RecordStatus]] = defaultdict(list)
     for member in members:
         case = member.record.case
         if member.is_spoilt:
@@ -106,20 +103,24 @@ def _learnt_of(assessment: Assessment) -> dict[str, Lesson | Symptom]:
     return symptoms | {case: lesson for lesson in assessment.explained.learnt for case in lesson.cases}
 
 
-def _key(learnt: Lesson | Symptom) -> tuple[str, ...]:
-    return ("learnt" if isinstance(learnt, Lesson) else "symptom", str(learnt))
+def _key(learnt: Lesson | Symptom) -> GroupKey:
+    if isinstance(learnt, Lesson):
+        return ("learnt", learnt.situations, learnt.rules, learnt.where and learnt.where.key)
+    return ("symptom", learnt.relation, learnt.condition and learnt.condition.terms)
 
 
-def _own_key(member: RecordStatus, explained: Combination | None, *, invalid: bool) -> tuple[str, ...]:
+def _own_key(member: RecordStatus, explained: Combination | None, *, invalid: bool) -> GroupKey:
     """Return what records of a cause that was not learnt have in common.
 
     For failures it is the explanation, else the words without their numbers, else the sweep; and whether the call is
     invalid.
     """
     if member.waiver is not None:
-        return (f"{member.waiver.name}: {member.waiver.because}",)
+        return ("waiver", member.waiver.name)
+    if member.status is Status.MISTRUSTED:
+        return (member.status,)
     if member.status not in {Status.FAILED, Status.DISPUTED}:
-        return (headline(member.ruling),)
+        return (member.status, member.ruling)
     return find_group(member, explained, invalid=invalid)
 
 
@@ -138,11 +139,11 @@ def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:
     for part in parts:
         inside = _inside(part, members, assessment)
         if inside:
-            yield group.part(inside, part)
+            yield Group((*group.key, "where", part.condition.terms), tuple(inside), unanswered=part)
         cases = set(_cases(inside))
         members = tuple(member for member in members if member.record.case not in cases)
     if members:
-        yield Group(group.key, members, group.learnt)
+        yield replace(group, members=members)
 
 
 def _inside(part: Unanswered, members: Sequence[RecordStatus], assessment: Assessment) -> list[RecordStatus]:

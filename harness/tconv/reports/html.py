@@ -12,7 +12,6 @@ from tconv.reports.page import answer, overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import MOST_CAUSES, record_blocks
-from tconv.reports.phrases import mixed_answers
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.reports.between_runs import Comparison
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.reports.page.overview import Overview
     from tconv.reports.page.records import RecordBlocks
+    from tconv.reports.report import Report
 
 _MOST_SINCE = 12
 """Causes of what became of cases since a baseline; the terminal has all."""
@@ -35,73 +34,66 @@ PAGE_LIMIT = 24 * 2**20
 
 
 def write(
-    assessments: Sequence[Assessment],
+    report: Report,
     destination: Path,
     find: Callable[[str], Case | None] = lambda _: None,
-    comparisons: Sequence[Comparison] = (),
     issue: Callable[[Assessment, RecordStatus], str | None] = lambda *_: None,
 ) -> None:
     """Write the page; it replaces an older one as a whole.
 
     Args:
-        assessments: the runs.
+        report: the runs.
         destination: the file.
         find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
-        comparisons: what became of the runs' cases since a baseline.
         issue: returns the bug report of a record, for the examples of the causes; None if there is nothing to report.
     """
-    atomic_write.write(destination, _page(assessments, find, comparisons, issue))
+    atomic_write.write(destination, _page(report, find, issue))
 
 
 def _page(
-    assessments: Sequence[Assessment],
+    report: Report,
     find: Callable[[str], Case | None] = lambda _: None,
-    comparisons: Sequence[Comparison] = (),
     issue: Callable[[Assessment, RecordStatus], str | None] = lambda *_: None,
 ) -> str:
     # The same records make the same page, in whatever order their runs were.
-    assessments = sorted(assessments, key=lambda assessment: assessment.run.path.name)
-    runs = overview.overviews(assessments)
-    lines = cause_lines(assessments)
+    in_order = sorted(report.runs, key=lambda run: run.assessment.run.path.name)
+    runs = overview.overviews(in_order)
+    lines = cause_lines(in_order)
     of_cases = {
         (number, case): group.transition
-        for number, run in enumerate(runs)
-        for comparison in comparisons
-        if comparison.new is run.assessment
-        for group in comparison.groups
+        for number, run in enumerate(in_order)
+        for group in (run.since.groups if run.since else ())
         for case in group.cases
     }
     blocks = record_blocks(runs, lines, find, of_cases, issue)
-    empty = _render(runs, lines, blocks, [], comparisons)
-    arrays = array_blocks(assessments, lines, PAGE_LIMIT - len(empty))
-    return _render(runs, lines, blocks, arrays, comparisons)
+    empty = _render(report, runs, lines, blocks, [])
+    arrays = array_blocks([run.assessment for run in in_order], lines, PAGE_LIMIT - len(empty))
+    return _render(report, runs, lines, blocks, arrays)
 
 
 def _render(
+    report: Report,
     runs: Sequence[Overview],
     lines: Sequence[CauseLine],
     blocks: RecordBlocks,
     arrays: Sequence[tuple[int, str]],
-    comparisons: Sequence[Comparison],
 ) -> str:
     style, script = content("page.css") + content("case.css"), content("page.min.js")
     template = environment().get_template("page.html.j2")
-    assessments = [run.assessment for run in runs]
     return template.render(
         runs=runs,
         lines=lines,
-        red=answer.is_red(assessments, comparisons),
-        answer=answer.answer(assessments, lines, comparisons),
-        since={run.key: each for run in runs for each in comparisons if each.new is run.assessment},
+        red=report.is_red,
+        answer=answer.answer(report, lines),
+        since={run.key: run.report.since for run in runs if run.report.since is not None},
         most_since=_MOST_SINCE,
         most_causes=MOST_CAUSES,
         transitions=Transition,
-        totals=answer.totals(assessments),
+        totals=answer.totals(report),
         runs_short={run.key: run.short for run in runs},
         summary=overview.summary(runs),
         overview=overview,
         statuses=STATUSES,
-        mixed_answers=mixed_answers,
         blocks=blocks,
         arrays=arrays,
         limits=f"the {MOST} smallest members of each cause, and at most {PAGE_LIMIT // 2**20} MiB",

@@ -7,23 +7,17 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import Status
-from tconv.reports.between_runs import regressions
 from tconv.reports.between_runs.transitions import Transition
-from tconv.reports.causes import causes
 from tconv.reports.markdown import code, escaped
-from tconv.reports.notes import notes_of
-from tconv.reports.phrases import notes_on
-from tconv.reports.red import red_lines
-from tconv.reports.run_names import run_names
+from tconv.reports.red import sentence
 from tconv.reports.statuses import STATUSES
 from tconv.reports.terminal import command, command_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.gate.assessment import Assessment
-    from tconv.reports.between_runs import Comparison
-    from tconv.reports.between_runs.comparing import Group
+    from tconv.reports.between_runs.comparing import Comparison, Group
+    from tconv.reports.report import Report, RunReport
 
 # GitHub cuts a summary off at a megabyte.
 _MOST, _MOST_COMPARED = 20, 40
@@ -36,69 +30,61 @@ _LISTED = (Transition.NEW, Transition.CHANGED)
 _FOLDED = (Status.REPORTED, Status.MISTRUSTED, Status.DISPUTED, Status.WAIVED)
 
 
-def markdown(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> str:
+def markdown(report: Report) -> str:
     """Return the summary of runs, and what became of their cases since a baseline where there is one."""
-    red = [assessment for assessment in assessments if assessment.red]
-    worse = sum(comparison.worse for comparison in comparisons)
-    because = f": {worse:,} {'case' if worse == 1 else 'cases'} became worse" if worse and not red else ""
-    names = run_names(assessments)
-    lines = [
-        f"## tconv: {'red' if red or worse else 'green'}{because}",
-        "",
-        *_table(assessments, names, comparisons),
-        "",
-    ]
-    for name, assessment in zip(names, assessments, strict=True):
-        for note in notes_on(assessment):
-            lines += [f"- {escaped(f'{name}: {note}')}", ""]
-    for name, assessment in zip(names, assessments, strict=True):
-        lines += _why(name, assessment)
-    if comparisons:
+    failed = any(run.assessment.red for run in report.runs)
+    worse = sum(comparison.worse for comparison in report.comparisons)
+    because = f": {worse:,} {'case' if worse == 1 else 'cases'} became worse" if worse and not failed else ""
+    lines = [f"## tconv: {'red' if report.is_red else 'green'}{because}", "", *_table(report.runs), ""]
+    for run in report.runs:
+        for note in run.notes:
+            lines += [f"- {escaped(f'{run.name}: {note.text}')}", ""] if not note.is_minor else []
+    for run in report.runs:
+        lines += _why(run)
+    if comparisons := list(report.comparisons):
         lines += ["## Since the baseline", ""]
         for comparison in comparisons:
             lines += _compared(comparison)
-    for name, assessment in zip(names, assessments, strict=True):
-        lines += _known(name if len(names) > 1 else "", assessment)
+    for run in report.runs:
+        lines += _known(run, f"{escape(run.name)}: " if len(report.runs) > 1 else "")
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _table(assessments: Sequence[Assessment], names: Sequence[str], comparisons: Sequence[Comparison]) -> Iterator[str]:
-    shown = [status for status in STATUSES if any(assessment.counts[status] for assessment in assessments)]
+def _table(runs: Sequence[RunReport]) -> Iterator[str]:
+    shown = [status for status in STATUSES if any(run.assessment.counts[status] for run in runs)]
     yield "| | " + " | ".join(["gate", *shown]) + " |"
     yield "|---|---|" + "--:|" * len(shown)
-    for name, assessment in zip(names, assessments, strict=True):
-        counts = [f"{assessment.counts[status]:,}" for status in shown]
-        red = assessment.red or regressions(assessment, comparisons)
-        yield f"| {escaped(name)} | {'red' if red else 'green'} | {' | '.join(counts)} |"
+    for run in runs:
+        counts = [f"{run.assessment.counts[status]:,}" for status in shown]
+        yield f"| {escaped(run.name)} | {'red' if run.reasons else 'green'} | {' | '.join(counts)} |"
 
 
-def _why(name: str, assessment: Assessment) -> Iterator[str]:
-    if not assessment.red:
+def _why(run: RunReport) -> Iterator[str]:
+    if not run.assessment.red:
         return
-    yield f"### {escaped(name)}"
+    yield f"### {escaped(run.name)}"
     yield ""
-    yield from (f"- {escaped(reason)}" for reason in red_lines(assessment))
+    yield from (f"- {escaped(sentence(reason, run.assessment))}" for reason in run.assessment.red)
     yield ""
-    yield from _causes(assessment, Status.FAILED)
+    yield from _causes(run, Status.FAILED)
 
 
-def _known(name: str, assessment: Assessment) -> Iterator[str]:
+def _known(run: RunReport, of_run: str) -> Iterator[str]:
     """Yield the causes of what is no failure, behind a line that opens them and begins with the run's name, if any."""
-    of_run = f"{escape(name)}: " if name else ""
     for status in _FOLDED:
-        if count := assessment.counts[status]:
+        if count := run.assessment.counts[status]:
             yield f"<details><summary>{of_run}{count:,} {status}: {STATUSES[status].total}</summary>"
             yield ""
-            yield from _causes(assessment, status)
+            yield from _causes(run, status)
             yield "</details>"
             yield ""
-    if notes := notes_of(assessment):
+    if run.noted:
         yield f"<details><summary>{of_run}noted, and no failure</summary>"
         yield ""
         yield from _TABLE
-        for note in notes:
+        for note in run.noted:
             what = ": ".join(filter(None, (note.name, note.meaning)))
-            yield f"| {note.count:,} | {escaped(what)} | {code(command(assessment, note.example))} |"
+            yield f"| {note.count:,} | {escaped(what)} | {code(command(run.assessment, note.example))} |"
         yield ""
         yield "</details>"
         yield ""
@@ -109,7 +95,7 @@ def _compared(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield f"**{escaped(comparison.sentence)}**" if comparison.worse else escaped(comparison.sentence)
     yield ""
-    yield from (f"- {escaped(note)}" for note in comparison.notes)
+    yield from (f"- {escaped(note.text)}" for note in comparison.notes)
     if comparison.differences:
         names = shorten(", ".join(difference.name for difference in comparison.differences), 200)
         yield ""
@@ -117,8 +103,8 @@ def _compared(comparison: Comparison) -> Iterator[str]:
         yield ""
         yield "| | old | new |"
         yield "|---|---|---|"
-        for name, old, new in comparison.differences:
-            yield f"| {escaped(name)} | {escaped(old)} | {escaped(new)} |"
+        for each in comparison.differences:
+            yield f"| {escaped(each.name)} | {escaped(each.old)} | {escaped(each.new)} |"
         yield ""
         yield "</details>"
     shown, more = comparison.groups[:_MOST_COMPARED], comparison.groups[_MOST_COMPARED:]
@@ -149,14 +135,14 @@ def _cases(group: Group) -> Iterator[str]:
     yield ""
 
 
-def _causes(assessment: Assessment, status: Status) -> Iterator[str]:
-    causes_of_status = causes(assessment, status)
-    if not causes_of_status:
+def _causes(run: RunReport, status: Status) -> Iterator[str]:
+    causes = run.causes.get(status)
+    if not causes:
         return
     yield from _TABLE
-    for cause in causes_of_status[:_MOST]:
-        words = command_of(assessment, cause, status)
+    for cause in causes[:_MOST]:
+        words = command_of(run.assessment, cause)
         yield f"| {cause.count:,} | {escaped(cause.what)} | {code(words)} |"
-    if rest := causes_of_status[_MOST:]:
+    if rest := causes[_MOST:]:
         yield f"| {sum(cause.count for cause in rest):,} | in {len(rest)} smaller causes | |"
     yield ""

@@ -12,24 +12,21 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 from tconv.errors import writing
 from tconv.gate.status import MixedReadings, Status
 from tconv.reports import atomic_write
-from tconv.reports.between_runs import regressions
-from tconv.reports.causes import causes
-from tconv.reports.phrases import explanation, headline, phrase, reason, reproduce_in, unasked
-from tconv.reports.red import other_lines
+from tconv.reports.phrases import explanation, headline, phrase, reason, reproduce_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.reports.between_runs import Comparison
+    from tconv.reports.report import Report, RunReport
 
 # XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write(assessments: Sequence[Assessment], path: Path, comparisons: Sequence[Comparison] = ()) -> None:
+def write(report: Report, path: Path) -> None:
     """Write a suite for each run; what is waived, unsupported or inexpressible is skipped with its reason.
 
     That cases became worse since a baseline is a failure of the gate.
@@ -38,32 +35,32 @@ def write(assessments: Sequence[Assessment], path: Path, comparisons: Sequence[C
         FileError: the file cannot be written.
     """
     with writing(path):
-        atomic_write.write(path, text(assessments, comparisons))
+        atomic_write.write(path, text(report))
 
 
-def text(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> str:
+def text(report: Report) -> str:
     """Return the XML as `write` writes it."""
     xml = JUnitXml("tconv")
-    for assessment in assessments:
-        xml.add_testsuite(_suite(assessment, regressions(assessment, comparisons)))
+    for run in report.runs:
+        xml.add_testsuite(_suite(run))
     stream = io.BytesIO()
     xml.write(stream, pretty=True)
     return stream.getvalue().decode()
 
 
-def _suite(assessment: Assessment, worse: Sequence[str]) -> TestSuite:
+def _suite(run: RunReport) -> TestSuite:
+    assessment = run.assessment
     header = assessment.run.header
     suite = TestSuite(_clean(f"{header.backend.title} {header.dialect}"))
     for name, value in (header.platform | header.backend.machine | header.backend.environment).items():
         suite.add_property(_clean(name), _clean(value))
-    if note := unasked(assessment):
-        suite.add_property("not asked again", note)
-    all_causes = causes(assessment, Status.FAILED) if assessment.counts[Status.FAILED] else []
+    for note in run.notes:
+        suite.add_property(note.name, _clean(note.text))
     # The line of a cause of one case, or of answers that vary, says what its failures say.
-    shared_causes = [cause for cause in all_causes if cause.count > 1 and not cause.varies]
+    shared_causes = [cause for cause in run.causes.get(Status.FAILED, ()) if cause.count > 1 and not cause.varies]
     lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
     suite.add_testcases([_case(member, assessment, lines) for member in assessment.statuses])
-    suite.add_testcases([_gate(why) for why in (*other_lines(assessment), *worse)])
+    suite.add_testcases([_gate(why) for why in run.red_beyond_failures])
     return suite
 
 

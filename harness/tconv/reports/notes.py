@@ -1,4 +1,4 @@
-"""What is noted of records without being a failure."""
+"""Notes that are no failures: on how a run was asked and judged, and on its records."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from tconv.backends.machine import chosen_kernels
+from tconv.reports import phrases
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -22,7 +24,22 @@ NOTE_MEANINGS = MappingProxyType(
         NO_VALUES: "only shape and type were compared, as the backend gives no values",
     }
 )
-"""What notes mean: those of verdicts, and those of records that no verdict notes."""
+"""What notes of records mean: those of verdicts, and those of records that no verdict notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a reader must know of how a run was asked and judged.
+
+    Attributes:
+        name: what it is about.
+        text: the note, in a sentence.
+        is_minor: whether it stands behind others that say more, so that a screen has no room for it.
+    """
+
+    name: str
+    text: str
+    is_minor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +55,37 @@ class Noted:
     example: str
 
 
-def notes_of(assessment: Assessment) -> list[Noted]:
+def find_notes(assessment: Assessment) -> Iterator[Note]:
+    """Yield the notes on how a run was asked and judged."""
+    header, uses = assessment.run.header, assessment.waivers
+    # Of the others, a cause or a waiver says why.
+    unexplained = {answers.question for answers in assessment.mixed_unexplained}
+    for answers in assessment.mixed:
+        yield Note("mixed-readings", phrases.mixed_answers(answers), answers.question not in unexplained)
+    if header.shard:
+        yield Note("shard", "a shard is not judged by cases of other shards; 'tconv report' joins the records of all")
+    for of, chosen in chosen_kernels(header.backend.environment).items():
+        yield Note("environment", f"the environment chooses kernels of {of}: {', '.join(chosen)}")
+    yield from (Note("sums", text) for text in phrases.sums_found(assessment.run.records))
+    if uses.relative:
+        yield Note("waivers", phrases.relative_waivers(assessment))
+    yield from (Note("nothing-passed", text) for text in phrases.nothing_passed(assessment))
+    named = (
+        ("not-asked-again", phrases.unasked(assessment)),
+        ("other-waivers", phrases.other_waivers(assessment)),
+        ("waivers", phrases.waivers_of_other_options(assessment)),
+        ("waivers", phrases.waivers_of_other_versions(assessment)),
+        *(("declarations", phrases.implemented(use)) for use in uses.implemented),
+        *(("waivers", phrases.shadowed(use)) for use in uses.shadowed),
+        ("pins", phrases.unpinned(assessment)),
+        *(("waivers", phrases.waiver_elsewhere(waiver)) for waiver in uses.elsewhere),
+    )
+    yield from (Note(name, text) for name, text in named if text)
+    for number, use in enumerate(uses.of_state("wide")):
+        yield Note("waivers", phrases.wide(use), is_minor=number > 0)
+
+
+def find_noted(assessment: Assessment) -> list[Noted]:
     """Return the notes of the records of a run, the most frequent first.
 
     What excuses the values of a case is left out if a misreading of the run would change them, and its condition holds

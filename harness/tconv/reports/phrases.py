@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.entries import DeclarationUse, WaiverUse
     from tconv.gate.status import RecordStatus, Ruling
+    from tconv.gate.waivers import Waiver
     from tconv.records.headers import RunHeader
     from tconv.records.record import Record
 
@@ -264,7 +265,7 @@ def implemented(use: DeclarationUse) -> str:
     return f"{covers}, beside {use.unsupported} that {'is' if use.unsupported == 1 else 'are'} unsupported: narrow it"
 
 
-def _shadowed(use: WaiverUse) -> str:
+def shadowed(use: WaiverUse) -> str:
     """Return that a waiver does nothing, as another waives its cases first, and what to do about it."""
     name, other = use.waiver.name, use.shadowed_by
     return (
@@ -315,19 +316,24 @@ def unpinned(assessment: Assessment) -> str:
     )
 
 
-def notes_on(assessment: Assessment) -> list[str]:
-    """Return the notes on how a run was asked and judged that each report has, in sentences."""
-    notes = [
-        *nothing_passed(assessment),
-        unasked(assessment),
-        other_waivers(assessment),
-        waivers_of_other_options(assessment),
-        waivers_of_other_versions(assessment),
-        *map(implemented, assessment.waivers.implemented),
-        *map(_shadowed, assessment.waivers.shadowed),
-        unpinned(assessment),
-    ]
-    return [note for note in notes if note]
+def relative_waivers(assessment: Assessment) -> str:
+    """Return that the waivers are those of another backend, and how many do something."""
+    uses = assessment.waivers
+    return (
+        f"the waivers are those of {uses.relative!r}, for whatever version: {len(assessment.waived)} cases are "
+        f"waived, and {len(uses.of_state('unneeded'))} waivers are not needed here"
+    )
+
+
+def waiver_elsewhere(waiver: Waiver) -> str:
+    """Return that a waiver is for other machines."""
+    return f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
+
+
+def wide(use: WaiverUse) -> str:
+    """Return that a waiver also covers cases that agree."""
+    cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
+    return f"waiver {use.waiver.name!r} also covers {cases}, such as {use.agreeing[0]}"
 
 
 def reproduce(

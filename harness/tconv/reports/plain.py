@@ -1,117 +1,239 @@
-"""Results of runs as JSON values, for scripts: the counts, why a run is red, and the causes."""
+"""A report as JSON values, for scripts. Its schema ships beside this module.
+
+The format number rises with a change that breaks a script.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import TypeAdapter
 
 from tconv.gate.status import Status
-from tconv.reports.between_runs import regressions
+from tconv.records.headers import Difference  # noqa: TC001 - as above
 from tconv.reports.between_runs.transitions import Transition
-from tconv.reports.causes import causes
-from tconv.reports.notes import notes_of
-from tconv.reports.page.answer import is_red
-from tconv.reports.phrases import (
-    implemented,
-    nothing_passed,
-    other_waivers,
-    unasked,
-    waivers_of_other_options,
-    waivers_of_other_versions,
-)
-from tconv.reports.red import red_lines
+from tconv.reports.red import name_of, sentence
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tconv.gate.assessment import Assessment
-    from tconv.reports.between_runs import Comparison
-
-
-def results(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
-    """Return what --json prints: the runs, and what became of their cases since a baseline, if there is one."""
-    runs = {"runs": [result(assessment, comparisons) for assessment in assessments]}
-    return runs | ({"comparisons": [_compared(comparison) for comparison in comparisons]} if comparisons else {})
+    from tconv.reports.between_runs.comparing import Comparison
+    from tconv.reports.causes import Cause
+    from tconv.reports.report import Report, RunReport
 
 
-def result(assessment: Assessment, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
-    """Return what the terminal says of a run, whole: every cause, and the ids of those that failed.
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A reason for red, or a note.
 
-    Args:
-        assessment: the run.
-        comparisons: what became of the cases of runs since a baseline; a run of which a case became worse is red.
+    Attributes:
+        name: what it is about.
+        text: a sentence for people.
     """
-    header = assessment.run.header
-    red = [*red_lines(assessment), *regressions(assessment, comparisons)]
-    return {
-        "backend": header.backend.name,
-        "version": header.backend.version,
-        "options": header.backend.options,
-        "dialect": header.dialect,
-        "tier": header.tier,
-        "patterns": list(header.patterns),
-        "shard": header.shard,
-        "strict": assessment.strict,
-        "records": str(assessment.run.path),
-        "green": not red,
-        "red": red,
-        "output_computed": assessment.computes,
-        "nothing_passed": nothing_passed(assessment),
-        "not_asked_again": unasked(assessment),
-        "other_waivers": other_waivers(assessment),
-        "waivers_of_other_options": waivers_of_other_options(assessment),
-        "waivers_of_other_versions": waivers_of_other_versions(assessment),
-        "declared_unsupported_that_agree": [implemented(use) for use in assessment.waivers.implemented],
-        "unpinned": list(assessment.pins.unpinned),
-        "waivers_that_waive_nothing": [use.waiver.name for use in assessment.waivers.shadowed],
-        "cases": len(assessment.run.records),
-        "counts": {str(status): assessment.counts[status] for status in Status},
-        "causes": list(_causes(assessment)),
-        "notes": [{"name": note.name, "count": note.count, "example": note.example} for note in notes_of(assessment)],
-    }
+
+    name: str
+    text: str
 
 
-def _causes(assessment: Assessment) -> Iterator[dict[str, Any]]:
-    for status in STATUSES:
-        if not (STATUSES[status].heading and assessment.counts[status]):
-            continue
-        for cause in causes(assessment, status):
-            cases = {"cases": [member.record.case for member in cause.members]} if status is Status.FAILED else {}
-            shown = {"status": str(status), "what": cause.what, "count": cause.count, "example": cause.example}
-            yield shown | cases
+@dataclass(frozen=True, slots=True)
+class NotedResult:
+    """A note of records.
+
+    Attributes:
+        name: the note.
+        count: how many records have it.
+        example: the shortest of their ids.
+    """
+
+    name: str
+    count: int
+    example: str
 
 
-def _compared(comparison: Comparison) -> dict[str, Any]:
-    return {
-        "old": str(comparison.old.run.path),
-        "new": str(comparison.new.run.path),
-        "worse": comparison.worse,
-        "same": comparison.same,
-        "added": comparison.added,
-        "notes": comparison.notes,
-        "counts": {str(transition): comparison.count(transition) for transition in Transition},
-        "differences": [difference._asdict() for difference in comparison.differences],
-        "causes": [
-            {"transition": str(group.transition), "what": group.what, "cases": list(group.cases)}
-            for group in comparison.groups
-        ],
-    }
+@dataclass(frozen=True, slots=True)
+class CauseResult:
+    """Records with a common cause.
+
+    Attributes:
+        status: their status.
+        kinds: their kinds of verdict.
+        what: what happens, in a line for people.
+        count: how many they are.
+        example: the id of the case that stands for them.
+        cases: the ids of all of them, if they failed; else null.
+    """
+
+    status: Status
+    kinds: tuple[str, ...]
+    what: str
+    count: int
+    example: str
+    cases: tuple[str, ...] | None
 
 
-def badge(assessments: Sequence[Assessment], comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What the terminal says of a run, whole.
+
+    Attributes:
+        backend, version, options, dialect, tier, patterns, shard: who was asked, and what.
+        strict: whether accepting an invalid model is a failure.
+        records: the path of the record file.
+        green: whether the gate is green.
+        red: why it is not.
+        output_computed: whether the backend computed an output, right or wrong, that was compared with the text.
+        cases: how many records there are.
+        counts: how many of them have which status.
+        causes: every cause, the most urgent status first, and of a status the largest first.
+        notes: what a reader must know of how the run was asked and judged.
+        noted: what is noted of records without being a failure.
+    """
+
+    backend: str
+    version: str
+    options: Mapping[str, str]
+    dialect: str
+    tier: str
+    patterns: tuple[str, ...]
+    shard: str
+    strict: bool
+    records: str
+    green: bool
+    red: tuple[Sentence, ...]
+    output_computed: bool
+    cases: int
+    counts: Mapping[Status, int]
+    causes: tuple[CauseResult, ...]
+    notes: tuple[Sentence, ...]
+    noted: tuple[NotedResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Cases that are not as they were, with a common cause.
+
+    Attributes:
+        transition: what became of them.
+        what: the statuses and the causes, in a line for people.
+        cases: their ids.
+    """
+
+    transition: Transition
+    what: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonResult:
+    """What became of the cases of a run since a baseline.
+
+    Attributes:
+        old, new: the paths of the record files.
+        worse: how many cases became worse.
+        same: how many are as they were.
+        added: how many were not asked before, and do not fail.
+        notes: what a reader must know of the baseline.
+        counts: how many cases have which transition.
+        differences: what the headers say differently.
+        causes: the cases that are not as they were.
+    """
+
+    old: str
+    new: str
+    worse: int
+    same: int
+    added: int
+    notes: tuple[Sentence, ...]
+    counts: Mapping[Transition, int]
+    differences: tuple[Difference, ...]
+    causes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What `tconv run --json` and `tconv report --json` print.
+
+    Attributes:
+        runs: the runs.
+        comparisons: what became of their cases since a baseline; none without one.
+        format: the number of this format.
+    """
+
+    runs: tuple[RunResult, ...]
+    comparisons: tuple[ComparisonResult, ...]
+    format: Literal[1] = 1
+
+
+_JSON = TypeAdapter(Results)
+
+
+def results(report: Report) -> dict[str, Any]:
+    """Return what --json prints, as JSON values: the runs, and what became of their cases since a baseline."""
+    made = Results(tuple(map(_run, report.runs)), tuple(map(_compared, report.comparisons)))
+    values: dict[str, Any] = _JSON.dump_python(made, mode="json")
+    return values
+
+
+def _run(run: RunReport) -> RunResult:
+    assessment, header = run.assessment, run.assessment.run.header
+    headed = [status for status, look in STATUSES.items() if look.heading]
+    return RunResult(
+        backend=header.backend.name,
+        version=header.backend.version,
+        options=header.backend.options,
+        dialect=header.dialect,
+        tier=header.tier,
+        patterns=header.patterns,
+        shard=header.shard,
+        strict=assessment.strict,
+        records=str(assessment.run.path),
+        green=not run.reasons,
+        red=tuple(Sentence(name_of(reason), sentence(reason, assessment)) for reason in run.reasons),
+        output_computed=assessment.computes,
+        cases=len(assessment.run.records),
+        counts={status: assessment.counts[status] for status in Status},
+        causes=tuple(map(_cause, chain.from_iterable(run.causes.get(status, ()) for status in headed))),
+        notes=tuple(Sentence(note.name, note.text) for note in run.notes),
+        noted=tuple(NotedResult(note.name, note.count, note.example) for note in run.noted),
+    )
+
+
+def _cause(cause: Cause) -> CauseResult:
+    cases = tuple(member.record.case for member in cause.members) if cause.status is Status.FAILED else None
+    return CauseResult(cause.status, cause.kinds, cause.what, cause.count, cause.example, cases)
+
+
+def _compared(comparison: Comparison) -> ComparisonResult:
+    return ComparisonResult(
+        old=str(comparison.old.assessment.run.path),
+        new=str(comparison.new.assessment.run.path),
+        worse=comparison.worse,
+        same=comparison.same,
+        added=comparison.added,
+        notes=tuple(Sentence(note.name, note.text) for note in comparison.notes),
+        counts={transition: comparison.count(transition) for transition in Transition},
+        differences=comparison.differences,
+        causes=tuple(Change(group.transition, group.what, group.cases) for group in comparison.groups),
+    )
+
+
+def badge(report: Report) -> dict[str, Any]:
     """Return what shields.io's endpoint badge is made of: how many of the cases that were answered conform.
 
     It is red, too, if a case became worse since a baseline. The refusals of a run conform only beside an output of it.
 
     Source: https://shields.io/badges/endpoint-badge, the schema's version 1.
     """
+    assessments = [run.assessment for run in report.runs]
     names = {assessment.run.header.backend.name for assessment in assessments}
     conforming = answered = 0
     for assessment in assessments:
         counts = assessment.counts
         conforming += counts[Status.PASSED] + counts[Status.DISPUTED] if assessment.computes else 0
         answered += assessment.judged
-    red, computes = is_red(assessments, comparisons), any(assessment.computes for assessment in assessments)
+    red, computes = report.is_red, any(assessment.computes for assessment in assessments)
     message = f"{conforming:,} of {answered:,} conform" if computes else "no output was computed"
     green = "lightgrey" if not computes else "brightgreen" if conforming == answered else "green"
     return {

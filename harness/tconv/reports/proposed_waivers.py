@@ -19,7 +19,7 @@ from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
-from tconv.reports.causes import causes
+from tconv.reports.causes import find_causes
 from tconv.reports.chance import by_chance, grouped_by_words
 from tconv.reports.groups import common_facts
 from tconv.shown_texts import one_line, shortened
@@ -188,7 +188,7 @@ def _common(cause: Cause, assessment: Assessment) -> Shared | None:
 
     Reports say the name of a misreading, and do not look for these facts, which takes long; but a waiver needs them.
     """
-    if cause.common is None and cause.group[:1] == ("explained",):
+    if cause.common is None and cause.explained is not None:
         return common_facts(cause.members, assessment)
     return cause.common
 
@@ -277,7 +277,7 @@ def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cau
 
     What was not asked again has a cause for each kind of verdict and its words.
     """
-    for cause in causes(assessment, Status.FAILED):
+    for cause in find_causes(assessment, Status.FAILED):
         members = tuple(member for member in cause.members if member.record.case not in known)
         for part in grouped_by_words(members).values() if not cause.asked_again else filter(None, [members]):
             whole = len(part) == cause.count

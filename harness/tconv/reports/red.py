@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from tconv.gate import reasons
 from tconv.gate.status import Status
@@ -10,23 +10,46 @@ from tconv.reports.phrases import no_output
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tconv.gate.assessment import Assessment
+    from tconv.reports.between_runs.comparing import Comparison
 
 
-def red_lines(assessment: Assessment) -> list[str]:
-    """Return why a run is red, a sentence for each reason; none where it is green."""
-    return [sentence(reason, assessment) for reason in assessment.red]
+class BecameWorse(NamedTuple):
+    """Cases became worse since a baseline."""
+
+    comparison: Comparison
 
 
-def other_lines(assessment: Assessment) -> list[str]:
-    """Return why a run is red beyond the cases that failed, a sentence for each reason."""
-    others = (reason for reason in assessment.red if not isinstance(reason, reasons.CasesFailed))
-    return [sentence(reason, assessment) for reason in others]
+Reason = reasons.Reason | BecameWorse
+"""Why a run is red: what the gate finds, and what a comparison does."""
 
 
-def sentence(reason: reasons.Reason, assessment: Assessment) -> str:
+_NAMES: Mapping[type[Reason], str] = {
+    reasons.CasesFailed: "cases-failed",
+    reasons.RecordsMissing: "records-missing",
+    reasons.OtherCorpus: "other-corpus",
+    reasons.ShardsMissing: "shards-missing",
+    reasons.WaiverStale: "waiver-stale",
+    reasons.WaiverVoid: "waiver-invalid",
+    reasons.PinStale: "pin-stale",
+    reasons.ZerosPass: "zeros-pass",
+    reasons.NothingShown: "nothing-shown",
+    BecameWorse: "became-worse",
+}
+
+
+def name_of(reason: Reason) -> str:
+    """Return the word for a kind of reason, for scripts."""
+    return _NAMES[type(reason)]
+
+
+def sentence(reason: Reason, assessment: Assessment) -> str:
     """Return why a run is red."""
     match reason:
+        case BecameWorse(comparison):
+            return f"since {comparison.old.assessment.run.path}, {comparison.sentence}"
         case reasons.CasesFailed(count, undeclared):
             if not undeclared:
                 return f"{count} {'case' if count == 1 else 'cases'} failed without a waiver"
@@ -35,13 +58,8 @@ def sentence(reason: reasons.Reason, assessment: Assessment) -> str:
             return f"{count} {are} unsupported, and not declared so; {remedy}"
         case reasons.RecordsMissing() | reasons.OtherCorpus() | reasons.ShardsMissing():
             return _of_records(reason)
-        case reasons.WaiverStale(waiver):
-            return f"waiver {waiver.name!r} is stale: its example {waiver.example!r} {_now(reason)}"
-        case reasons.WaiverVoid(waiver, is_case):
-            why = "no case that it covers" if is_case else "no case of this corpus"
-            return f"waiver {waiver.name!r} is void: its example {waiver.example!r} is {why}; correct it"
-        case reasons.PinStale(pin):
-            return f"pin '{pin}' is stale: no case of the run that it covers has an answer to its question; remove it"
+        case reasons.WaiverStale() | reasons.WaiverVoid() | reasons.PinStale():
+            return _of_entries(reason)
         case reasons.ZerosPass():
             return _of_zeros(reason)
         case reasons.NothingShown(is_judged):
@@ -49,6 +67,19 @@ def sentence(reason: reasons.Reason, assessment: Assessment) -> str:
                 return "no case was judged: a run must have a case that the dialect can say and the backend implements"
             must = "a run of all cases must have an output that passes, is disputed or is waived"
             return f"{no_output(assessment)}: {must}, as refusals alone show nothing"
+        case _:
+            assert_never(reason)
+
+
+def _of_entries(reason: reasons.WaiverStale | reasons.WaiverVoid | reasons.PinStale) -> str:
+    match reason:
+        case reasons.WaiverStale(waiver):
+            return f"waiver {waiver.name!r} is stale: its example {waiver.example!r} {_now(reason)}"
+        case reasons.WaiverVoid(waiver, is_case):
+            why = "no case that it covers" if is_case else "no case of this corpus"
+            return f"waiver {waiver.name!r} is void: its example {waiver.example!r} is {why}; correct it"
+        case reasons.PinStale(pin):
+            return f"pin '{pin}' is stale: no case of the run that it covers has an answer to its question; remove it"
         case _:
             assert_never(reason)
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Literal
 
-from tconv.backends.machine import chosen_kernels
 from tconv.gate.status import Status
 from tconv.records.headers import cases_option
-from tconv.reports.causes import causes
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.notes import notes_of
-from tconv.reports.phrases import mixed_answers, notes_on, nothing_passed, reproduce_run, sums_found
-from tconv.reports.red import red_lines
+from tconv.reports.phrases import nothing_passed, reproduce_run
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from rich.console import Console
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.causes import Cause
+    from tconv.reports.report import RunReport
 
 Detail = Literal["quiet", "screen", "verbose"]
 """How much is printed: the answer alone, at most about a screen of causes, or every cause."""
@@ -35,31 +32,23 @@ Entry = list[str]
 """The lines of one cause."""
 
 
-def show(
-    assessment: Assessment,
-    page: Path | None,
-    detail: Detail = "screen",
-    regressions: Sequence[str] = (),
-    *,
-    recorded: bool = True,
-) -> None:
+def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, recorded: bool = True) -> None:
     """Print the result of a run.
 
     Args:
-        assessment: the run, judged by the gate.
-        page: the path of its HTML page; None where there is none.
+        run: the run.
+        page: the path of the HTML page; None where there is none.
         detail: how much is printed.
-        regressions: why it is red since its baselines, in sentences.
         recorded: whether its record file was written just now.
     """
-    out, red = console(), [*red_lines(assessment), *regressions]
+    out, red, assessment = console(), run.red, run.assessment
     if detail == "quiet":
         header = assessment.run.header
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
         said = "; ".join([counts, *nothing_passed(assessment)])
         print_line(out, f"{header.backend.title}  {header.dialect}  {'red' if red else 'green'}: {said}")
     else:
-        _show_causes(out, assessment, verbose=detail == "verbose")
+        _show_causes(out, run, verbose=detail == "verbose")
     for reason in red:
         for line in folded(reason, out.width, "red: ", "  "):
             print_line(out, line, "bold red")
@@ -71,8 +60,9 @@ def show(
             print_line(out, "   ".join(files), "dim")
 
 
-def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None:
+def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
     """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
+    assessment = run.assessment
     header = assessment.run.header
     cases = len(assessment.run.records)
     count = f"{cases:,} {'case' if cases == 1 else 'cases'}"
@@ -80,10 +70,10 @@ def _show_causes(out: Console, assessment: Assessment, *, verbose: bool) -> None
     print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
     for line, style in _totals(assessment, out.width):
         print_line(out, line, style)
-    notes = [line for note in _notes(assessment, verbose=verbose) for line in folded(note, out.width, "note: ", "  ")]
+    notes = [line for note in _notes(run, verbose=verbose) for line in folded(note, out.width, "note: ", "  ")]
     # A screen also has the head, the totals, the answer and the prompt.
     screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
-    for line, style in listed(_sections(assessment, out.width), None if verbose else screen):
+    for line, style in listed(_sections(run, out.width), None if verbose else screen):
         print_line(out, line, style)
     for line in notes:
         print_line(out, line)
@@ -141,59 +131,32 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
                 yield line, STATUSES[status].style if counts[status] else "dim"
 
 
-def _sections(assessment: Assessment, width: int) -> Iterator[tuple[str, list[Entry]]]:
+def _sections(run: RunReport, width: int) -> Iterator[tuple[str, list[Entry]]]:
     """Yield heading and causes of each status that has causes to tell, failures first, and of what is noted."""
     for status in _ORDER:
-        if assessment.counts[status] and (heading := STATUSES[status].heading):
-            entries = [
-                entry(cause.count, cause.what, command_of(assessment, cause, status), width)
-                for cause in causes(assessment, status)
-            ]
-            yield heading, entries
-    if notes := notes_of(assessment):
+        if (causes := run.causes.get(status)) and (heading := STATUSES[status].heading):
+            yield heading, [entry(each.count, each.what, command_of(run.assessment, each), width) for each in causes]
+    if run.noted:
         # A backend's own note stands for itself.
-        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in notes]
+        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in run.noted]
         noted = [
-            entry(note.count, text, command(assessment, note.example), width)
-            for note, text in zip(notes, texts, strict=True)
+            entry(note.count, text, command(run.assessment, note.example), width)
+            for note, text in zip(run.noted, texts, strict=True)
         ]
         yield "noted, and no failure", noted
 
 
-def _notes(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
-    # Of the others, a cause or a waiver says why.
-    for answers in assessment.mixed if verbose else assessment.mixed_unexplained:
-        yield mixed_answers(answers)
-    if assessment.run.header.shard:
-        yield "a shard is not judged by cases of other shards; 'tconv report' joins the records of all"
-    for of, chosen in chosen_kernels(assessment.run.header.backend.environment).items():
-        yield f"the environment chooses kernels of {of}: {', '.join(chosen)}"
-    yield from sums_found(assessment.run.records)
-    yield from _of_waivers(assessment, verbose=verbose)
+def _notes(run: RunReport, *, verbose: bool) -> Iterator[str]:
+    minor = sum(note.is_minor for note in run.notes)
+    yield from (note.text for note in run.notes if verbose or not note.is_minor)
+    if minor and not verbose:
+        yield f"{minor} more {'note' if minor == 1 else 'notes'}; --verbose lists {'it' if minor == 1 else 'them'}"
 
 
-def _of_waivers(assessment: Assessment, *, verbose: bool) -> Iterator[str]:
-    uses = assessment.waivers
-    if uses.relative:
-        yield (
-            f"the waivers are those of {uses.relative!r}, for whatever version: {len(assessment.waived)} cases are "
-            f"waived, and {len(uses.of_state('unneeded'))} waivers are not needed here"
-        )
-    yield from notes_on(assessment)
-    for waiver in uses.elsewhere:
-        yield f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
-    wide = uses.of_state("wide")
-    for use in wide[: None if verbose else 1]:
-        cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
-        yield f"waiver {use.waiver.name!r} also covers {cases}, such as {use.agreeing[0]}"
-    if wide[1:] and not verbose:
-        yield f"{len(wide) - 1} more {'waivers are' if wide[2:] else 'waiver is'} as wide; --verbose lists them"
-
-
-def command_of(assessment: Assessment, cause: Cause, status: Status) -> str:
+def command_of(assessment: Assessment, cause: Cause) -> str:
     """Return the command that shows a cause: of answers that vary only the run that had them."""
     if not cause.varies:
-        return command(assessment, cause.example, status)
+        return command(assessment, cause.example, cause.status)
     return reproduce_run(assessment.run.header)
 
 

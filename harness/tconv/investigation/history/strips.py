@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import Status, choose_example, find_group, is_of_invalid, mark_invalid
+from tconv.gate.status import GroupKey, Status, choose_example, find_group, is_of_invalid, mark_invalid
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ORDER = (Status.FAILED, Status.WAIVED, Status.MISTRUSTED, Status.REPORTED, Status.DISPUTED, Status.UNSUPPORTED)
 """The statuses that are shown, the most urgent first."""
 
-_Key = tuple[str, ...]
+_Key = GroupKey
 _LEARNT = "learnt"
 _WORDED = {"refused-valid", "broke", "unsupported", "died"}
 """Kinds of verdicts whose causes are told apart by words, which change from release to release."""
@@ -230,7 +230,7 @@ def _strip(
     names = {explained.get(f"{place} {member.record.case}") for place, of in enumerate(members) for member in of}
     status = _status(members)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
-    rule = key[1] if key[0] == _LEARNT else ""
+    rule = str(key[1]) if key[0] == _LEARNT else ""
     name = names.pop() if len(names) == 1 else None
     return Strip(status, shown, name, rule, is_of_invalid(key), tuple(map(len, members)), tuple(marks))
 

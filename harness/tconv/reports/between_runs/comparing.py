@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import Rank, Status, rank
@@ -18,26 +16,26 @@ from tconv.reports.between_runs.transitions import (
     has_other_values,
     transition,
 )
-from tconv.reports.causes import causes
-from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, noted
-from tconv.reports.phrases import other_waivers, unasked
+from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, Note, noted
 from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.records.headers import Difference
     from tconv.reports.causes import Cause
+    from tconv.reports.report import RunReport
 
-_CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
 _MACHINE = "backend.machine."
 _NOT_COMPARED = {
     *("started", "path", "cases", "backend.spec"),
     *(f"{_MACHINE}{name}" for name in ("cores", "memory")),
 }
 """Fields of the header that need not be equal in two runs of the same, and facts of a machine that decide no answer."""
+_OF_BOTH = {"not-asked-again", "other-waivers"}
+"""The names of notes on each of the runs that their comparison repeats."""
 _LOOKED_BACK = {Transition.FIXED, Transition.GONE}
 """Those that the old run's records say more of."""
 
@@ -78,8 +76,8 @@ class Comparison:
         baselines: how many old runs there are of this backend and dialect, of which `old` is the newest.
     """
 
-    old: Assessment
-    new: Assessment
+    old: RunReport
+    new: RunReport
     differences: tuple[Difference, ...]
     groups: tuple[Group, ...]
     same: int
@@ -98,33 +96,35 @@ class Comparison:
     @property
     def title(self) -> str:
         """Both runs in words; with their files where these words are the same."""
-        return " -> ".join(run_names([self.old, self.new]))
+        return " -> ".join(run_names([self.old.assessment, self.new.assessment]))
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note]:
         """What a reader must know of the baseline, of waivers that are others now, and of failures not asked again."""
-        both = (("old", self.old), ("new", self.new))
-        of_both = ((name, note) for name, run in both for note in (unasked(run), other_waivers(run)))
-        return [*self._baseline, *(f"{name}: {note}" for name, note in of_both if note)]
+        of_both = ((which, note) for which, run in (("old", self.old), ("new", self.new)) for note in run.notes)
+        told = [Note(note.name, f"{which}: {note.text}") for which, note in of_both if note.name in _OF_BOTH]
+        return [*self._baseline, *told]
 
     @property
-    def _baseline(self) -> Iterator[str]:
+    def _baseline(self) -> Iterator[Note]:
         """In what the baseline is not as the new run, in sentences."""
-        was, now = self.old.run.header, self.new.run.header
+        was, now = self.old.assessment.run.header, self.new.assessment.run.header
         if self.baselines > 1:
-            path, runs = self.old.run.path, f"{self.baselines} runs of this backend and dialect"
-            yield f"the baseline is {path}, the newest of {runs}"
-        if _other_cases(self.old, self.new):
+            path, runs = self.old.assessment.run.path, f"{self.baselines} runs of this backend and dialect"
+            yield Note("several-baselines", f"the baseline is {path}, the newest of {runs}")
+        if _other_cases(self.old.assessment, self.new.assessment):
             of_both = f"the {self.asked_twice:,} cases of both are compared"
             if was.tier != now.tier:
-                yield f"the baseline is a run of the {was.tier} tier, and this is one of the {now.tier} tier: {of_both}"
+                tiers = f"a run of the {was.tier} tier, and this is one of the {now.tier} tier"
+                yield Note("other-tier", f"the baseline is {tiers}: {of_both}")
             if was.corpus != now.corpus:
                 changed = "a case of the same name may have been changed"
-                yield f"the baseline is a run of other case files: {of_both}, and {changed}"
+                yield Note("other-cases", f"the baseline is a run of other case files: {of_both}, and {changed}")
         facts = [difference.name for difference in self.differences if difference.name.startswith(_MACHINE)]
         if facts:
             names = ", ".join(name.removeprefix(_MACHINE) for name in facts)
-            yield f"the baseline is a run on another machine ({names}): there a runtime may choose other kernels"
+            may = "there a runtime may choose other kernels"
+            yield Note("other-machine", f"the baseline is a run on another machine ({names}): {may}")
 
     @property
     def asked_twice(self) -> int:
@@ -144,13 +144,7 @@ class Comparison:
         return f"{worse} {cases} became worse{of_values} ({counts}, {self.same:,} as before{added})"
 
 
-def regressions(assessment: Assessment, comparisons: Iterable[Comparison]) -> list[str]:
-    """Return why a run is red since its baselines, a sentence for each of which a case became worse."""
-    worse = (comparison for comparison in comparisons if comparison.new is assessment and comparison.worse)
-    return [f"since {comparison.old.run.path}, {comparison.sentence}" for comparison in worse]
-
-
-def compared(old: Assessment, new: Assessment, baselines: int = 1) -> Comparison:
+def compare(old: RunReport, new: RunReport, baselines: int = 1) -> Comparison:
     """Return what became of the cases of one run in another.
 
     Args:
@@ -159,10 +153,11 @@ def compared(old: Assessment, new: Assessment, baselines: int = 1) -> Comparison
         baselines: how many old runs there are of this backend and dialect, of which `old` is the newest.
     """
     before, after = _states(old), _states(new)
-    groups: dict[tuple[Transition, str, bool], list[tuple[str, CaseState | None]]] = defaultdict(list)
+    groups: dict[_Key, list[_Changed]] = defaultdict(list)
     same = added = 0
-    others, part = _other_cases(old, new), _is_part(new, old)
-    settled_by_others = others or part or _is_part(old, new)
+    was_run, now_run = old.assessment, new.assessment
+    others, part = _other_cases(was_run, now_run), _is_part(now_run, was_run)
+    settled_by_others = others or part or _is_part(was_run, now_run)
     for case in before.keys() | after.keys():
         was, now = before.get(case), after.get(case)
         if now is None and (others or part):
@@ -170,29 +165,47 @@ def compared(old: Assessment, new: Assessment, baselines: int = 1) -> Comparison
         is_as_before = (was is None and others) or (settled_by_others and answered_alike(was, now))
         change = None if is_as_before else transition(was, now)
         if change is not None:
-            shown = was if change in _LOOKED_BACK else now
             other_values = change is Transition.NEW and has_other_values(was, now)
-            groups[change, _what(was, now, other_values=other_values), other_values].append((case, shown))
+            groups[change, _key(was), _key(now), other_values].append((case, was, now))
         elif was is None:
             added += 1
         else:
             same += 1
-    of_headers = differences(old.run.header, new.run.header)
+    of_headers = differences(was_run.run.header, now_run.run.header)
     differing = tuple(difference for difference in of_headers if difference.name not in _NOT_COMPARED)
     return Comparison(old, new, differing, tuple(_sorted(groups)), same, added, baselines)
 
 
-def _sorted(groups: Mapping[tuple[Transition, str, bool], list[tuple[str, CaseState | None]]]) -> list[Group]:
+_Changed = tuple[str, CaseState | None, CaseState | None]
+"""The id of a case, and how it stands in the old and in the new run."""
+_Key = tuple[Transition, object, object, bool]
+"""A transition, what cases have in common in each run, and whether their values are others."""
+
+
+def _key(state: CaseState | None) -> object:
+    """Return what cases that stand alike in a run have in common: the status and the cause."""
+    return state and (state.status, state.group, state.cause if not state.group else "")
+
+
+def _sorted(groups: Mapping[_Key, list[_Changed]]) -> list[Group]:
     """Return groups by transition and then the largest first, each with its example first."""
     order = tuple(Transition)
     in_order = [
-        Group(change, what, tuple(case for case, _ in sorted(members, key=lambda member: _rank(*member))), other_values)
-        for (change, what, other_values), members in groups.items()
+        _group(change, sorted(members, key=lambda each: _rank(change, each)), other_values=other_values)
+        for (change, *_, other_values), members in groups.items()
     ]
-    return sorted(in_order, key=lambda group: (order.index(group.transition), -len(group.cases), group.what))
+    return sorted(in_order, key=lambda group: (order.index(group.transition), -len(group.cases), group.cases))
 
 
-def _rank(case: str, state: CaseState | None) -> Rank:
+def _group(change: Transition, members: Sequence[_Changed], *, other_values: bool) -> Group:
+    _, was, now = members[0]
+    what = _what(was, now, other_values=other_values)
+    return Group(change, what, tuple(case for case, _, _ in members), other_values)
+
+
+def _rank(change: Transition, changed: _Changed) -> Rank:
+    case, was, now = changed
+    state = was if change in _LOOKED_BACK else now
     if state is None:
         return False, False, False, False, (0, len(case), case)
     return rank(state.member, state.group)
@@ -211,17 +224,13 @@ def _other_cases(old: Assessment, new: Assessment) -> bool:
     return (was.tier, was.corpus) != (now.tier, now.corpus)
 
 
-def _states(assessment: Assessment) -> dict[str, CaseState]:
+def _states(run: RunReport) -> dict[str, CaseState]:
     of_cause = {
-        member.record.case: cause
-        for status in Status
-        if status not in _CAUSELESS and assessment.counts[status]
-        for cause in causes(assessment, status)
-        for member in cause.members
+        member.record.case: cause for causes in run.causes.values() for cause in causes for member in cause.members
     }
     return {
-        member.record.case: _state(member, of_cause.get(member.record.case), may_vary=assessment.answers_vary)
-        for member in assessment.statuses
+        member.record.case: _state(member, of_cause.get(member.record.case), may_vary=run.assessment.answers_vary)
+        for member in run.assessment.statuses
     }
 
 
@@ -238,24 +247,6 @@ def _state(member: RecordStatus, cause: Cause | None, *, may_vary: bool) -> Case
 def _what(was: CaseState | None, now: CaseState | None, *, other_values: bool) -> str:
     words = " -> ".join(str(state.status) if state else "not asked" for state in (was, now))
     words += ", other values" if other_values else ""
-    # The line of what is unsupported begins with its status.
-    cause = f": {now.cause.removeprefix(f'{now.status}: ')}" if now and now.cause else ""
+    cause = f": {now.cause}" if now and now.cause else ""
     before = was.cause if was and was.cause and not (now and now.cause == was.cause) else ""
-    if not before:
-        return f"{words}{cause}"
-    return f"{words}{cause}; was: {_otherwise(before, now.cause) if now else before}"
-
-
-def _otherwise(before: str, now: str) -> str:
-    """Return the words of a text that a later one has not, `...` for those of both; all where few are in both."""
-    old, new = before.split(), now.split()
-    parts = [
-        (tag, start, end) for tag, start, end, _, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    ]
-    alike = sum(end - start for tag, start, end in parts if tag == "equal")
-    if 2 * alike < len(old):
-        return before
-    # A word on each side says where a difference is.
-    near = {at for tag, start, end in parts if tag != "equal" for at in range(start - 1, end + 1)}
-    shown = (word if at in near else "..." for at, word in enumerate(old))
-    return " ".join(word for word, _ in groupby(shown))
+    return f"{words}{cause}; was: {before}" if before else f"{words}{cause}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.errors import UsageError
-from tconv.reports.between_runs.comparing import Comparison, compared
+from tconv.reports.between_runs.comparing import Comparison, compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
     from tconv.records.headers import RunHeader
+    from tconv.reports.report import RunReport
 
 
-def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Comparison]:
+def compare_pairs(old: Sequence[RunReport], new: Sequence[RunReport]) -> list[Comparison]:
     """Return the comparison of each new run with the old run of the same backend and dialect, whatever their versions.
 
     Of several the newest counts, if possible of those with the same options and the same cases.
@@ -28,7 +29,7 @@ def paired(old: Sequence[Assessment], new: Sequence[Assessment]) -> list[Compari
         alike = [before for before in old if _key(before) == _key(after)]
         if not alike:
             raise _none(*_key(after))
-        pairs.append(compared(_newest(alike, after.run.header), after, len(alike)))
+        pairs.append(compare(_newest(alike, after.assessment.run.header), after, len(alike)))
     keys = {_key(after) for after in new}
     if len(new) > 1 and (without := [_key(before) for before in old if _key(before) not in keys]):
         name, dialect = without[0]
@@ -57,11 +58,11 @@ def refuse_unpaired(old: Sequence[Assessment], backends: Sequence[str], dialect:
             raise _none(backend, dialect.name if dialect else "its dialect")
 
 
-def _newest(alike: Sequence[Assessment], header: RunHeader) -> Assessment:
+def _newest(alike: Sequence[RunReport], header: RunHeader) -> RunReport:
     """Return the newest of the runs that are most like a new one: by options, and by which cases were asked."""
 
-    def likeness(before: Assessment) -> tuple[bool | str, ...]:
-        was = before.run.header
+    def likeness(before: RunReport) -> tuple[bool | str, ...]:
+        was = before.assessment.run.header
         return (
             was.backend.options == header.backend.options,
             # A folder may have runs of tconv's own cases and of others, which have no case in common.
@@ -79,5 +80,6 @@ def _none(backend: str, dialect: str) -> UsageError:
     return UsageError(f"the baseline must have a run of {backend} in {dialect} (got none)")
 
 
-def _key(assessment: Assessment) -> tuple[str, str]:
-    return assessment.run.header.backend.name, assessment.run.header.dialect
+def _key(run: RunReport) -> tuple[str, str]:
+    header = run.assessment.run.header
+    return header.backend.name, header.dialect

@@ -38,13 +38,13 @@ def show(comparison: Comparison, detail: Detail = "screen") -> None:
 def _differing(comparison: Comparison) -> Iterator[str]:
     if comparison.differences:
         yield "what differs besides the answers:"
-    for name, old, new in comparison.differences:
-        yield f"{name}: {old or 'not said'} -> {new or 'not said'}"
+    for each in comparison.differences:
+        yield f"{each.name}: {each.old or 'not said'} -> {each.new or 'not said'}"
     # The old run is judged by today's waivers, which may not be those of its day.
-    was, now = ("red" if run.red else "green" for run in (comparison.old, comparison.new))
+    was, now = ("red" if run.assessment.red else "green" for run in (comparison.old, comparison.new))
     if was != now:
         yield f"the gate, by today's waivers: {was} -> {now}"
-    yield from (f"note: {note}" for note in comparison.notes)
+    yield from (f"note: {note.text}" for note in comparison.notes)
 
 
 def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[tuple[str, list[Entry]]]:
@@ -52,7 +52,7 @@ def _sections(comparison: Comparison, width: int, *, verbose: bool) -> Iterator[
         groups = [group for group in comparison.groups if group.transition is transition]
         if groups:
             run = comparison.old if transition is Transition.GONE else comparison.new
-            entries = [_entry(group, run.run.header.path, width, verbose=verbose) for group in groups]
+            entries = [_entry(group, run.assessment.run.header.path, width, verbose=verbose) for group in groups]
             yield _heading(transition), entries
 
 

@@ -12,7 +12,7 @@ from tconv.reports.notes import NO_VALUES, noted
 from tconv.verdict.kinds import Agreed, Differed, Disputed, ExceedsSummationBound, WrongDtype, WrongShape
 
 if TYPE_CHECKING:
-    from tconv.gate.status import RecordStatus, Ruling
+    from tconv.gate.status import GroupKey, RecordStatus, Ruling
 
 _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
@@ -56,7 +56,7 @@ class CaseState:
 
     member: RecordStatus
     cause: str
-    group: tuple[str, ...]
+    group: GroupKey
     varies: bool = False
 
     @property

@@ -12,19 +12,18 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
 from tconv.gate.status import Status
 from tconv.learning.situations import situation_names
-from tconv.reports.causes import causes
 from tconv.reports.phrases import phrase
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from tconv.gate.assessment import Assessment
-    from tconv.gate.status import RecordStatus
+    from tconv.gate.status import GroupKey, RecordStatus
     from tconv.learning import Lesson
     from tconv.reports.causes import Cause
+    from tconv.reports.report import RunReport
 
 EXPLAINED = (Status.FAILED, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)
 """The statuses that have a cause; the others are as they should be, or were not asked."""
@@ -44,7 +43,8 @@ class CauseLine:
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
         conditional: whether that is a condition under which nearly all answers are wrong.
-        learnt: whether the words are a rule that was learnt from all answers of the run.
+        kinds: the kinds of verdict of the cause in the run where it is largest.
+        lesson: the rule that the words say, if it was learnt from all answers of the run.
         counts: for each run, its records by status.
         undeclared: whether its failures are unsupported cases that nobody declared.
         asked_again: whether more is known of its answers than that others like them depend on the calls before.
@@ -58,7 +58,8 @@ class CauseLine:
     clause: str
     shares: str
     conditional: bool
-    learnt: bool
+    kinds: tuple[str, ...]
+    lesson: Lesson | None
     counts: tuple[Counter[Status], ...]
     undeclared: bool
     asked_again: bool
@@ -75,15 +76,14 @@ class CauseLine:
         return next(status for status in STATUSES if self.total[status])
 
 
-def cause_lines(assessments: Sequence[Assessment]) -> list[CauseLine]:
-    """Return the causes of all runs: the most urgent status first, and of a status the order of `causes`."""
-    groups: defaultdict[tuple[str, ...], list[tuple[int, Status, Cause]]] = defaultdict(list)
-    for run, assessment in enumerate(assessments):
+def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
+    """Return the causes of all runs: the most urgent status first, and of a status the order of `find_causes`."""
+    groups: defaultdict[GroupKey, list[tuple[int, Cause]]] = defaultdict(list)
+    for number, run in enumerate(runs):
         for status in EXPLAINED:
-            if assessment.counts[status]:
-                for cause in causes(assessment, status):
-                    groups[_key(cause, status)].append((run, status, cause))
-    lines = [_line(found, len(assessments)) for found in groups.values()]
+            for cause in run.causes.get(status, ()):
+                groups[_key(cause)].append((number, cause))
+    lines = [_line(found, len(runs)) for found in groups.values()]
     order = list(STATUSES)
     lines.sort(key=partial(_place, order))
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
@@ -99,31 +99,29 @@ def _numbered(line: CauseLine, number: int) -> CauseLine:
     return replace(line, number=number)
 
 
-def _key(cause: Cause, status: Status) -> tuple[str, ...]:
+def _key(cause: Cause) -> GroupKey:
     """Return what a cause has in every run in which it is the same."""
     if cause.lesson is not None:
-        return ("learnt", _rules(cause.lesson))
-    if status is Status.MISTRUSTED:
-        return (status,)
-    if readings := _readings(cause.members[0]) if status is Status.DISPUTED else "":
-        return (status, readings)
-    return cause.group
+        return ("learnt", cause.lesson.situations, cause.lesson.rules)
+    readings = _readings(cause.members[0])
+    return (cause.status, readings) if cause.status is Status.DISPUTED and readings else cause.group
 
 
-def _readings(member: RecordStatus) -> str:
+def _readings(member: RecordStatus) -> tuple[str, ...]:
+    """Return the readings that give an answer, those that are followed together in one text."""
     ruling = member.ruling
-    return " or ".join(ruling.choices) if isinstance(ruling, Disputed) else ""
+    return tuple(ruling.choices) if isinstance(ruling, Disputed) else ()
 
 
-def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
-    run, status, largest = max(causes, key=lambda item: item[2].count)
+def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
+    run, largest = max(causes, key=lambda item: item[1].count)
     example = run, largest.example
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
-    for run, its_status, cause in causes:
-        counts[run][its_status] += cause.count
-    sizes = {(run, member.record.case): member.record.size for run, _, cause in causes for member in cause.members}
+    for run, cause in causes:
+        counts[run][cause.status] += cause.count
+    sizes = {(run, member.record.case): member.record.size for run, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
-    words, evidence = _words(largest, status)
+    words, evidence = _words(largest)
     shown = next(member for member in largest.members if member.record.case == largest.example)
     shares, conditional = str(_shared(largest) or ""), bool(largest.symptom or largest.unanswered)
     return CauseLine(
@@ -134,7 +132,8 @@ def _line(causes: list[tuple[int, Status, Cause]], runs: int) -> CauseLine:
         _clause(largest),
         shares,
         conditional,
-        largest.lesson is not None,
+        largest.kinds,
+        largest.lesson,
         counts,
         largest.undeclared,
         largest.asked_again,
@@ -151,43 +150,44 @@ def _shared(cause: Cause) -> object:
     return cause.common if cause.symptom is None else cause.symptom.condition
 
 
-def _words(cause: Cause, status: Status) -> tuple[str, str]:
+def _words(cause: Cause) -> tuple[str, str]:
     """Return what happens, and the evidence for it."""
     if cause.lesson is not None:
-        return _rules(cause.lesson), f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
+        evidence = f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
+        return rules_text(cause.lesson, map(str, cause.lesson.rules)), evidence
     if cause.symptom is not None:
         return cause.line, cause.symptom.evidence
     if cause.unanswered is not None:
         return cause.line, cause.unanswered.evidence
-    if status is Status.MISTRUSTED:
-        return STATUSES[status].total, ""
-    if status is Status.DISPUTED and (readings := _readings(cause.members[0])):
-        return f"follows {_described(readings, cause.members[0].record.dialect)}", ""
-    if status is Status.FAILED and _is_explained(cause):
-        return f"as if {_described(cause.group[-1], cause.members[0].record.dialect, cause.where)}", cause.what
-    return cause.line or cause.what, ""
+    dialect = cause.members[0].record.dialect
+    if cause.status is Status.DISPUTED and (readings := _readings(cause.members[0])):
+        return f"follows {_described(' or '.join(readings), _names(readings), dialect)}", ""
+    if cause.explained is not None:
+        named = f"{cause.explained} where {cause.where}" if cause.where else str(cause.explained)
+        return f"as if {_described(named, cause.explained.names, dialect)}", cause.what
+    return cause.line, ""
 
 
-def _rules(lesson: Lesson) -> str:
-    return f"under {situation_names(lesson.situations)}: {'; '.join(map(str, lesson.rules))}"
+def rules_text(lesson: Lesson, rules: Iterable[str]) -> str:
+    """Return where a learnt rule applies, and what it says there, in these words."""
+    return f"under {situation_names(lesson.situations)}: {'; '.join(rules)}"
 
 
-def _is_explained(cause: Cause) -> bool:
-    return cause.group[:1] == ("explained",)
+def _names(readings: Iterable[str]) -> list[str]:
+    return [name for together in readings for name in Combination.parse(together).names]
 
 
-def _described(names: str, dialect_name: str, where: str = "") -> str:
-    """Return names with what they say, and with the condition on the calls, if there is one."""
-    named_, meaning = f"{names} where {where}" if where else names, says(names, dialect_name)
-    return f"{named_}: {meaning}" if meaning else named_
+def _described(text: str, names: Iterable[str], dialect_name: str) -> str:
+    """Return a text that names readings or misreadings, with what these say."""
+    meaning = says(names, dialect_name)
+    return f"{text}: {meaning}" if meaning else text
 
 
-def says(names: str, dialect_name: str) -> str:
-    """Return what each of some readings or misreadings says, by their names joined with ` + `."""
+def says(names: Iterable[str], dialect_name: str) -> str:
+    """Return what each of some readings or misreadings says, by their names."""
     dialect = DIALECTS.get(dialect_name)
     known = meanings(dialect) if dialect else {}
-    all_names = (name for together in names.split(" or ") for name in Combination.parse(together).names)
-    return "; ".join(known[name] for name in all_names if name in known)
+    return "; ".join(known[name] for name in names if name in known)
 
 
 def _clause(cause: Cause) -> str:
@@ -203,7 +203,7 @@ def _clause(cause: Cause) -> str:
 def _cited(member: RecordStatus) -> Iterator[str]:
     dialect = DIALECTS.get(member.record.dialect)
     for reading in dialect.disputed if dialect else ():
-        if reading.name in _readings(member).split(" + ") and reading.cites:
+        if reading.name in _names(_readings(member)) and reading.cites:
             yield reading.cites
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from tconv.dialects.readings import Combination
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ def readings(verdict: Ruling) -> tuple[str, ...]:
     if isinstance(verdict, ver.Disputed) and verdict.alike:
         return (" or ".join(verdict.choices),)
     return verdict.readings if isinstance(verdict, ver.Disputed | ver.Mistrusted) else ()
+
+
+def reading_names(verdict: Ruling) -> list[str]:
+    """Return the name of each reading that may be followed instead of the primary ones."""
+    return [name for choice in getattr(verdict, "choices", ()) for name in Combination.parse(choice).names]
 
 
 def text(value: object) -> str:

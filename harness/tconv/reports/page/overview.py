@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,11 +9,9 @@ from urllib.parse import quote, urlsplit
 
 from tconv.cases.patterns import topic_of
 from tconv.gate.status import Status
+from tconv.records.failure import without_numbers
 from tconv.reports import phrases
-from tconv.reports.notes import notes_of
 from tconv.reports.page import figures
-from tconv.reports.red import other_lines
-from tconv.reports.run_names import run_names
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -23,11 +20,10 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.entries import WaiverUse
     from tconv.gate.waivers import Waiver
-    from tconv.reports.notes import Noted
+    from tconv.reports.report import RunReport
 
 _GROUPS = 12
 _AGREEING = 5
-_GOT = re.compile(r" \(got .*\)(?= \[|$)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,64 +71,64 @@ class Overview:
         key: the run in links.
         name: the run in headings.
         short: the run beside a number: its backend alone where no other run has it.
-        assessment: the run, judged by the gate.
+        report: what its records mean.
         facts: names and values from the run's header.
         statuses: the columns of the matrix.
         matrix: a line for each topic.
         sum: the line of all topics.
         debt: the skipped records, by status and reason.
         readings: the readings that the backend follows instead of the primary ones.
-        reasons: why it is red beyond the cases that failed, in sentences.
-        notes: what is noted of records without being a failure.
     """
 
     key: str
     name: str
     short: str
-    assessment: Assessment
+    report: RunReport
     facts: tuple[tuple[str, str], ...]
     statuses: tuple[Status, ...]
     matrix: tuple[Line, ...]
     sum: Line
     debt: tuple[tuple[Status, Groups], ...]
     readings: Groups
-    reasons: tuple[str, ...]
-    notes: tuple[Noted, ...]
+
+    @property
+    def assessment(self) -> Assessment:
+        """The run, judged by the gate."""
+        return self.report.assessment
 
 
-def overviews(assessments: Sequence[Assessment]) -> list[Overview]:
+def overviews(runs: Sequence[RunReport]) -> list[Overview]:
     """Return the overview of every run, each with a key of its own."""
     uses: Counter[str] = Counter()
     result = []
-    for name, assessment in zip(run_names(assessments), assessments, strict=True):
-        header = assessment.run.header
+    for run in runs:
+        header = run.assessment.run.header
         key = f"{header.backend.title.replace(' ', '-')}:{header.dialect}"
         uses[key] += 1
         if (number := uses[key]) > 1:
             key = f"{key}~{number}"
-        alone = sum(other.run.header.backend.name == header.backend.name for other in assessments) == 1
-        result.append(_overview(assessment, key, name, header.backend.name if alone else name))
+        alone = sum(other.assessment.run.header.backend.name == header.backend.name for other in runs) == 1
+        result.append(_overview(run, key, header.backend.name if alone else run.name))
     return result
 
 
-def _overview(assessment: Assessment, key: str, name: str, short: str) -> Overview:
+def _overview(run: RunReport, key: str, short: str) -> Overview:
+    assessment = run.assessment
     statuses = tuple(s for s in STATUSES if s in {Status.FAILED, Status.PASSED} or assessment.counts[s])
     by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
     for member in assessment.statuses:
         by_topic[topic_of(member.record.case)][member.status] += 1
     return Overview(
         key,
-        name,
+        run.name,
         short,
-        assessment,
+        run,
         tuple(_facts(assessment)),
         statuses,
         tuple(_line(label, counts, statuses, backend=key, topic=label) for label, counts in sorted(by_topic.items())),
-        _line(name, assessment.counts, statuses, backend=key),
+        _line(run.name, assessment.counts, statuses, backend=key),
         tuple(_debt(assessment)),
         _readings(assessment, key),
-        tuple(other_lines(assessment)),
-        tuple(notes_of(assessment)),
     )
 
 
@@ -176,30 +172,14 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     yield "tconv", header.tconv
     yield "Corpus", header.corpus
     yield "Timeout", f"{figures.number(header.timeout)} s"
-    if sums := "; ".join(phrases.sums_found(run.records)):
-        yield "Sums", sums
     if header.backend.environment:
         yield "Environment", _pairs(header.backend.environment, " ")
     if header.backend.machine:
         yield "Machine", _pairs(header.backend.machine, " ")
-    if notes := phrases.nothing_passed(assessment):
-        yield "Shown", "; ".join(notes)
-    if unasked := phrases.unasked(assessment):
-        yield "Not asked again", unasked
-    yield from _waiver_facts(assessment)
+    if header.waivers:
+        yield "Waivers", str(header.waivers)
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
-
-
-def _waiver_facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
-    if waivers := assessment.run.header.waivers:
-        yield "Waivers", phrases.other_waivers(assessment) or str(waivers)
-    if unfit := phrases.waivers_of_other_options(assessment):
-        yield "Waivers of other options", unfit
-    if others := phrases.waivers_of_other_versions(assessment):
-        yield "Waivers of other versions", others
-    for use in assessment.waivers.implemented:
-        yield "Declared unsupported", phrases.implemented(use)
 
 
 def _recorded(records: int, cases: int) -> str:
@@ -212,12 +192,11 @@ def _pairs(named: Mapping[str, str], between: str) -> str:
 
 def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
     for status in (Status.UNSUPPORTED, Status.INEXPRESSIBLE):
-        # Reasons that differ only in the value that was found count as the same.
-        reasons = Counter(
-            _GOT.sub("", phrases.reason(member)) for member in assessment.statuses if member.status is status
-        )
+        reasons = [phrases.reason(member) for member in assessment.statuses if member.status is status]
+        # Reasons that differ only in the numbers that were found count as the same: the first stands for all.
+        first = {without_numbers(reason): reason for reason in reversed(reasons)}
         if reasons:
-            yield status, _groups(reasons)
+            yield status, _groups(Counter(first[without_numbers(reason)] for reason in reasons))
 
 
 def _readings(assessment: Assessment, key: str) -> Groups:

@@ -11,7 +11,6 @@ import numpy as np
 
 from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
-from tconv.dialects.readings import Combination
 from tconv.gate.status import RULINGS
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import figures, overview
@@ -93,7 +92,7 @@ def record_blocks(
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
         "readings": _readings(runs),
-        "causes": [{"words": line.words, "clause": line.clause, "learnt": line.learnt} for line in lines],
+        "causes": [{"words": line.words, "clause": line.clause, "learnt": line.lesson is not None} for line in lines],
         "ids": records.ids,
         "facts": records.facts.values(),
         "phrases": list(records.phrases),
@@ -199,9 +198,7 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         (member.record.dialect, name)
         for run in runs
         for member in run.assessment.statuses
-        for followed_here in figures.readings(member.ruling)
-        for together in followed_here.split(" or ")
-        for name in Combination.parse(together).names
+        for name in figures.reading_names(member.ruling)
     }
     readings: dict[str, dict[str, list[str]]] = {}
     for dialect_name in sorted({dialect_name for dialect_name, _ in followed} & DIALECTS.keys()):
@@ -235,7 +232,7 @@ def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, A
             ("placement", member.why.placement and _placement(member.why.placement)),
             (
                 "candidates",
-                tuple((str(together), says(str(together), record.dialect)) for together in member.why.explained),
+                tuple((str(together), says(together.names, record.dialect)) for together in member.why.explained),
             ),
         )
         if value
