@@ -277,9 +277,9 @@ def compare_answers(
     values = [record for record in records if not is_disputed_refusal(record.verdict)]
     by_question = {answers.question: answers for answers in collect_answers(replace(run, records=values), find)}
     others = _OtherCases(run.dialect, by_question, pins.by_case)
-    mixed = tuple(answers for answers in map(others.without_pinned, by_question.values()) if answers.are_mixed)
+    mixed = tuple(answers for answers in map(others.drop_pinned, by_question.values()) if answers.are_mixed)
     # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
-    elsewhere = {} if vary else others.contradicted(mixed) | others.denied(values)
+    elsewhere = {} if vary else others.find_contradicted(mixed) | others.find_denied(values)
     # A value that is right shows the answers of its readings; a wrong one shows at least that the case is not refused.
     wrong = ver.WrongOutput | ver.WrongDtype | ver.Mistrusted
     found = (
@@ -315,24 +315,24 @@ class _OtherCases:
     by_question: Mapping[str, QuestionAnswers]
     pinned: Mapping[str, Mapping[str, str]]
 
-    def shown(self, question: str) -> list[str]:
+    def list_shown(self, question: str) -> list[str]:
         """Return the answers to a question that cases show."""
         return [each.answer for each in self.by_question[question].answers] if question in self.by_question else []
 
-    def changes(self, choice: str) -> list[AnswerOtherwise]:
+    def list_changes(self, choice: str) -> list[AnswerOtherwise]:
         """Return what the readings of a choice change."""
         names = Combination.parse(choice).names
         return [reading.change for name in names for reading in self.dialect.disputed if reading.name == name]
 
-    def denying(self, choice: str) -> list[AnswerOtherwise]:
+    def find_denying(self, choice: str) -> list[AnswerOtherwise]:
         """Return those changes of a choice of readings to whose questions cases show other answers alone."""
         return [
             change
-            for change in self.changes(choice)
-            if (known := self.shown(change.question)) and change.answer not in known
+            for change in self.list_changes(choice)
+            if (known := self.list_shown(change.question)) and change.answer not in known
         ]
 
-    def without_pinned(self, answers: QuestionAnswers) -> QuestionAnswers:
+    def drop_pinned(self, answers: QuestionAnswers) -> QuestionAnswers:
         """Return the answers to a question without the cases for which a pin says the answer."""
         shown = []
         for answer in answers.answers:
@@ -340,7 +340,7 @@ class _OtherCases:
             shown += [replace(answer, cases=cases)] if cases else []
         return replace(answers, answers=tuple(shown))
 
-    def usual(self, answers: QuestionAnswers) -> str:
+    def choose_usual(self, answers: QuestionAnswers) -> str:
         """Return the answer that the cases of a question must have: the text's first one, if there is one among them.
 
         If not, or if one case alone has it against many, it is that of most cases. That one case may have a value of
@@ -351,18 +351,18 @@ class _OtherCases:
         firm = [answer for answer in answers.answers if answer.count > 1 or most < _MANY]
         return str(max(firm, key=lambda answer: (answer.answer == primary, answer.count)).answer)
 
-    def contradicted(self, mixed: Iterable[QuestionAnswers]) -> dict[str, tuple[str, str]]:
+    def find_contradicted(self, mixed: Iterable[QuestionAnswers]) -> dict[str, tuple[str, str]]:
         """Return the cases that do not have the usual answer to a question, each with the question and that answer."""
         return {
-            case: (answers.question, self.usual(answers))
+            case: (answers.question, self.choose_usual(answers))
             for answers in mixed
             for answer in answers.answers
-            if answer.answer != self.usual(answers)
+            if answer.answer != self.choose_usual(answers)
             for case in answer.cases
         }
 
-    def denied(self, values: Iterable[Record]) -> dict[str, tuple[str, str]]:
-        """Return the cases whose value no reading gives that other cases allow, each as `contradicted` does.
+    def find_denied(self, values: Iterable[Record]) -> dict[str, tuple[str, str]]:
+        """Return the cases whose value no reading gives that other cases allow, each as `find_contradicted` does.
 
         Such a value has several readings that give it, and other cases deny each of them. A single case that denies
         those of many is returned in their place.
@@ -371,7 +371,7 @@ class _OtherCases:
         for record in values:
             verdict = record.verdict
             if isinstance(verdict, ver.Disputed) and verdict.alike and record.case not in self.pinned:
-                denying = [self.denying(choice) for choice in verdict.choices]
+                denying = [self.find_denying(choice) for choice in verdict.choices]
                 if all(denying):
                     denied[denying[0][0].question].append((record.case, str(denying[0][0].answer)))
         elsewhere: dict[str, tuple[str, str]] = {}
@@ -382,7 +382,7 @@ class _OtherCases:
                 # Of the answers that their value may have, one stands for all.
                 elsewhere[first] = question, members[0][1]
             else:
-                elsewhere.update((case, (question, self.usual(answers))) for case, _ in members)
+                elsewhere.update((case, (question, self.choose_usual(answers))) for case, _ in members)
         return elsewhere
 
     def explain(self, refusal: ver.Disputed, case: Case | None, answered: set[Refusal]) -> Ruling:
@@ -400,10 +400,10 @@ class _OtherCases:
         def holds(reason: Refusal) -> bool:
             if isinstance(reason, OpenConstraint):
                 needed: dict[str, str] = {reason.constraint: Opened.REFUSED}
-                denied = Opened.ANSWERED in self.shown(reason.constraint)
+                denied = Opened.ANSWERED in self.list_shown(reason.constraint)
             else:
-                needed = {change.question: str(change.answer) for change in self.changes(str(reason))}
-                denied = bool(self.denying(str(reason)))
+                needed = {change.question: str(change.answer) for change in self.list_changes(str(reason))}
+                denied = bool(self.find_denying(str(reason)))
             if any(pinned.get(question, answer) != answer for question, answer in needed.items()):
                 return False
             return needed.keys() <= pinned.keys() or not (denied or reason in answered)
@@ -416,9 +416,11 @@ class _OtherCases:
 
         Where they show one of them, that one is left. All are left where they deny every one.
         """
-        remaining = [choice for choice in verdict.choices if not self.denying(choice)] or verdict.choices
+        remaining = [choice for choice in verdict.choices if not self.find_denying(choice)] or verdict.choices
         shown = [
-            c for c in remaining if all(change.answer in self.shown(change.question) for change in self.changes(c))
+            c
+            for c in remaining
+            if all(change.answer in self.list_shown(change.question) for change in self.list_changes(c))
         ]
         first, *others = shown if len(shown) == 1 else remaining
         return replace(verdict, readings=Combination.parse(first).names, alike=tuple(others))

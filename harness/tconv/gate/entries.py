@@ -127,17 +127,17 @@ def correct_refusals(
         members: the records with their statuses.
         assign: returns a record with its status, by what the gate makes of its answer.
     """
-    unexplained = {_refused(member) for member in members if member.status is Status.FAILED}
+    unexplained = {_find_refusal(member) for member in members if member.status is Status.FAILED}
     for member in members:
         match member:
             case RecordStatus(status=Status.DISPUTED, ruling=ver.Disputed(message=str(message))):
-                has_cause = _refused(member) in unexplained
+                has_cause = _find_refusal(member) in unexplained
                 yield replace(assign(member.record, ver.RefusedValid(message)), by_words=True) if has_cause else member
             case _:
                 yield member
 
 
-def _refused(member: RecordStatus) -> str | None:
+def _find_refusal(member: RecordStatus) -> str | None:
     """Return the words of a refusal without their numbers; None of any other answer."""
     match member.ruling:
         case ver.RefusedValid(message) | ver.Disputed(message=str(message)):

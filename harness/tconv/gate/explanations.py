@@ -117,8 +117,8 @@ def _explain(run: Run, calls: JudgedCalls, members: Sequence[RecordStatus]) -> E
     if any(lesson.of_some for lesson in learnt):
         denied = denials(calls, failed)
         learnt = without_named(learnt, failed, denied)
-        learnt = _without_accidents(learnt, misread, calls, failed, denied)
-    rest = _left(failed, learnt, misread)
+        learnt = _drop_accidents(learnt, misread, calls, failed, denied)
+    rest = _find_left(failed, learnt, misread)
     denied = denials(calls, rest)
     return Explanations(learnt, symptoms(calls, rest, denied), denied, misread, unanswered=UnansweredCalls(calls))
 
@@ -154,7 +154,7 @@ def mark_spoilt(members: Iterable[RecordStatus]) -> tuple[RecordStatus, ...]:
     return tuple(map(mark, members))
 
 
-def _without_accidents(
+def _drop_accidents(
     learnt: Sequence[Lesson],
     misread: Mapping[Combination, Misread],
     calls: JudgedCalls,
@@ -165,7 +165,7 @@ def _without_accidents(
 
     A kernel that computes another thing gives now and then what a wrong pad would give.
     """
-    beside = _left(failed, [lesson for lesson in learnt if not lesson.of_some], misread)
+    beside = _find_left(failed, [lesson for lesson in learnt if not lesson.of_some], misread)
     found = [symptom for symptom in symptoms(calls, beside, denied) if symptom.condition is not None]
 
     def is_accident(lesson: Lesson) -> bool:
@@ -180,7 +180,7 @@ def _is_part(lesson: Lesson, symptom: Symptom) -> bool:
     return within >= _MOST * len(lesson.cases) and len(symptom.cases) > _LARGER[lesson.partial] * len(lesson.cases)
 
 
-def _left(
+def _find_left(
     failed: Mapping[str, Diagnosis], learnt: Sequence[Lesson], misread: Mapping[Combination, Misread]
 ) -> dict[str, Diagnosis]:
     """Return the failures that neither follow a rule nor have a name that holds where it is said to."""

@@ -299,15 +299,15 @@ def _part_by(
         return None
     return [
         (
-            {name: _typed(text) for name, text in zip(names, first, strict=False)}
-            | {name: list(map(_typed, last)) if len(last) > 1 else _typed(last[0]) for name in names[-1:]},
+            {name: _parse_fact(text) for name, text in zip(names, first, strict=False)}
+            | {name: list(map(_parse_fact, last)) if len(last) > 1 else _parse_fact(last[0]) for name in names[-1:]},
             reading,
         )
         for (first, reading), last in of_reading.items()
     ]
 
 
-def _typed(text: str) -> str | int | bool | None:
+def _parse_fact(text: str) -> str | int | bool | None:
     """Return the value of a fact as a person would write it."""
     words: dict[str, str | bool | None] = {label(word): word for word in (None, True, False)}
     return int(text) if text.isdecimal() and str(int(text)) == text else words.get(text, text)
@@ -362,19 +362,21 @@ def write_pins(
             of_question = [old for of, old in replaced if (of, old.question) == (name, pin.question)]
             before = next((old for old in of_question if old.words == pin.words), next(iter(of_question), pin))
             new.append((name, pin.model_copy(update={"versions": before.versions, "machine": before.machine})))
-            counts[_key(*new[-1])] = cases
+            counts[_make_key(*new[-1])] = cases
     kept = [one for one in old if one not in replaced]
     lines = list(
-        _describe_changes({_key(*one): one[1] for one in replaced}, {_key(*one): one[1] for one in new}, counts)
+        _describe_changes(
+            {_make_key(*one): one[1] for one in replaced}, {_make_key(*one): one[1] for one in new}, counts
+        )
     )
-    return PinChanges(_with_block(document, text, _join([*kept, *new])), lines)
+    return PinChanges(_replace_block(document, text, _join([*kept, *new])), lines)
 
 
 _Key = tuple[str, str]
 """A dialect, and a question with the cases."""
 
 
-def _key(dialect: str, pin: Pin) -> _Key:
+def _make_key(dialect: str, pin: Pin) -> _Key:
     return dialect, f"{pin.question} {pin.words}".strip()
 
 
@@ -400,7 +402,7 @@ def _join(pins: Iterable[tuple[str, Pin]]) -> list[Pin]:
     return sorted(joined, key=lambda pin: (_ORDER.index(pin.question), pin.dialects, pin.words))
 
 
-def _with_block(document: Document, text: str, pins: Sequence[Pin]) -> str:
+def _replace_block(document: Document, text: str, pins: Sequence[Pin]) -> str:
     """Return the text of a file with these pins in place of its own; a comment stays above what it stood above."""
     lines = text.splitlines()
     keys = document.root.parts
@@ -419,7 +421,7 @@ def _with_block(document: Document, text: str, pins: Sequence[Pin]) -> str:
             waiting = []
     block = ["pins:"] if pins else ["pins: []"] if "pins" in keys else []
     for pin in pins:
-        block += [*comments.pop(pin.question, []), _entry(pin)]
+        block += [*comments.pop(pin.question, []), _write_pin(pin)]
     block += [line for of_removed in comments.values() for line in of_removed] + waiting
     return "\n".join([*lines[:start], *block, *lines[end:]]) + "\n"
 
@@ -429,7 +431,7 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 _QUESTION = re.compile(r"\bquestion: *['\"]?(\w[\w-]*)")
 
 
-def _entry(pin: Pin) -> str:
+def _write_pin(pin: Pin) -> str:
     """Return the line of a pin."""
     plain = pin.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     ordered = {name: plain.pop(name) for name in ("question", "reading", "dialects")} | plain

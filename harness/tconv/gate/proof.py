@@ -87,7 +87,7 @@ class Prover:
         self._spec, self._corpus, self._timeout, self._options = spec, corpus, timeout, dict(options)
         self._isolate = isolate
         self._unspoken: set[str] = set()
-        with self._pool(None) as pool:
+        with self._open_pool(None) as pool:
             self.backend: BackendHeader = pool.backend
 
     def proofs(self, file: WaiverFile) -> Iterator[Proof]:
@@ -102,11 +102,11 @@ class Prover:
                 elif not entry.on_machine(self.backend.machine):
                     yield Proof(entry, dialect, Standing.NOT_HERE, f"for machines {entry.machine}")
                 elif isinstance(entry, Waiver):
-                    yield self._of_waiver(file, entry, dialect)
+                    yield self._prove_waiver(file, entry, dialect)
                 else:
-                    yield from self._of_pin(file, entry, dialect)
+                    yield from self._prove_pin(file, entry, dialect)
 
-    def _of_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
+    def _prove_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
         """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
         spoken, active = dialect_named(dialect), select_active(file, dialect, self.backend)
 
@@ -117,7 +117,7 @@ class Prover:
         if not cases:
             yield Proof(pin, dialect, Standing.NOT_HERE, "no case of the gate tier tells its reading from all others")
         for case in cases:
-            record = None if dialect in self._unspoken else self._alone(case, dialect)
+            record = None if dialect in self._unspoken else self._run_alone(case, dialect)
             if record is None:
                 yield Proof(pin, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
                 return
@@ -128,12 +128,12 @@ class Prover:
             else:
                 yield Proof(pin, dialect, Standing.FALLEN, "", record)
 
-    def _of_waiver(self, file: WaiverFile, waiver: Waiver, dialect: str) -> Proof:
+    def _prove_waiver(self, file: WaiverFile, waiver: Waiver, dialect: str) -> Proof:
         case = self._corpus.find(waiver.example)
         if case is None or not waiver.covers(case.id, case.facts):
             reason = f"its example {waiver.example!r} is no case that it covers; correct it"
             return Proof(waiver, dialect, Standing.FALLEN, reason)
-        record = None if dialect in self._unspoken else self._alone(case, dialect)
+        record = None if dialect in self._unspoken else self._run_alone(case, dialect)
         if record is None:
             return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
         if isinstance(record.verdict, ver.Inexpressible):
@@ -146,15 +146,15 @@ class Prover:
             return Proof(waiver, dialect, Standing.NOT_HERE, "it shows after other calls, and there were none", record)
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 
-    def _alone(self, case: Case, dialect: str) -> Record | None:
+    def _run_alone(self, case: Case, dialect: str) -> Record | None:
         """Return the record of a case that runs in a process of its own; None where the dialect is not spoken."""
         try:
-            with self._pool(dialect) as pool:
+            with self._open_pool(dialect) as pool:
                 return pool.record(case)
         except DialectError:
             self._unspoken.add(dialect)
             return None
 
-    def _pool(self, dialect: str | None) -> Pool:
+    def _open_pool(self, dialect: str | None) -> Pool:
         spoken = dialect_named(dialect) if dialect else None
         return Pool(Asking(self._spec, spoken, self._options, self._timeout, isolate=self._isolate))

@@ -153,16 +153,16 @@ def _find_untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping
     exact = {case for case, verdict in verdicts.items() if isinstance(verdict, ver.Allowed) and verdict.rule == "exact"}
     types = set(map(dtype_of, exact))
     mistrusted = [member.record.case for member in members if member.status is Status.MISTRUSTED]
-    alone = [case for case in mistrusted if _integer_twin(case) not in verdicts]
+    alone = [case for case in mistrusted if _find_integer_twin(case) not in verdicts]
     for dtype, count in Counter(map(dtype_of, alone)).items():
         if dtype not in types:
             yield ZerosPass(count, dtype)
-    beside = [case for case in mistrusted if _integer_twin(case) in verdicts.keys() - exact]
+    beside = [case for case in mistrusted if _find_integer_twin(case) in verdicts.keys() - exact]
     for dtype, count in Counter(map(dtype_of, beside)).items():
-        yield ZerosPass(count, dtype, str(_integer_twin(next(case for case in beside if dtype_of(case) == dtype))))
+        yield ZerosPass(count, dtype, str(_find_integer_twin(next(case for case in beside if dtype_of(case) == dtype))))
 
 
-def _integer_twin(case: str) -> str | None:
+def _find_integer_twin(case: str) -> str | None:
     """Return the id of the same case on integers; None where the id does not say what its data are."""
     twin, count = _REAL.subn("integers", case)
     return twin if count else None

@@ -40,10 +40,10 @@ def assess_files(
     own = cases is None or waivers is not None
     assessments = [
         assess_with_corpus(run, choose_waivers(waivers, run.header.backend.name), corpus, strict=strict, own=own)
-        for run in merged([_found_at(cases, read_selected(path, corpus), corpus) for path in records])
+        for run in merged([_relocate(cases, read_selected(path, corpus), corpus) for path in records])
     ]
     return [
-        replace(assessment, incomplete=(*assessment.incomplete, *_missing_shards(assessment.run)))
+        replace(assessment, incomplete=(*assessment.incomplete, *_find_missing_shards(assessment.run)))
         for assessment in assessments
     ], corpus
 
@@ -67,14 +67,14 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
     return read(path, selected)
 
 
-def _missing_shards(run: Run) -> Iterator[ShardsMissing]:
+def _find_missing_shards(run: Run) -> Iterator[ShardsMissing]:
     """Yield which shards of a run are not there."""
     if run.header.shard:
         shards = Shards.parse(run.header.shard)
         yield ShardsMissing(shards.count, tuple(shards.missing))
 
 
-def _found_at(cases: Path | None, run: Run, corpus: Corpus) -> Run:
+def _relocate(cases: Path | None, run: Run, corpus: Corpus) -> Run:
     """Return a run whose header says where its cases are for whoever reads it, and not where they were as it ran."""
     if cases is None or run.header.corpus != corpus.digest:
         return run

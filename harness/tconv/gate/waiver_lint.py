@@ -43,13 +43,13 @@ def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[FileError]]:
     findings: list[FileError] = []
     for key, entries in (("unsupported", file.unsupported), ("waivers", file.waivers), ("pins", file.pins)):
         for number, entry in enumerate(entries):
-            findings += _of_scope(entry, document, (key, number), fact_names)
+            findings += _check_scope(entry, document, (key, number), fact_names)
     for number, waiver in enumerate(file.waivers):
-        findings += _of_example(waiver, document, ("waivers", number, "example"), corpus)
+        findings += _check_example(waiver, document, ("waivers", number, "example"), corpus)
     return file, findings
 
 
-def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[FileError]:
+def _check_scope(entry: Scope, document: Document, place: _Location, fact_names: set[str]) -> Iterator[FileError]:
     named = [(name, "where", (*place, "where", name)) for name in entry.where]
     named += [(name, "a pattern", (*place, "cases")) for name in parse(entry.cases).conditions]
     for name, what, at in named:
@@ -59,7 +59,7 @@ def _of_scope(entry: Scope, document: Document, place: _Location, fact_names: se
             yield documents.error_at(document, at, message, key=what == "where")
 
 
-def _of_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[FileError]:
+def _check_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[FileError]:
     facts = corpus.facts(waiver.example)
     if facts is None:
         paths = {path_of(case) for case in (*corpus.singles, *corpus.sweeps)}

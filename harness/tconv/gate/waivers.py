@@ -192,7 +192,7 @@ class Waiver(Versioned, NarrowScope):
         if self.diagnosis is not None and set(self.diagnosis).isdisjoint(member.why.explained):
             return False
         return all(
-            _same(value, _json(getattr(ruling, key, None))) for key, value in self.verdict.items()
+            _matches(value, _to_json(getattr(ruling, key, None))) for key, value in self.verdict.items()
         ) and self.covers(record.case, facts)
 
 
@@ -335,12 +335,12 @@ def is_among(version: str, versions: str) -> bool:
         return versions == f"==={version}"
 
 
-def _same(expected: object, actual: object) -> bool:
+def _matches(expected: object, actual: object) -> bool:
     if not (isinstance(expected, str) and isinstance(actual, str) and "*" in expected):
         return actual == expected
     # Of a pattern only * is meant.
     return fnmatchcase(actual, re.sub(r"([?[])", r"[\1]", expected))
 
 
-def _json(value: object) -> object:
+def _to_json(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value

@@ -83,7 +83,7 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
     off = (np.abs(error) > line).sum(axis=(0, *range(2, error.ndim)))
     ones = np.ones((error.shape[0], 1, *error.shape[2:]))
     # A wrong bias is the same error everywhere in its channel.
-    remaining = [_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])]
+    remaining = [_count_left(error[:, channel], line[:, channel], ones) for channel in range(error.shape[1])]
     remaining = np.minimum(off, remaining)
     x, (inputs, outputs) = truth.operands["x"], truth.operands["w"].shape[:2]
     share = inputs // geometry.groups
@@ -93,12 +93,12 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
         data = definition(x, identity, None, tap_alone(k, geometry))
         for channel in np.flatnonzero(remaining):
             first = channel // outputs * share
-            fewest = _left(error[:, channel], line[:, channel], data[:, first : first + share])
+            fewest = _count_left(error[:, channel], line[:, channel], data[:, first : first + share])
             remaining[channel] = min(remaining[channel], fewest)
     return bool(remaining.sum() >= max(_FEWEST, off.sum() / 2, error.size / _SHARE_REMARKABLE))
 
 
-def _left(error: Float64s, line: Float64s, data: Float64s) -> int:
+def _count_left(error: Float64s, line: Float64s, data: Float64s) -> int:
     """Return how many elements are above a line, less the product of the weight that leaves the fewest.
 
     The weight is taken from the element that is furthest off, in units of the line: there roundings matter least.

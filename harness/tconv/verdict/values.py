@@ -82,13 +82,13 @@ class _Part:
     limits: Bound
 
 
-def _inserted(part: _Part, output: _Output) -> Mask:
+def _find_inserted(part: _Part, output: _Output) -> Mask:
     """Return where NaN is allowed: where a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
     nan: Mask = np.isnan(part.actual)
     return nan & output.poisoned[part.index[1:]] if nan.any() else nan
 
 
-def _overflowed(part: _Part, _: _Output) -> Mask:
+def _find_overflowed(part: _Part, _: _Output) -> Mask:
     """Return where a finite sum may be infinite, and any sum NaN where infinities of both signs may meet."""
     actual, expected, limits = part.actual, part.terms.y, part.limits
     infinite = (np.isposinf(actual) & limits.rises) | (np.isneginf(actual) & limits.falls)
@@ -98,7 +98,7 @@ def _overflowed(part: _Part, _: _Output) -> Mask:
     return overflowed
 
 
-def _flushed(part: _Part, output: _Output) -> Mask:
+def _find_flushed(part: _Part, output: _Output) -> Mask:
     """Return where a runtime that takes subnormal numbers for zero is right.
 
     A subnormal result may be zero where operands are subnormal too. A normal result may lack its subnormal products.
@@ -117,9 +117,9 @@ def _flushed(part: _Part, output: _Output) -> Mask:
 
 
 _EXCUSES: dict[str, Callable[[_Part, _Output], Mask]] = {
-    "nan-from-inserted-zeros": _inserted,
-    "overflow-of-a-partial-sum": _overflowed,
-    "flushed-subnormals": _flushed,
+    "nan-from-inserted-zeros": _find_inserted,
+    "overflow-of-a-partial-sum": _find_overflowed,
+    "flushed-subnormals": _find_flushed,
 }
 """Where each excuse holds, by the note that it leaves."""
 
@@ -205,7 +205,7 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
         return ComparedValues("exact", wrong, expected)
     output, terms = _Output(actual, truth, geometry, accumulator), truth.terms(geometry)
     wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
-    for index in _parts(actual.shape):
+    for index in _split(actual.shape):
         part_terms = terms.part(index)
         with np.errstate(invalid="ignore"):
             part = _Part(
@@ -241,7 +241,7 @@ def digest(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) 
     return sha256(head + content.tobytes()).hexdigest()[:_DIGITS]
 
 
-def _parts(shape: Ints) -> Iterator[tuple[slice, ...]]:
+def _split(shape: Ints) -> Iterator[tuple[slice, ...]]:
     """Yield an output in parts: some samples, all channels, some places of the first axis; none if it is empty."""
     if 0 in shape:
         return
