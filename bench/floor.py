@@ -35,14 +35,14 @@ from figures import Figure, Findings
 from measure import timed
 from tconv.backends.onnx_model import build
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.cases.call import express, in_layouts
+from tconv.cases.call import arrange_operands, express
 from tconv.cases.operands import make_operands
 from tconv.corpus import Corpus
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.journal import Journal
 from tconv.execution.zygote import ONE_THREAD
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 from tconv.records.record import record_line
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Floor:
     def of(cls, case: Case, dialect: Dialect) -> Floor:
         """Return the pieces of the model that the harness builds for a case."""
         call = express(case, dialect)
-        arrays = in_layouts(make_operands(case.x, case.w, case.b), call)
+        arrays = arrange_operands(make_operands(case.x, case.w, case.b), call)
         model = build(call, arrays)
         graph = model.graph
         return cls(
@@ -194,7 +194,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.backend = OnnxRuntime()
-        self.dialect = dialect_named(self.backend.info().dialects[0])
+        self.dialect = find_dialect(self.backend.info().dialects[0])
         self.options = ort.SessionOptions()
         self.options.intra_op_num_threads = self.options.inter_op_num_threads = 1
         self.options.log_severity_level = 4
@@ -209,7 +209,7 @@ class Bench:
 
     def owes_value(self, case: Case) -> bool:
         """Return whether the dialect owes a value, which no other reading disputes."""
-        owed = expectation(case, self.dialect)
+        owed = expect(case, self.dialect)
         return isinstance(owed, Values) and not owed.disputed and not owed.refusals
 
     def answers(self, case: Case) -> bool:

@@ -28,7 +28,7 @@ from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, GeometryOtherwise
 from tconv.diagnosis.placement import placed
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.dialects.readings import AnswerOtherwise
 from tconv.execution import recording
 from tconv.execution.evaluation import Evaluator
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Array, DType
 
-DIALECT = dialect_named("onnx/ConvTranspose-22")
+DIALECT = find_dialect("onnx/ConvTranspose-22")
 OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
 ENOUGH = 0.95
 SMALL = ("same=no-padding", "pads-symmetric", "strides-ignored")
@@ -68,7 +68,7 @@ class Plays:
             return Refused("invalid")
         misread = apply((self._misreading,), problem.signature, DIALECT, problem.truth.operands)
         truth = problem.truth if misread is None else Truth(misread.operands, problem.case.x.dtype)
-        y = truth.values(problem.values.primary.geometry if misread is None else misread.geometry)
+        y = truth.compute_values(problem.values.primary.geometry if misread is None else misread.geometry)
         with np.errstate(over="ignore", invalid="ignore"):
             return Produced(from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format))
 

@@ -63,7 +63,7 @@ def verdict(case: str, number: int) -> ver.Verdict:
 def assessments(corpus: Corpus, records: int) -> list[Assessment]:
     """Return made runs that have so many records in all."""
     ids = list(islice(corpus.ids("full"), records // RUNS))
-    return [assess(_run(ids, number), None, corpus.facts) for number in range(RUNS)]
+    return [assess(_run(ids, number), None, corpus.find_facts) for number in range(RUNS)]
 
 
 def _run(ids: list[str], number: int) -> Run:

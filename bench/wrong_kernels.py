@@ -23,7 +23,7 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus import Corpus
 from tconv.corpus.size_coverage import AXES, KINDS
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 LEAST = {"gate": 80, "full": 95}
 """How many of a hundred must die."""
-DIALECT = dialect_named("onnx/ConvTranspose-22")
+DIALECT = find_dialect("onnx/ConvTranspose-22")
 MOST_ASKED = 400
 """Cases that are asked of a kernel at most, the smallest first; so many are alike."""
 LARGEST = {
@@ -241,14 +241,14 @@ def outcome(kernel: Kernel, problem: Problem) -> Produced | None:
     """Return what a wrong kernel gives if its condition holds; None if that is the right output."""
     assert problem.values is not None
     geometry = problem.values.primary.geometry
-    right = problem.truth.values(geometry)
+    right = problem.truth.compute_values(geometry)
     if kernel.defect in ON_OUTPUT:
         y = right.copy()
         ON_OUTPUT[kernel.defect](y)
     else:
         arrays = {role: array.copy() for role, array in problem.operands.items()}
         ON_OPERANDS[kernel.defect](arrays, geometry.groups)
-        y = Truth(arrays, problem.truth.dtype).values(geometry)
+        y = Truth(arrays, problem.truth.dtype).compute_values(geometry)
     dtype = NUMPY_TYPES[problem.truth.dtype]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if np.array_equal(y.astype(dtype), right.astype(dtype), equal_nan=True):

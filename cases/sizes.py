@@ -23,7 +23,7 @@ import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.size_coverage import AXES, SIZES, is_possible, sizes_of
+from tconv.corpus.size_coverage import AXES, SIZES, find_sizes, is_possible
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import DType
 
@@ -191,7 +191,7 @@ def numbers_of(row: Row) -> Numbers:
         return np.array([], dtype=int)
     if not has_products(row):
         return np.array([], dtype=int)
-    return np.array([NUMBERS[label] for label in sizes_of(case).items()], dtype=int)
+    return np.array([NUMBERS[label] for label in find_sizes(case).items()], dtype=int)
 
 
 def write_rows(tier: str, random: Random, missing: Mask, important: Mask) -> list[Row]:
@@ -236,7 +236,7 @@ def lines_of(rows: list[Row]) -> list[str]:
     lines = []
     for number, row in enumerate(rows):
         groups = row.get("groups", 1)
-        sizes = sizes_of(build("a", row, {}))
+        sizes = find_sizes(build("a", row, {}))
         name = (
             f"{sizes['path'].replace(' ', '-')}-c{row['channels'] // groups}-o{row['out_channels'] // groups}-g{groups}"
         )

@@ -22,7 +22,7 @@ from tconv.backends.machine import VARIABLES
 from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 from tconv.gate.answers import Opened, collect_answers, is_disputed_refusal
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
@@ -230,7 +230,7 @@ def _pairs(corpus: Corpus, texts: Sequence[Dialect]) -> Iterator[list[str]]:
         for case in corpus.cases("gate")
         if case.breaks is None and not case.omit and case.plain and prod(case.x.shape) * prod(case.w.shape) > 0
     ]
-    owed = {text: [expectation(case, text) for case in cases] for text in texts}
+    owed = {text: [expect(case, text) for case in cases] for text in texts}
     for source, target in permutations(texts, 2):
         data, filters = zip(*((text.data_format, text.filter_format) for text in (source, target)), strict=True)
         layouts = (("data", data), ("filter", filters))

@@ -36,7 +36,7 @@ def answered(problem: Problem, readings: Sequence[Reading]) -> out.Outcome:
     geometry = resolve(problem.signature, apply_readings(problem.dialect.rules, readings))
     if isinstance(geometry, Violation):
         return out.Refused("no")
-    y = problem.truth.values(geometry).astype(problem.operands["x"].dtype)
+    y = problem.truth.compute_values(geometry).astype(problem.operands["x"].dtype)
     return out.Produced(from_ncx(y, problem.call.data_format))
 
 

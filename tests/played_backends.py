@@ -11,7 +11,7 @@ from made_records import run_of
 from tconv.backends import Produced, Refused
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
-ONNX = dialect_named("onnx/ConvTranspose-22")
+ONNX = find_dialect("onnx/ConvTranspose-22")
 
 
 def presented(problem: Problem, y: Array) -> Array:
@@ -37,7 +37,7 @@ def presented(problem: Problem, y: Array) -> Array:
 def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
     """Return what the gate says of a run of these records."""
     run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-    return assess(run, None, corpus.facts, find=corpus.find)
+    return assess(run, None, corpus.find_facts, find=corpus.find)
 
 
 def records_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:

@@ -70,7 +70,7 @@ def assessed(
 ) -> Assessment:
     """Run a backend on a corpus and return what it comes to."""
     path = records(backend, folder, text)
-    return assess(read(path), waivers, Corpus.load(folder / "small.yaml").facts, strict=strict)
+    return assess(read(path), waivers, Corpus.load(folder / "small.yaml").find_facts, strict=strict)
 
 
 def record_file(folder: Path, backend: str = "Right", output: str = "out", part: str = "") -> Path:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.expected import Inexpressible, expectation_of
+from tconv.expectation.expected import Inexpressible, expect_of_signature
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ NARROW = [
     name
     for name, dialect in DIALECTS.items()
     if isinstance(
-        expectation_of(written((5,), (3,), Attributes((1,), (1,), pads_begin=(1,), pads_end=(0,))), dialect),
+        expect_of_signature(written((5,), (3,), Attributes((1,), (1,), pads_begin=(1,), pads_end=(0,))), dialect),
         Inexpressible,
     )
 ]

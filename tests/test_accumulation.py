@@ -11,7 +11,7 @@ import pytest
 from small_corpus import BARE_HEAD, TIMEOUT, written
 from tconv.backends import Outcome, Produced
 from tconv.corpus import Corpus
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.execution import accumulation
 from tconv.execution.accumulation import SumPath, path_of, probe
 from tconv.execution.asking import Asking
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
-ONNX = dialect_named("onnx/ConvTranspose-22")
+ONNX = find_dialect("onnx/ConvTranspose-22")
 KINDS: list[tuple[Any, bool]] = [
     *((kind, pointwise) for kind in ("dense", "grouped") for pointwise in (True, False)),
     *((kind, False) for kind in ("depthwise", "multiplier")),

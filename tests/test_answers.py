@@ -103,8 +103,8 @@ def test_answers_that_whoever_mixes_are_named(corpus: Corpus, telling: list[Case
     shrunk = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-shrunk")
     run = run_of(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
     (one,) = compare_answers(run, corpus.find, PinUses())[1]
-    assert assess(run, None, corpus.facts, find=corpus.find).mixed == (one,)
-    assert assess(run, None, corpus.facts).mixed == ()
+    assert assess(run, None, corpus.find_facts, find=corpus.find).mixed == (one,)
+    assert assess(run, None, corpus.find_facts).mixed == ()
     assert one.question == "negative_same"
     told = {told.answer: told for told in one.answers}
     assert set(told) == {"floor", "shrink"}
@@ -136,7 +136,7 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
     name = "onnx/ConvTranspose-22"
     truncated = next(shown for shown in DIALECTS[name].disputed if shown.name == "negative-same-truncated")
     run = run_of(telling, name, lambda case: (truncated,) if case.attributes.auto_pad == "same_lower" else ())
-    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assessment = assess(run, None, corpus.find_facts, find=corpus.find)
     written = junit.text(make_report([assessment]))
     (answers_,) = assessment.mixed
     (other,) = (given.example.id for given in answers_.answers if given.answer == "floor")

@@ -15,7 +15,7 @@ from strategies import examples
 from tconv.cases.case import Data, Operand
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound, derivation, gamma, is_subnormal
+from tconv.expectation.bound import UNIT_ROUNDOFF, Bound, Terms, bound_errors, derive, gamma, is_subnormal
 from tconv.expectation.truth import Truth
 from tconv.verdict.values import ComparedValues, compare
 from tconv.vocabulary import DType
@@ -42,7 +42,7 @@ def limits(
     accumulator: DType = DType.F32,
 ) -> tuple[float, float, bool]:
     """Return what is allowed of one element, its warning line, and whether it may overflow."""
-    found = bound(terms(y, magnitude, count, bias), dtype, accumulator)
+    found = bound_errors(terms(y, magnitude, count, bias), dtype, accumulator)
     return float(found.allowed[0]), float(found.warning[0]), bool(found.may_overflow[0])
 
 
@@ -204,7 +204,7 @@ def test_no_partial_sum_grows_beyond_twice_the_terms_of_its_sign(values: list[in
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.cumsum(np.array(added, np.float16), dtype=np.float16)
     y, magnitude = float(sum(added)), float(sum(map(abs, added)))
-    found = bound(terms(y, magnitude, float(len(added))), DType.F16, DType.F16)
+    found = bound_errors(terms(y, magnitude, float(len(added))), DType.F16, DType.F16)
     assert found.rises[0] or not np.isposinf(sums).any()
     assert found.falls[0] or not np.isneginf(sums).any()
     finite = sums[np.isfinite(sums)].astype(np.float64)
@@ -285,7 +285,7 @@ def test_the_derivation_is_what_is_computed(
     y = -2.0 if magnitude else 0.0
     bias = bias if magnitude or bias is None else 0.0
     numbers = {"n": 4, "A": magnitude, "y": y, "b": bias}
-    about, _, formula = derivation(dtype, accumulator).rpartition(": ")
+    about, _, formula = derive(dtype, accumulator).rpartition(": ")
     backends, _, references = formula.partition("; and the reference's own ")
     plain, _, beside_bias = backends.partition(", and with a bias ")
     numbers["E"] = computed(about.partition(" = ")[2] or "0", numbers)
@@ -440,10 +440,10 @@ def test_tf32_is_noticed_in_the_largest_case_of_the_corpus(data: Data) -> None:
     arrays = make_operands(Operand((1, 2048, 4, 3), DType.F32, data), Operand((2048, 2, 3, 3), DType.F32, data), None)
     truth, geometry = Truth(arrays, DType.F32), Geometry((4, 3), (3, 3), (1, 1), (1, 1), (0, 0), (6, 5), 1)
     rounded = Truth({role: tf32(array) for role, array in arrays.items()}, DType.F32)
-    error = rounded.values(geometry) - truth.values(geometry)
-    limits = bound(truth.terms(geometry), DType.F32)
+    error = rounded.compute_values(geometry) - truth.compute_values(geometry)
+    limits = bound_errors(truth.compute_terms(geometry), DType.F32)
     assert np.sqrt(np.mean((error / limits.deviation) ** 2)) > 3 * (1 + 6 / np.sqrt(error.size))
-    found = compare(rounded.values(geometry).astype(np.float32), truth, geometry, DType.F32)
+    found = compare(rounded.compute_values(geometry).astype(np.float32), truth, geometry, DType.F32)
     assert found.notes == ("reduced-precision",)
 
 
@@ -454,8 +454,8 @@ def test_many_products_in_any_order_are_not_remarkable(order: Callable[[Array], 
     truth, geometry, (x, w), _ = dotted(DType.F32, data, 18432, 1)
     sums = order(x * w)[..., None]
     assert held(truth, geometry, sums[..., 0]).notes == ()
-    deviation = bound(truth.terms(geometry), DType.F32).deviation
-    assert np.sqrt(np.mean(((sums - truth.values(geometry)) / deviation) ** 2)) < 0.5
+    deviation = bound_errors(truth.compute_terms(geometry), DType.F32).deviation
+    assert np.sqrt(np.mean(((sums - truth.compute_values(geometry)) / deviation) ** 2)) < 0.5
 
 
 @pytest.mark.parametrize("dtype", HALVES)
@@ -489,9 +489,9 @@ def test_f64_at_f32_accuracy_is_detected() -> None:
 def test_reduced_precision_is_between_the_lines() -> None:
     """Above the warning line and below the bound is told and not failed; below the line nothing is told."""
     truth, geometry, _, _ = dotted(DType.F32, "normal", 4000, 3)
-    found: Bound = bound(truth.terms(geometry), DType.F32)
+    found: Bound = bound_errors(truth.compute_terms(geometry), DType.F32)
     assert np.all(found.warning < found.allowed)
-    y = truth.values(geometry)
+    y = truth.compute_values(geometry)
     for error, notes in ((0.5 * found.deviation, ()), ((found.warning + found.allowed) / 2, ("reduced-precision",))):
         comparison = compare(y + error, truth, geometry, DType.F32)
         assert not comparison.wrong.any()

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from strategies import axes, examples
 from tconv.backends import onnx_model
-from tconv.cases.call import express, in_layouts, signature
+from tconv.cases.call import arrange_operands, express, write_signature
 from tconv.cases.operands import make_operands
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.case_file import OperandSettings, Settings, merged
+from tconv.corpus.case_file import OperandSettings, Settings, merge_settings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, reach, resolve
 from tconv.dialects.readings import distinct_results
-from tconv.expectation.expected import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expect
 from tconv.reports import case_details
 from tconv.vocabulary import ATTRIBUTES, DType
 
@@ -189,19 +189,19 @@ def test_later_layers_win_and_null_takes_back() -> None:
 def test_operands_are_merged_key_by_key() -> None:
     """What layers say of one operand adds up; null for a key, or for the operand, takes it back."""
     base = {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
-    assert merged(base, {"x": {"seed": 5}}) == {"x": {"dtype": "f16", "seed": 5}, "w": {"seed": 1}}
-    again = build("a/b/c", merged(base, {"x": {"dtype": None}, "w": None}))
+    assert merge_settings(base, {"x": {"seed": 5}}) == {"x": {"dtype": "f16", "seed": 5}, "w": {"seed": 1}}
+    again = build("a/b/c", merge_settings(base, {"x": {"dtype": None}, "w": None}))
     assert (again.x.dtype, again.x.seed, again.w.seed) == (DType.F32, 4, 0)
-    assert merged({"x": None}, {"x": {"seed": 1}}) == {"x": {"seed": 1}}
+    assert merge_settings({"x": None}, {"x": {"seed": 1}}) == {"x": {"seed": 1}}
     assert base == {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
 
 
 def test_a_later_filling_takes_the_earlier_one_back() -> None:
     """Of data and values the one said later fills the operand, whichever comes first."""
     values = {"x": {"values": [1, 2, 3, 4]}}
-    assert build("a/b/c", merged(values, {"x": {"data": "ones"}})).x.data == "ones"
-    assert build("a/b/c", merged({"x": {"data": "ones"}}, values)).x.values == (1, 2, 3, 4)
-    assert build("a/b/c", merged(values, {"x": {"seed": 3}})).x.values == (1, 2, 3, 4)
+    assert build("a/b/c", merge_settings(values, {"x": {"data": "ones"}})).x.data == "ones"
+    assert build("a/b/c", merge_settings({"x": {"data": "ones"}}, values)).x.values == (1, 2, 3, 4)
+    assert build("a/b/c", merge_settings(values, {"x": {"seed": 3}})).x.values == (1, 2, 3, 4)
 
 
 # Words, omissions, breaks.
@@ -226,7 +226,7 @@ def test_what_is_omitted_is_not_written(name: str) -> None:
     assert getattr(case.attributes, name) is None
     assert case.omit == (name,)
     for dialect in DIALECTS.values():
-        assert getattr(signature(case, dialect).attributes, name) is None
+        assert getattr(write_signature(case, dialect).attributes, name) is None
 
 
 @pytest.mark.parametrize("name", [name for name, constraint in CONSTRAINTS.items() if constraint.needed])
@@ -404,9 +404,9 @@ def test_every_case_there_is_can_be_said_and_shown(settings: dict[str, Any]) -> 
     operands = make_operands(case.x, case.w, case.b)
     for dialect in DIALECTS.values():
         assert len(list(case_details.in_dialect(case, dialect))) >= 2
-        if dialect.name.startswith("onnx/") and not isinstance(expectation(case, dialect), Inexpressible):
+        if dialect.name.startswith("onnx/") and not isinstance(expect(case, dialect), Inexpressible):
             call = express(case, dialect)
-            assert onnx_model.build(call, in_layouts(operands, call)).ByteSize()
+            assert onnx_model.build(call, arrange_operands(operands, call)).ByteSize()
 
 
 @given(ANYTHING)
@@ -423,7 +423,7 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
     # `owed` bounds such an output, for those who are asked at all.
     assume(case.breaks != "output-padding-below-stride-or-dilation")
     for dialect in DIALECTS.values():
-        expected = expectation(case, dialect)
+        expected = expect(case, dialect)
         if isinstance(expected, Values):
             for candidate in (expected.primary, *expected.disputed):
                 assert (
@@ -444,5 +444,5 @@ def test_a_case_resolves_to_what_it_says() -> None:
                  output_padding=[1, 0])  # fmt: skip
     dialect = DIALECTS["onnx/ConvTranspose-22"]
     wanted = Geometry((4, 5), (3, 2), (2, 3), (1, 2), (1, 0), (9, 13), 1)
-    assert resolve(signature(case, dialect), dialect.rules) == wanted
-    assert distinct_results(signature(case, dialect), dialect.rules, dialect.disputed)[0].result == wanted
+    assert resolve(write_signature(case, dialect), dialect.rules) == wanted
+    assert distinct_results(write_signature(case, dialect), dialect.rules, dialect.disputed)[0].result == wanted

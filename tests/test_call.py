@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, WIDE, case
-from tconv.cases.call import Call, Input, express, signature
+from tconv.cases.call import Call, Input, express, write_signature
 from tconv.dialects import DIALECTS, NoWord
 from tconv.errors import Invalid
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -316,16 +316,16 @@ def test_the_calls_facts() -> None:
 def test_the_signature_is_what_is_written() -> None:
     """Validity is judged on what the dialect has written: neutral values included, omitted ones not."""
     plain = plane()
-    assert signature(plain, DIALECTS[ONNX_22]).attributes.given() == {}
-    assert signature(plain, DIALECTS[ONEDNN]).attributes.given() == _NEUTRAL | _NEUTRAL_PADS
-    omitted = signature(plane(omit=("dilations",)), DIALECTS[ONEDNN])
+    assert write_signature(plain, DIALECTS[ONNX_22]).attributes.given() == {}
+    assert write_signature(plain, DIALECTS[ONEDNN]).attributes.given() == _NEUTRAL | _NEUTRAL_PADS
+    omitted = write_signature(plane(omit=("dilations",)), DIALECTS[ONEDNN])
     assert omitted.attributes.dilations is None
     assert (omitted.x.shape, omitted.w.shape, omitted.b) == ((2, 4, 5, 7), (4, 6, 3, 2), None)
 
 
 def test_the_signature_is_in_canonical_layouts() -> None:
     """Layouts permute arrays, not the signature: data is NCX and filter IOX whatever is written."""
-    found = signature(plane(data_format="NXC", filter_format="XOI", bias=(6,)), DIALECTS[ONEDNN])
+    found = write_signature(plane(data_format="NXC", filter_format="XOI", bias=(6,)), DIALECTS[ONEDNN])
     assert (found.x.shape, found.w.shape) == ((2, 4, 5, 7), (4, 6, 3, 2))
     assert found.b is not None
     assert found.b.shape == (6,)

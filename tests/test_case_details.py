@@ -14,8 +14,8 @@ from strategies import case
 from tconv.cases.case import Cite
 from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
-from tconv.expectation.bound import SYMBOLS, derivation
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.bound import SYMBOLS, derive
+from tconv.expectation.expected import Inexpressible, Refuse, Values, expect
 from tconv.reports import case_details
 from tconv.vocabulary import DType
 
@@ -140,7 +140,7 @@ def test_what_is_owed_a_refusal() -> None:
 def test_a_tolerance_is_derived(dtype: DType) -> None:
     """The formula of the type, and its numbers where it is largest: n, A, the limit, the warning line."""
     lines = account_of(case((5,), (3,), channels=2, bias=(1,), data="normal", dtype=dtype))
-    assert lines[-3:-1] == [f"  tolerance   {derivation(dtype, {})}", f"{'':14}{SYMBOLS}"]
+    assert lines[-3:-1] == [f"  tolerance   {derive(dtype, {})}", f"{'':14}{SYMBOLS}"]
     match = re.fullmatch(
         r" {14}at \[([\d,]+)\], where it is largest: n = (\d+), A = ([\d.e+-]+), "
         r"\|actual - [\d.e+-]+\| <= ([\d.e+-]+), remarkable above ([\d.e+-]+)",
@@ -161,14 +161,14 @@ def test_special_values_do_not_hide_the_tolerance() -> None:
     assert "inf" in lines[-4]
     assert re.search(r"<= [\d.e-]+, remarkable above [\d.e-]+$", lines[-1])
     nowhere = case((2,), (1,), data="nan")
-    assert account_of(nowhere)[-2] == f"  tolerance   {derivation(DType.F32, {})}"
+    assert account_of(nowhere)[-2] == f"  tolerance   {derive(DType.F32, {})}"
 
 
 def test_an_empty_output_has_a_formula_and_no_place() -> None:
     """Where no element is there is none with the largest limit."""
     lines = account_of(case((3,), (2,), output_shape=(0,), data="normal"))
     assert "    owes [1, 1, 0]  [] in NCX order" in lines
-    assert lines[-2] == f"  tolerance   {derivation(DType.F32, {})}"
+    assert lines[-2] == f"  tolerance   {derive(DType.F32, {})}"
 
 
 @pytest.mark.parametrize(("size", "end"), [(24, "] in NCX order"), (25, ", ...] in NCX order")])
@@ -191,7 +191,7 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
             lines = list(case_details.in_dialect(example, dialect))
             assert lines[0] == dialect.name
             assert not any("\n" in line for line in lines)
-            match expectation(example, dialect):
+            match expect(example, dialect):
                 case Inexpressible():
                     kind = "inexpressible"
                     assert lines[1].startswith("  inexpressible: ")

@@ -195,7 +195,7 @@ def test_a_runtime_that_changes_waived_answers_alone_is_red(tmp_path: Path) -> N
         )
         made = replace(run_of({}), records=answered)
         made.header = made.header.model_copy(update={"cases": len(answered)})
-        return assess(made, known, corpus.facts)
+        return assess(made, known, corpus.find_facts)
 
     old, new, again = shifted(2), shifted(3), shifted(2)
     assert (old.red, new.red, compared(old, again).worse) == ([], [], 0)
@@ -219,7 +219,7 @@ def test_a_runtime_that_changes_waived_answers_alone_is_red(tmp_path: Path) -> N
 def right(problem: Problem) -> Array:
     """Return the reference's output."""
     assert problem.values is not None
-    return problem.truth.values(problem.values.primary.geometry)
+    return problem.truth.compute_values(problem.values.primary.geometry)
 
 
 def test_the_digest_of_a_wrong_output_is_of_its_values_or_of_where_it_is_wrong(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def records_of_sizes(corpus: Corpus, telling: list[Case], part: list[str], by_te
     records = [record for record in whole.records if record.case in part]
     of_part = replace(whole, records=records)
     of_part.header = whole.header.model_copy(update={"cases": len(records), "patterns": tuple(part)})
-    return [assess(made, None, corpus.facts, find=corpus.find) for made in (whole, of_part)]
+    return [assess(made, None, corpus.find_facts, find=corpus.find) for made in (whole, of_part)]
 
 
 def test_one_case_that_agrees_against_many_is_as_before_in_a_part(corpus: Corpus, telling: list[Case]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import WIDE, examples, signatures
 from tconv.dialects import DIALECTS, Stated, constraints
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation_of
+from tconv.expectation.expected import Inexpressible, Refuse, Values, expect_of_signature
 from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Ints, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ BROKEN: dict[str, Example] = {
 
 def broken(signature: Signature) -> dict[str, Violation]:
     """Return every constraint that a signature breaks."""
-    return {violation.constraint: violation for violation in constraints.broken(signature)}
+    return {violation.constraint: violation for violation in constraints.find_broken(signature)}
 
 
 def test_every_constraint_has_an_example() -> None:
@@ -148,7 +148,7 @@ def test_which_constraints_the_operator_cannot_do_without() -> None:
 def test_the_plain_signature_breaks_nothing() -> None:
     """The examples below differ from a signature that satisfies every constraint."""
     assert broken(PLAIN) == {}
-    assert [name for name in WIDE if not isinstance(expectation_of(PLAIN, DIALECTS[name]), Values)] == []
+    assert [name for name in WIDE if not isinstance(expect_of_signature(PLAIN, DIALECTS[name]), Values)] == []
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -201,7 +201,7 @@ def test_sizes_of_the_output_are_the_resolvers(dialect: str, name: str, pads: tu
     begin, end = pads
     signature = attributes(pads_begin=(begin[0] + 2, 0), pads_end=end)
     assert broken(signature) == {}
-    expected = expectation_of(signature, DIALECTS[dialect], name)
+    expected = expect_of_signature(signature, DIALECTS[dialect], name)
     if name == "output-not-empty":
         assert isinstance(expected, Values)
         assert expected.primary.geometry.output == (0, 8)
@@ -209,7 +209,7 @@ def test_sizes_of_the_output_are_the_resolvers(dialect: str, name: str, pads: tu
     else:
         assert isinstance(expected, Refuse)
         assert (expected.violation.constraint, expected.violation.got) == (name, "-2")
-        assert isinstance(expectation_of(signature, DIALECTS[dialect]), Inexpressible)
+        assert isinstance(expect_of_signature(signature, DIALECTS[dialect]), Inexpressible)
 
 
 def test_a_text_may_forbid_an_empty_output() -> None:
@@ -217,10 +217,10 @@ def test_a_text_may_forbid_an_empty_output() -> None:
     row = DIALECTS["onnx/ConvTranspose-22"]
     stated = replace(row, constraints={**row.constraints, "output-not-empty": Stated("'no size is 0'")})
     signature = attributes(pads_begin=(9, 0))
-    expected = expectation_of(signature, stated, "output-not-empty")
+    expected = expect_of_signature(signature, stated, "output-not-empty")
     assert isinstance(expected, Refuse)
     assert (expected.violation.constraint, expected.violation.clause) == ("output-not-empty", "'no size is 0'")
-    assert isinstance(expectation_of(signature, stated), Inexpressible)
+    assert isinstance(expect_of_signature(signature, stated), Inexpressible)
 
 
 # Each predicate at its edges.
@@ -390,10 +390,10 @@ def test_every_dialect_has_an_expectation_of_everything() -> None:
     # A fifth of them would leave one kind out, once in twenty times.
     @settings(max_examples=600)
     def hold(signature: Signature, dialect: str, on_purpose: bool) -> None:  # noqa: FBT001 - drawn
-        expected = expectation_of(signature, DIALECTS[dialect])
+        expected = expect_of_signature(signature, DIALECTS[dialect])
         if on_purpose and isinstance(expected, Inexpressible):
             breaks = expected.violation.constraint
-            expected = expectation_of(signature, DIALECTS[dialect], breaks)
+            expected = expect_of_signature(signature, DIALECTS[dialect], breaks)
             assert not isinstance(expected, Refuse) or expected.violation.constraint == breaks
         if isinstance(expected, Inexpressible):
             name = expected.violation.constraint

@@ -14,7 +14,7 @@ from tconv.cases.operands import make_operands
 from tconv.cases.patterns import facts_of, parse, topic_of
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS_TO_FULL
-from tconv.corpus.file_reading import case_files
+from tconv.corpus.file_reading import find_case_files
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, UsageError
 from tconv.vocabulary import TIERS
@@ -136,7 +136,7 @@ def test_every_gate_case_is_found_by_its_id(corpus: Corpus, gate_cases: tuple[Ca
     """An id leads back to its case and its facts, its labels are facts, and as a pattern it means no other case."""
     for case in gate_cases[::5]:
         assert corpus.find(case.id) == case
-        assert corpus.facts(case.id) == case.facts
+        assert corpus.find_facts(case.id) == case.facts
         assert facts_of(case.id).items() <= dict(case.facts).items()
     for case in gate_cases[::501]:
         pattern = parse(case.id)
@@ -287,7 +287,7 @@ def test_a_pattern_that_matches_nothing_is_told_what_is_near(pattern: str, hint:
 def test_what_is_no_id_is_not_found(small: Corpus, text: str) -> None:
     """A pattern, a skipped combination, an unknown label: find and facts answer None."""
     assert small.find(text) is None
-    assert small.facts(text) is None
+    assert small.find_facts(text) is None
 
 
 def test_one_takes_an_id_or_a_pattern_of_one(small: Corpus) -> None:
@@ -309,7 +309,7 @@ def test_one_takes_an_id_or_a_pattern_of_one(small: Corpus) -> None:
 
 def test_facts_of_a_found_case(small: Corpus) -> None:
     """Facts are settings and labels as text."""
-    facts = small.facts("topic/one/crop[strides=2,dilations=1,seed=0]")
+    facts = small.find_facts("topic/one/crop[strides=2,dilations=1,seed=0]")
     assert facts is not None
     assert (facts["strides"], facts["bias"], facts["rank"], facts["data"]) == ("2", "true", "1", "integers")
 
@@ -322,29 +322,29 @@ def test_case_files_are_found_below_a_folder(tmp_path: Path) -> None:
     for name in ("b/two.yaml", "a.yml", "b/one.yaml", "b/tiers.json", "notes.txt", "c.YAML"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert [file.relative_to(tmp_path).as_posix() for file in case_files(tmp_path)] == [
+    assert [file.relative_to(tmp_path).as_posix() for file in find_case_files(tmp_path)] == [
         "a.yml",
         "b/one.yaml",
         "b/two.yaml",
     ]
-    assert case_files(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
+    assert find_case_files(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
 
 
 def test_no_files_and_equal_stems_are_refused(tmp_path: Path) -> None:
     """Nothing there, an empty folder, and two files that would give the same ids."""
     with pytest.raises(FileError, match=r"must be a case file or a folder of case files \(got nothing there\)"):
-        case_files(tmp_path / "missing")
+        find_case_files(tmp_path / "missing")
     with pytest.raises(FileError, match=r"must have a case file, \*\.yaml \(got none\)"):
-        case_files(tmp_path)
+        find_case_files(tmp_path)
     (tmp_path / "one").mkdir()
     for name in ("one.yaml", "one/one.yml"):
         (tmp_path / name).touch()
     refused = r"one\.ya?ml: the cases of a file must have ids of their own \(got those of .*one\.ya?ml\); rename it"
     with pytest.raises(FileError, match=refused):
-        case_files(tmp_path)
+        find_case_files(tmp_path)
     (tmp_path / "one.yaml").rename(tmp_path / "one/one.yaml")
     with pytest.raises(FileError, match=refused):
-        case_files(tmp_path)
+        find_case_files(tmp_path)
 
 
 def test_a_file_with_the_name_of_its_folder_is_not_named_in_ids(tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ OPENVINO, GROUPED = "openvino/ConvolutionBackpropData-1", "openvino/GroupConvolu
 
 def covered(folder: Path, sweeps: str, tier: Tier = "full") -> dict[str, Coverage]:
     """Return the coverage of the only sweep of a file, by dialect."""
-    found = list(coverage.coverage(Corpus.load(written(folder, f"{BARE_HEAD}sweeps:\n{sweeps}", "file.yaml")), tier))
+    found = list(
+        coverage.measure_coverage(Corpus.load(written(folder, f"{BARE_HEAD}sweeps:\n{sweeps}", "file.yaml")), tier)
+    )
     assert [one.dialect_name for one in found] == list(DIALECTS)
     return {one.dialect_name: one for one in found}
 
@@ -126,11 +128,11 @@ def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every dialect the gate tier has every reachable quadruple of every sweep, and smoke every reachable pair."""
-    monkeypatch.setattr(coverage, "expressible_rows", lru_cache(maxsize=None)(coverage.expressible_rows))
-    gate = list(coverage.coverage(corpus, "gate"))
+    monkeypatch.setattr(coverage, "find_expressible_rows", lru_cache(maxsize=None)(coverage.find_expressible_rows))
+    gate = list(coverage.measure_coverage(corpus, "gate"))
     monkeypatch.setattr(coverage, "STRENGTHS", (1, 2))
     monkeypatch.setattr(coverage, "_never", lambda *_: ())
-    smoke = list(coverage.coverage(corpus, "smoke"))
+    smoke = list(coverage.measure_coverage(corpus, "smoke"))
     tiers_of_sweeps = Counter(sweep.tier for sweep in corpus.sweeps.values())
     assert len(smoke) == tiers_of_sweeps[None] * len(DIALECTS)
     assert len(gate) == (tiers_of_sweeps[None] + tiers_of_sweeps["gate"]) * len(DIALECTS)

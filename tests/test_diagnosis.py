@@ -62,7 +62,7 @@ def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
     """The bound of a sum does not become zero with the sum: a sum in another order is still as near."""
     problem = Problem(small_products(), ONNX)
     assert problem.values is not None
-    owed = problem.truth.values(problem.values.primary.geometry)
+    owed = problem.truth.compute_values(problem.values.primary.geometry)
     rounded = owed.astype(np.float32)
     # The last bit of every other sum, as another order of the terms may leave it.
     rounded[..., ::2] = np.nextafter(rounded[..., ::2], np.float32(1))
@@ -77,7 +77,7 @@ def test_sums_are_kept_in_the_type_whose_bits_they_have(kept: str, other: str) -
     random = np.random.default_rng(3)
     operands = {"x": random.standard_normal((1, 40, 8)), "w": random.standard_normal((40, 2, 3))}
     geometry = Geometry((8,), (3,), (1,), (1,), (0,), (10,), 1)
-    terms = Truth(operands, DType.F32).terms(geometry)
+    terms = Truth(operands, DType.F32).compute_terms(geometry)
     actual = terms.y.astype(NUMPY_TYPES[DType(kept)]).astype(np.float32)
     for narrow, accounts in ((kept, True), (other, False)):
         change = misreadings_by_name(ONNX)[f"sums-kept-in-{narrow}"].change
@@ -150,7 +150,7 @@ def test_a_pair_is_looked_for_where_no_single_one_explains(corpus: Corpus) -> No
     pair = (by_name["filter-flipped"], by_name["output-padding-ignored"])
     made = apply(pair, problem.signature, ONNX, problem.truth.operands)
     assert made is not None
-    array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(np.float32)
+    array = Truth(made.operands, case.x.dtype).compute_values(made.geometry).astype(np.float32)
     assert (
         Combination.parse("output-padding-ignored + filter-flipped")
         in diagnose(problem, array, DType.F32, budget=5).explained
@@ -169,7 +169,7 @@ def test_a_misreading_together_with_a_disputed_reading_is_named(small: list[Case
             made = apply(both, problem.signature, dialect, problem.truth.operands)
             if made is None or not made.operands["w"].any():
                 continue
-            array = Truth(made.operands, case.x.dtype).values(made.geometry).astype(NUMPY_TYPES[case.x.dtype])
+            array = Truth(made.operands, case.x.dtype).compute_values(made.geometry).astype(NUMPY_TYPES[case.x.dtype])
             if isinstance(
                 judge(problem, out.Produced(from_ncx(array, problem.call.data_format)), DType.F32),
                 ver.Agreed | ver.Disputed,
@@ -194,7 +194,7 @@ def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: C
         for candidate in problem.values.disputed
         if candidate.geometry.output != problem.values.primary.geometry.output
     )
-    array = problem.truth.values(other.geometry).astype(np.float32)
+    array = problem.truth.compute_values(other.geometry).astype(np.float32)
     assert isinstance(judge(problem, out.Produced(array), DType.F32), ver.Disputed)
     array[..., -1] += 64
     verdict = judge(problem, out.Produced(array), DType.F32)

@@ -14,12 +14,12 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX, case
 from tconv.backends.onnx_model import ELEMENT_TYPES
 from tconv.cases.call import express
-from tconv.dialects import DIALECTS, Absent, Dialect, NoWord, Open, Stated, dialect_named
+from tconv.dialects import DIALECTS, Absent, Dialect, NoWord, Open, Stated, find_dialect
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.dialect import SAID_ELSEWHERE, Spelling
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Same, Sized
 from tconv.errors import Invalid, UsageError
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expectation
+from tconv.expectation.expected import Inexpressible, Refuse, Values, expect
 from tconv.nearest_word import nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, DType, FilterFormat
 
@@ -191,7 +191,7 @@ def test_what_has_no_word_is_refused_and_never_dropped(dialect: Dialect, name: s
         asked = case((5, 4), (2, 2), channels=4, filters=2, output_shape=(6, 5))
         value = (6, 5, 2)
     if isinstance(found, NoWord):
-        expected = expectation(asked, dialect)
+        expected = expect(asked, dialect)
         assert isinstance(expected, Inexpressible)
         assert expected.violation.attribute == name
         with pytest.raises(Invalid):
@@ -332,7 +332,7 @@ def test_tflite_has_strides_and_a_mode_alone() -> None:
         ("output_shape", (4,), (2, 9, 8, 6)),
     ]
     for words in ({"strides": (2,)}, {"auto_pad": "same_lower"}, {"data_format": "NCX"}, {"dtype": DType.F16}):
-        assert isinstance(expectation(case((3, 4), (5, 3), **words), row), Inexpressible)  # type: ignore[arg-type]
+        assert isinstance(expect(case((3, 4), (5, 3), **words), row), Inexpressible)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_tflite_has_strides_and_a_mode_alone() -> None:
 )
 def test_tflite_pads_as_the_convolution_of_its_output(size: int, mode: str, begin: int) -> None:
     """'pad_top = pad_along_height // 2', of what the convolution of an output of this size pads."""
-    found = expectation(
+    found = expect(
         case((3, 3), (5, 5), strides=(3, 3), auto_pad=mode, output_shape=(size, size)), DIALECTS["tflite/TransposeConv"]
     )
     assert isinstance(found, Values)
@@ -361,8 +361,8 @@ def test_tflite_takes_a_size_that_leads_back(size: int, mode: str) -> None:
     asked = case(
         (3, 3), (5, 5), strides=(3, 3), auto_pad=mode, output_shape=(size, size), breaks="output-shape-leads-back"
     )
-    assert isinstance(expectation(asked, DIALECTS["tflite/TransposeConv"]), Refuse)
-    assert isinstance(expectation(replace(asked, breaks=None), DIALECTS["tflite/TransposeConv"]), Inexpressible)
+    assert isinstance(expect(asked, DIALECTS["tflite/TransposeConv"]), Refuse)
+    assert isinstance(expect(replace(asked, breaks=None), DIALECTS["tflite/TransposeConv"]), Inexpressible)
 
 
 def test_geometry_is_onnx_without_what_rules_decide() -> None:
@@ -466,19 +466,19 @@ def test_onnx_attributes_and_types_are_the_schemas(name: str, version: int) -> N
 
 
 def test_a_dialect_is_found_by_its_name() -> None:
-    """`dialect_named` returns the dialect that the table has under this name."""
-    assert all(dialect_named(name) is dialect for name, dialect in DIALECTS.items())
+    """`find_dialect` returns the dialect that the table has under this name."""
+    assert all(find_dialect(name) is dialect for name, dialect in DIALECTS.items())
 
 
 def test_an_unknown_dialect_gets_the_list_and_the_nearest() -> None:
     """A name that is not known is answered with those that are, and the one probably meant."""
     with pytest.raises(UsageError) as caught:
-        dialect_named("onnx/ConvTranspos-22")
+        find_dialect("onnx/ConvTranspos-22")
     message = str(caught.value)
     assert message.startswith("dialect must be one of onnx/ConvTranspose-1, ")
     assert message.endswith("(got 'onnx/ConvTranspos-22'); did you mean 'onnx/ConvTranspose-22'?")
     with pytest.raises(UsageError) as caught:
-        dialect_named("zzz")
+        find_dialect("zzz")
     assert "did you mean" not in str(caught.value)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, Field, model_validator
 
 from strategies import examples
-from tconv.documents import Document, error_at, load, read
+from tconv.documents import Document, load, place_error, read
 from tconv.documents import tree as yaml_tree
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
 from tconv.errors import FileError, FileErrors
@@ -169,9 +169,9 @@ def test_marks_are_where_values_and_keys_stand(
 def test_error_at_gives_the_place(written: Callable[[str], Path]) -> None:
     """A later check raises at a value, or at its key."""
     document = read(written(MARKED))
-    error = error_at(document, ("base", "batch"), "must be 2 (got 1)")
+    error = place_error(document, ("base", "batch"), "must be 2 (got 1)")
     assert str(error) == f"{document.path}:4:15: must be 2 (got 1)"
-    at_key = error_at(document, ("base", "batch"), "must be 2 (got 1)", key=True)
+    at_key = place_error(document, ("base", "batch"), "must be 2 (got 1)", key=True)
     assert (at_key.message, at_key.line, at_key.column) == ("must be 2 (got 1)", 4, 8)
 
 

@@ -295,7 +295,7 @@ def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, cor
     selection = Selection(corpus, patterns=("layouts/**", "padding/**", "groups/**", "invalid/**"), tier="smoke")
     spec = f"exec:{shlex.join(['node', str(DOCS / 'runner_geometry.mjs')])}"
     recorded_run = read(run(selection, RunSettings(Asking(spec), tmp_path), lambda *_: None).path)
-    assessment = assess(recorded_run, load(DOCS / "runner_geometry.yaml"), corpus.facts, strict=True)
+    assessment = assess(recorded_run, load(DOCS / "runner_geometry.yaml"), corpus.find_facts, strict=True)
     assert assessment.red == []
     agreed = [record.case for record in recorded_run.records if record.verdict.kind == "agreed"]
     laid = {(corpus.case(name).attributes.data_format, corpus.case(name).attributes.filter_format) for name in agreed}

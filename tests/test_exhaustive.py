@@ -14,7 +14,7 @@ from small_corpus import HEAD, written
 from tconv.corpus import Corpus, lint, sweep
 from tconv.dialects import DIALECTS
 from tconv.execution.selection import Selection
-from tconv.expectation.expected import Inexpressible, expectation
+from tconv.expectation.expected import Inexpressible, expect
 from tconv.records.shards import Shards
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_every_shipped_case_can_be_said_and_has_an_output(corpus: Corpus, data: 
     """Of any row: some dialect owes a value, and the size that explicit pads leave is at least 1 on every axis."""
     chosen = data.draw(st.sampled_from([candidate for candidate in corpus.sweeps.values() if candidate.exhaustive]))
     case = chosen.case(data.draw(st.sampled_from(chosen.sample(500).tolist())))
-    owed = [expectation(case, dialect) for dialect in DIALECTS.values()]
+    owed = [expect(case, dialect) for dialect in DIALECTS.values()]
     values = [candidate for candidate in owed if not isinstance(candidate, Inexpressible)]
     assert values
     assert all(min(value.primary.geometry.output) > 0 and not value.disputed for value in values)

@@ -10,7 +10,7 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX, WIDE, case
 from tconv import resolve
 from tconv.backends import Produced
-from tconv.cases.call import signature
+from tconv.cases.call import write_signature
 from tconv.cases.case import Operand
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Negative, Same
@@ -19,8 +19,8 @@ from tconv.expectation.expected import (
     Inexpressible,
     Refuse,
     Values,
-    expectation,
-    expectation_of,
+    expect,
+    expect_of_signature,
 )
 from tconv.expectation.problem import Problem
 from tconv.verdict import kinds as ver
@@ -37,7 +37,7 @@ ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
 
 def owes(dialect: str, **attributes: Any) -> Expectation:  # noqa: ANN401 - attributes and fields by their names
     """Return what a dialect owes to a case with 4 channels and 6 filters on a plane of 5x7 with a 3x2 kernel."""
-    return expectation(case((5, 7), (3, 2), channels=4, filters=6, **attributes), DIALECTS[dialect])
+    return expect(case((5, 7), (3, 2), channels=4, filters=6, **attributes), DIALECTS[dialect])
 
 
 def value(dialect: str, **attributes: Any) -> Values:  # noqa: ANN401 - as above
@@ -201,10 +201,10 @@ def test_ranks_that_are_open_in_onednn() -> None:
     """oneDNN: 'X means HW for 2D ConvTranspose, DHW for 3D': a line is open there, and plain elsewhere."""
     line = case((5,), (3,))
     for name in WIDE:
-        found = expectation(line, DIALECTS[name])
+        found = expect(line, DIALECTS[name])
         assert isinstance(found, Values)
         assert texts(found) == (["two-or-three-spatial-axes-refused"] if name == ONEDNN else [])
-    four = expectation(case((2, 2, 2, 2), (1, 1, 1, 2)), DIALECTS[ONEDNN])
+    four = expect(case((2, 2, 2, 2), (1, 1, 1, 2)), DIALECTS[ONEDNN])
     assert isinstance(four, Values)
     assert texts(four) == ["two-or-three-spatial-axes-refused"]
 
@@ -306,8 +306,8 @@ def test_output_shape_is_fed_where_it_is_an_input() -> None:
 def test_a_bias_is_left_out_by_an_empty_name_in_onnx_alone(dialect: Dialect) -> None:
     """No other text has names for what is not there; and a bias that is there has a name."""
     without = case((5, 7), (3, 2), channels=4, filters=6, bias_source="unnamed")
-    assert isinstance(expectation(without, dialect), Values) == (dialect.name in ONNX)
-    assert isinstance(expectation(replace(without, b=Operand((6,), DType.F32)), dialect), Inexpressible)
+    assert isinstance(expect(without, dialect), Values) == (dialect.name in ONNX)
+    assert isinstance(expect(replace(without, b=Operand((6,), DType.F32)), dialect), Inexpressible)
 
 
 def test_operands_are_part_of_validity() -> None:
@@ -315,7 +315,7 @@ def test_operands_are_part_of_validity() -> None:
     unfit = case((5, 7), (3, 2), channels=4, filters=6, breaks="filter-channels-match")
     other = Operand((3, 6, 3, 2), DType.F32)
     for dialect in DIALECTS.values():
-        found = expectation(replace(unfit, w=other), dialect)
+        found = expect(replace(unfit, w=other), dialect)
         assert isinstance(found, Refuse)
         assert found.violation.attribute == "filter"
 
@@ -349,7 +349,7 @@ def test_operands_that_have_no_such_layout_cannot_be_said(
     """A refusal is owed to operands that can be laid out as the call says; others cannot be handed over at all."""
     plain = case((5, 7), (3, 2), breaks=breaks, **formats)
     unfit = replace(plain, x=Operand(x, DType.F32), w=Operand(w, DType.F32))
-    found = expectation(unfit, DIALECTS[dialect])
+    found = expect(unfit, DIALECTS[dialect])
     assert isinstance(found, Refuse if sayable else Inexpressible)
     assert found.violation.constraint == breaks
 
@@ -361,7 +361,7 @@ def test_where_a_rule_of_the_text_refuses_a_case_is_inexpressible() -> None:
     """No text's first answer is a refusal yet; one that is has no constraint, and breaks nothing on purpose."""
     text = DIALECTS["onnx/ConvTranspose-22"]
     refusing = replace(text, answers={**text.answers, "negative_sized": Negative.REFUSE.by("its own")})
-    found = expectation(case((3,), (1,), output_shape=(10,)), refusing)
+    found = expect(case((3,), (1,), output_shape=(10,)), refusing)
     assert isinstance(found, Inexpressible)
     assert found.violation.constraint == "total-padding-non-negative"
 
@@ -414,13 +414,13 @@ def test_violations_list_what_does_not_hold() -> None:
     """Every stated or open constraint that does not hold is listed, what the text allows is not."""
     written = case((5,), (3,), batch=0, channels=4, filters=6, output_padding=(3,), auto_pad="valid", pads_begin=(1,))
     dialect = DIALECTS[ONNX_11]
-    written_out = signature(written, dialect)
+    written_out = write_signature(written, dialect)
     assert {violation.constraint for violation in dialect.violations(written_out)} == {
         "output-padding-below-stride-or-dilation",
         "pads-without-auto-pad",
         "batch-not-empty",
     }
-    assert isinstance(expectation_of(written_out, DIALECTS[ONNX_11]), Inexpressible)
+    assert isinstance(expect_of_signature(written_out, DIALECTS[ONNX_11]), Inexpressible)
 
 
 # A dialect is a value.
@@ -433,7 +433,7 @@ def test_a_dialect_of_ones_own_is_followed() -> None:
     asked = case((3,), (3,), strides=(2,), auto_pad="same_upper")
     sizes = []
     for dialect in (known, own, known):
-        owed_values = expectation(asked, dialect)
+        owed_values = expect(asked, dialect)
         assert isinstance(owed_values, Values)
         sizes.append(owed_values.primary.geometry.output)
     assert sizes == [(6,), (7,), (6,)]

@@ -40,7 +40,7 @@ def played(change: Callable[[Problem, Geometry], tuple[Geometry, Array]]) -> Cal
     def answer(problem: Problem) -> Array:
         assert problem.values is not None
         geometry, w = change(problem, problem.values.primary.geometry)
-        y = Truth(dict(problem.truth.operands) | {"w": w}, problem.case.x.dtype).values(geometry)
+        y = Truth(dict(problem.truth.operands) | {"w": w}, problem.case.x.dtype).compute_values(geometry)
         return presented(problem, y)
 
     return answer

@@ -12,7 +12,7 @@ import pytest
 from small_corpus import TIMEOUT
 from tconv.backends import Refused
 from tconv.cases.case import Attributes, Case, Operand
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.execution.asking import Asking
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.pool import Pool
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-ONNX = dialect_named("onnx/ConvTranspose-22")
+ONNX = find_dialect("onnx/ConvTranspose-22")
 MXCSR = 28
 """Where glibc's fenv_t has the register on x86-64."""
 FLUSHES = 0x8040

@@ -13,7 +13,7 @@ from tconv.cli import fuzz_command
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.corpus.writing import settings
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import BackendLost
 from tconv.investigation import fuzzing
 from tconv.investigation.fuzzing import RightAnswers
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from small_corpus import Command
     from tconv.cases.case import Case
 
-ROW = dialect_named("onnx/ConvTranspose-22")
+ROW = find_dialect("onnx/ConvTranspose-22")
 WAIVED = """\
 format: 1
 backend: PadsSwapped

@@ -26,7 +26,7 @@ from small_corpus import written
 from tconv.backends import create
 from tconv.cli import history_command
 from tconv.corpus import Corpus
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
@@ -235,7 +235,7 @@ def fleet(folder: Path, making: Making, *, rebuild: bool = False) -> Fleet:
     """Return the made-up runtime's releases."""
     pythons = {Version(str(number)): HERE for number in range(1, 10)}
     places = Environments(folder / "cache", making, rebuild)
-    return Fleet(ACME, dialect_named(DIALECT), places, pythons, 1, 10.0)
+    return Fleet(ACME, find_dialect(DIALECT), places, pythons, 1, 10.0)
 
 
 def recorded(folder: Path, making: Making, *releases: str) -> list[Path]:
@@ -288,7 +288,7 @@ def test_the_runner_of_onnxruntime_does_as_its_backend(dialect: str, tmp_path: P
     runner = f"exec:{sys.executable} {RUNNERS / 'runner_onnxruntime.py'} {dialect}"
     verdicts = []
     for backend in ("onnxruntime", runner):
-        with Pool(Asking(backend, dialect_named(dialect), timeout=10.0)) as pool:
+        with Pool(Asking(backend, find_dialect(dialect), timeout=10.0)) as pool:
             assert pool.backend.name == "onnxruntime"
             records = pool.records(cases)
         verdicts.append(

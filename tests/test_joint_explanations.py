@@ -82,7 +82,7 @@ def test_mistakes_that_meet_are_explained_by_the_names_that_they_have_alone(reco
 
 def test_they_are_one_cause_that_names_no_new_mistake(recorded: Run, corpus: Corpus) -> None:
     """Three causes for two mistakes: the one, the other, and both in one call."""
-    found = find_causes(assess(recorded, None, corpus.facts, find=corpus.find), Status.FAILED)
+    found = find_causes(assess(recorded, None, corpus.find_facts, find=corpus.find), Status.FAILED)
     assert len(found) == 3, [cause.what for cause in found]
     joint = [cause for cause in found if " + " in cause.what]
     assert ["; other failures show each of these alone" in cause.what for cause in joint] == [True]
@@ -135,7 +135,7 @@ def test_lost_bits_that_few_elements_show_are_of_the_cause_that_many_failures_sh
     assert len(without) > 4
     joined = explain_by_others(recorded, failed, corpus.find)
     assert {case for case, why in joined.items() if why.explained[-1] == name} == without
-    assessment = assess(recorded, None, corpus.facts, find=corpus.find)
+    assessment = assess(recorded, None, corpus.find_facts, find=corpus.find)
     assert [cause.group for cause in find_causes(assessment, Status.FAILED)] == [("explained", name)]
 
 
@@ -155,10 +155,10 @@ def test_what_is_waived_shows_a_misreading_too(recorded: Run, corpus: Corpus) ->
 
 def test_a_proposed_waiver_holds_in_the_next_run(recorded: Run, corpus: Corpus) -> None:
     """The evidence of a joint explanation is other failures, which are waived then: the waiver does not ask for it."""
-    text = proposed(assess(recorded, None, corpus.facts, find=corpus.find))
+    text = proposed(assess(recorded, None, corpus.find_facts, find=corpus.find))
     data = yaml.safe_load(text.replace("TODO", "written"))
     waivers = WaiverFile.model_validate(data)
     # As the workers of the next run have recorded it.
-    next_run = assess(recorded, waivers, corpus.facts, find=corpus.find)
+    next_run = assess(recorded, waivers, corpus.find_facts, find=corpus.find)
     assert next_run.counts[Status.FAILED] == 0
     assert next_run.waivers.of_state("stale") == []

@@ -22,8 +22,8 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.execution.evaluation import Evaluator
-from tconv.expectation.bound import bound
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.bound import bound_errors
+from tconv.expectation.expected import Values, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
@@ -163,9 +163,9 @@ def test_what_first_wrong_and_of_mean() -> None:
 def test_the_index_is_in_ncx_order_whatever_the_layout() -> None:
     """An output in NXC is compared in NXC and told in NCX."""
     asked = case((3, 2), (2, 2), batch=2, channels=2, filters=3, strides=(2, 1), data_format="NXC")
-    expected = expectation(asked, DIALECTS[ONNX_22])
+    expected = expect(asked, DIALECTS[ONNX_22])
     assert isinstance(expected, Values)
-    y = truth_of(asked).values(expected.primary.geometry).astype(np.float32)
+    y = truth_of(asked).compute_values(expected.primary.geometry).astype(np.float32)
     produced = from_ncx(y, DataFormat.NXC).copy()
     assert judged(asked, out.Produced(produced)) == ver.Agreed("exact")
     produced[1, 4, 2, 0] += 1
@@ -273,9 +273,9 @@ def test_a_wrong_value_in_a_disputed_shape() -> None:
 def test_notes_of_a_disputed_reading_are_its_own() -> None:
     """What is told is about the reading that is followed."""
     asked = line((2.0**-149, 2, 3), (0.5, 1.5, 1), strides=(2,), auto_pad="same_lower")
-    expected = expectation(asked, DIALECTS[OPENVINO])
+    expected = expect(asked, DIALECTS[OPENVINO])
     assert isinstance(expected, Values)
-    values = truth_of(asked).values(expected.disputed[0].geometry)[0, 0]
+    values = truth_of(asked).compute_values(expected.disputed[0].geometry)[0, 0]
     flushed = [0 if abs(value) < 2.0**-126 else value for value in values]
     assert judged(asked, flushed, OPENVINO) == ver.Disputed(("same-as-convolution",), "bound", ("flushed-subnormals",))
 
@@ -343,9 +343,9 @@ REAL = line((0.1, 0.2, 0.3), (0.7, -0.9))
 
 def real_values(asked: Case = REAL) -> Array:
     """Return the reference's values of a line."""
-    expected = expectation(asked, DIALECTS[ONNX_22])
+    expected = expect(asked, DIALECTS[ONNX_22])
     assert isinstance(expected, Values)
-    return truth_of(asked).values(expected.primary.geometry)[0, 0]
+    return truth_of(asked).compute_values(expected.primary.geometry)[0, 0]
 
 
 def test_real_data_agree_within_the_bound() -> None:
@@ -356,8 +356,8 @@ def test_real_data_agree_within_the_bound() -> None:
 def test_worst_is_in_units_of_what_is_allowed() -> None:
     """The worst element is told as a multiple of its own bound, not of the first's."""
     geometry = Geometry((3,), (2,), (1,), (1,), (0,), (4,), 1)
-    y = truth_of(REAL).values(geometry)
-    allowed = bound(truth_of(REAL).terms(geometry), DType.F32).allowed
+    y = truth_of(REAL).compute_values(geometry)
+    allowed = bound_errors(truth_of(REAL).compute_terms(geometry), DType.F32).allowed
     wrong = (y + np.array([0, 10, 0, 1000]) * allowed).astype(np.float32)
     found = judged(REAL, list(wrong[0, 0]))
     assert isinstance(found, ver.Differed)
@@ -393,7 +393,7 @@ def test_terms_that_together_exceed_the_mantissa(x: tuple[float, ...], w: tuple[
 def test_channels_of_other_groups_are_no_terms() -> None:
     """N counts the products of the element's own group alone."""
     geometry = Geometry((2,), (3,), (1,), (1,), (0,), (4,), 3)
-    terms = truth_of(case((2,), (3,), channels=6, filters=2)).terms(geometry)
+    terms = truth_of(case((2,), (3,), channels=6, filters=2)).compute_terms(geometry)
     assert terms.count.tolist() == [2, 4, 4, 2]
 
 
@@ -410,11 +410,11 @@ def test_exactness_is_of_the_sums_and_not_of_the_largest_operands() -> None:
 def test_reduced_precision_is_told() -> None:
     """A result above the warning line and within the bound agrees, with a note."""
     asked = case((1,), (1,), channels=4000, filters=1, data="normal")
-    expected = expectation(asked, DIALECTS[ONNX_22])
+    expected = expect(asked, DIALECTS[ONNX_22])
     assert isinstance(expected, Values)
     truth = truth_of(asked)
-    y = truth.values(expected.primary.geometry)
-    allowed = bound(truth.terms(expected.primary.geometry), truth.dtype).allowed
+    y = truth.compute_values(expected.primary.geometry)
+    allowed = bound_errors(truth.compute_terms(expected.primary.geometry), truth.dtype).allowed
     produced = out.Produced((y + 0.9 * allowed).astype(np.float32))
     assert judged(asked, produced) == ver.Agreed("bound", ("reduced-precision",))
 
@@ -425,8 +425,8 @@ def test_reduced_precision_is_told_beside_a_nan_that_is_owed() -> None:
     operands = {role: array.copy() for role, array in make_operands(asked.x, asked.w, asked.b).items()}
     operands["x"][0, 0, 0] = NAN
     truth, geometry = Truth(operands, DType.F32), Geometry((3,), (1,), (1,), (1,), (0,), (3,), 1)
-    y = truth.values(geometry)
-    deviation = bound(truth.terms(geometry), DType.F32).deviation
+    y = truth.compute_values(geometry)
+    deviation = bound_errors(truth.compute_terms(geometry), DType.F32).deviation
     assert np.isnan(y[0, 0, 0])
     assert compare((y + deviation / 2).astype(np.float32), truth, geometry, DType.F32).notes == ()
     assert compare((y + 9 * deviation).astype(np.float32), truth, geometry, DType.F32).notes == ("reduced-precision",)
@@ -538,7 +538,7 @@ def test_a_runtime_that_inserts_zeros_is_excused_for_its_zeros_alone(
         naive = zeros_inserted(x, w, geometry)
     found = compare(naive.astype(np.float32), truth, geometry, DType.F32)
     assert not found.wrong.any()
-    right = truth.values(geometry)
+    right = truth.compute_values(geometry)
     spoilt = ~np.isnan(naive)
     assert bool(found.notes) == bool((np.isnan(naive) & ~np.isnan(right)).any())
     everywhere = compare(np.full(naive.shape, NAN, np.float32), truth, geometry, DType.F32)
@@ -614,9 +614,9 @@ def test_infinity_beyond_overflow(y: float, *, infinite: bool) -> None:
         Operand((1, 4, 1), DType.F16, "values", values=(256.0, 1.0, 1.0, 0.5)),
         Operand((4, 1, 1), DType.F16, "values", values=(240.0, 2048.0, *parts(y - 61440 - 2048))),
     )
-    expected = expectation(asked, DIALECTS[ONNX_22])
+    expected = expect(asked, DIALECTS[ONNX_22])
     assert isinstance(expected, Values)
-    assert truth_of(asked).values(expected.primary.geometry).item() == y
+    assert truth_of(asked).compute_values(expected.primary.geometry).item() == y
     assert isinstance(judged(asked, [INF]), ver.Agreed) == infinite
     assert isinstance(judged(asked, [-INF]), ver.Differed)
     assert isinstance(judged(asked, [NAN]), ver.Differed)
@@ -639,7 +639,7 @@ def test_the_largest_number_is_not_infinity() -> None:
 
 def test_terms_by_hand() -> None:
     """A is the sum of absolute products and of the bias; n counts the products, and one for the bias."""
-    terms = truth_of(line((1, -2, 3), (1, -10, 100), -7, strides=(2,))).terms(
+    terms = truth_of(line((1, -2, 3), (1, -10, 100), -7, strides=(2,))).compute_terms(
         Geometry((3,), (3,), (2,), (1,), (0,), (8,), 1)
     )
     assert terms.y[0, 0].tolist() == [-6, -17, 91, 13, -204, -37, 293, -7]
@@ -667,9 +667,9 @@ def test_sizes_of_zero_are_judged(data: Data, sizes: dict[str, Any]) -> None:
     chosen = plain | sizes
     spatial, kernel = chosen.pop("spatial"), chosen.pop("kernel")
     asked = case(spatial, kernel, bias=(chosen["filters"],), **chosen)
-    expected = expectation(asked, DIALECTS[ONNX_22])
+    expected = expect(asked, DIALECTS[ONNX_22])
     assert isinstance(expected, Values)
-    values = truth_of(asked).values(expected.primary.geometry).astype(np.float32)
+    values = truth_of(asked).compute_values(expected.primary.geometry).astype(np.float32)
     assert isinstance(judged(asked, out.Produced(values)), ver.Agreed)
     if values.size:
         for bad in (np.where(np.isnan(values), 0, values + 1), np.where(np.isnan(values), 0, NAN)):
@@ -770,7 +770,7 @@ def test_a_sum_of_float64_is_known_though_its_parts_overflow(
 ) -> None:
     """The reference adds in float64 too: it must not owe the infinity of its own order where a number is owed."""
     asked = summed(terms, DType.F64, b)
-    (value,) = truth_of(asked).values(Problem(asked, DIALECTS[ONNX_22]).values.primary.geometry).ravel()
+    (value,) = truth_of(asked).compute_values(Problem(asked, DIALECTS[ONNX_22]).values.primary.geometry).ravel()
     assert value == total
     assert not isinstance(judged(asked, [total]), ver.Differed)
     if np.isinf(total):
@@ -941,7 +941,7 @@ def test_a_zero_of_products_that_underflow_is_trusted() -> None:
 def test_a_backends_own_note_stays_with_what_is_mistrusted() -> None:
     """What the backend says of its way comes first, as with a value that agrees."""
     asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
-    right = truth_of(asked).values(Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)).astype(np.float16)
+    right = truth_of(asked).compute_values(Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)).astype(np.float16)
     found = judged(asked, out.Produced(right, ("cropped",)), accumulator=DType.F16)
     assert isinstance(found, ver.Mistrusted)
     assert found.notes[0] == "cropped"
@@ -958,7 +958,7 @@ def test_one_vacuous_element_is_enough_to_mistrust() -> None:
     """At the rim of an output few products meet and zeros would differ; in its middle the bound is vacuous."""
     asked = case((20,), (20,), channels=60, filters=1, data="normal", dtype=DType.F16)
     geometry = Geometry((20,), (20,), (1,), (1,), (0,), (39,), 1)
-    right = truth_of(asked).values(geometry).astype(np.float16)
+    right = truth_of(asked).compute_values(geometry).astype(np.float16)
     found = judged(asked, out.Produced(right), accumulator=DType.F16)
     assert isinstance(found, ver.Mistrusted)
     assert 0 < found.untested < found.of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import case, examples
-from tconv.cases.call import express, signature
+from tconv.cases.call import express, write_signature
 from tconv.cases.layouts import data_shape, fewest_axes, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
 from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
@@ -152,7 +152,7 @@ def test_a_calls_shapes_are_its_arrays(
         filter_format=filter_format,
     )
     row = DIALECTS[dialect]
-    if any(row.without_word(signature(asked, row))):
+    if any(row.without_word(write_signature(asked, row))):
         with pytest.raises(Invalid):
             express(asked, row)
         return

@@ -18,7 +18,7 @@ from tconv.datafiles import data_folder
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.placement import placed
-from tconv.dialects import DIALECTS, dialect_named
+from tconv.dialects import DIALECTS, find_dialect
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Combination
 from tconv.execution import again, recording
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
-ONNX = dialect_named("onnx/ConvTranspose-22")
+ONNX = find_dialect("onnx/ConvTranspose-22")
 CATALOGUE = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
 
 
@@ -61,7 +61,7 @@ class Misreads:
         assert problem.values is not None
         misread = apply((self.misreading,), problem.signature, ONNX, problem.truth.operands)
         truth = problem.truth if misread is None else Truth(misread.operands, problem.case.x.dtype)
-        y = truth.values(problem.values.primary.geometry if misread is None else misread.geometry)
+        y = truth.compute_values(problem.values.primary.geometry if misread is None else misread.geometry)
         return presented(problem, y)
 
 
@@ -106,7 +106,7 @@ def test_values_say_where_they_lie(data: st.DataObject) -> None:
     begin = tuple(data.draw(st.integers(-2, most - 1)) for most in owed.full)
     given_size = draw(2, 9)
     truth = Truth(operands, DType.F32)
-    actual = truth.values(replace(owed, pads_begin=begin, output=given_size))
+    actual = truth.compute_values(replace(owed, pads_begin=begin, output=given_size))
     assume(np.unique(actual).size > 2)
     found = placed(actual.astype(np.float32), truth, owed, DType.F32)
     assert found is not None
@@ -125,7 +125,7 @@ def test_other_spacings_of_the_taps_are_tried(strides: tuple[int, ...], dilation
     truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
     owed = Geometry((4, 3), (2, 2), (2, 3), (1, 2), (0, 0), (8, 9), 1)
     made = replace(owed, strides=strides, dilations=dilations, pads_begin=(1, 0))
-    found = placed(truth.values(made).astype(np.float32), truth, owed, DType.F32)
+    found = placed(truth.compute_values(made).astype(np.float32), truth, owed, DType.F32)
     assert found is not None
     assert (found.strides, found.dilations) == (strides, dilations)
     assert found.pads_begin == ((1, 0),)
@@ -250,11 +250,11 @@ def test_the_padding_of_a_forward_convolution_is_learnt(valid: list[Case], corpu
             not str(problem.signature.auto_pad).startswith("same")
             or problem.signature.attributes.output_shape is not None
         ):
-            y = problem.truth.values(geometry)
+            y = problem.truth.compute_values(geometry)
         else:
             axes = zip(geometry.output, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
             begin = tuple(max(0, ((-(-y // s) - 1) * s + (k - 1) * d + 1 - y) // 2) for y, k, s, d in axes)
-            y = problem.truth.values(replace(geometry, pads_begin=begin))
+            y = problem.truth.compute_values(replace(geometry, pads_begin=begin))
         return presented(problem, y)
 
     records = records_of(of_forward, valid)
@@ -274,7 +274,7 @@ def test_a_learnt_rule_fits_every_member_it_claims(valid: list[Case], corpus: Co
         assert problem.values is not None
         geometry = problem.values.primary.geometry
         begin = tuple(int(pad) + int(random.integers(-2, 3)) for pad in geometry.pads_begin)
-        y = problem.truth.values(replace(geometry, pads_begin=begin))
+        y = problem.truth.compute_values(replace(geometry, pads_begin=begin))
         return presented(problem, y)
 
     # Each situation is searched for a formula, which takes seconds where there is none.

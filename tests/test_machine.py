@@ -31,7 +31,7 @@ def cpuinfo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_what_linux_says_of_the_processor(cpuinfo: Path) -> None:
     """The extensions that matter, in one order and in Linux's words; other flags are left out."""
     cpuinfo.write_text(X86, encoding="ascii")
-    facts = machine.facts()
+    facts = machine.describe()
     assert (facts["processor"], facts["simd"]) == ("Acme 3000", "sse4_1 avx avx2 avx512_fp16 amx_bf16")
     assert facts["architecture"] == platform.machine()
     assert int(facts["cores"]) > 0
@@ -41,25 +41,25 @@ def test_what_linux_says_of_the_processor(cpuinfo: Path) -> None:
 def test_an_arm_processor_has_features(cpuinfo: Path) -> None:
     """Of several processors the first one counts."""
     cpuinfo.write_text(ARM, encoding="ascii")
-    assert machine.facts()["simd"] == "asimd sve"
+    assert machine.describe()["simd"] == "asimd sve"
 
 
 def test_a_runtime_that_tells_its_extensions_has_no_others(cpuinfo: Path) -> None:
     """Neither what it leaves out of the processor's nor what the processor does not have."""
     cpuinfo.write_text(X86, encoding="ascii")
-    assert machine.facts(("avx", "avx2", "amx_fp16"))["simd"] == "avx avx2"
+    assert machine.describe(("avx", "avx2", "amx_fp16"))["simd"] == "avx avx2"
 
 
 def test_the_memory_is_in_whole_gib(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 2**30 bytes each, by the nearest number."""
     monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 2**22 - 1000, "SC_PAGE_SIZE": 4096}.__getitem__)
-    assert machine.facts()["memory"] == "16 GiB"
+    assert machine.describe()["memory"] == "16 GiB"
 
 
 @pytest.mark.usefixtures("cpuinfo")
 def test_what_a_system_does_not_tell_is_left_out() -> None:
     """An empty fact would say that the processor has no extension."""
-    assert "simd" not in machine.facts()
+    assert "simd" not in machine.describe()
 
 
 def test_variables_that_change_kernels_are_recorded() -> None:
@@ -103,7 +103,7 @@ def test_the_header_of_a_run_has_the_machine_of_its_worker(tmp_path: Path, monke
     """Whoever reads the records judges by the machine of the run."""
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
     backend = read(records("Right", tmp_path)).header.backend
-    assert backend.machine == machine.facts()
+    assert backend.machine == machine.describe()
     assert backend.environment["ONEDNN_MAX_CPU_ISA"] == "AVX2"
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from mutants import noticed
 from strategies import every
-from tconv.cases.call import signature
+from tconv.cases.call import write_signature
 from tconv.cases.operands import make_operands
 from tconv.diagnosis.misreadings import CATALOGUE, MisreadCall, apply, misreadings_of
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.investigation.further_cases import misread_output
@@ -271,7 +271,7 @@ def test_one_product_remains_where_taps_overlap_by_hand(name: str, expected: lis
     found = made(name, Attributes(strides=(2,)), (1, 1, 3), (1, 1, 3), bias=True)
     assert found is not None
     assert found.finish is not None
-    y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
+    y = found.finish(Truth(found.operands, DType.F32).compute_values(found.geometry))
     assert y.ravel().tolist() == expected
     assert found.output == (7,)
 
@@ -293,7 +293,7 @@ def test_a_convolution_in_place_of_its_transpose_by_hand(
     """Each output is a sum over the taps of positions a dilation apart; those of the next one are a stride further."""
     found = made("convolution-not-transposed", Attributes(**attributes), (1, 1, 5), (1, 1, 3))  # type: ignore[arg-type] # lists
     assert found is not None
-    y = Truth(found.operands, DType.F32).values(found.geometry)
+    y = Truth(found.operands, DType.F32).compute_values(found.geometry)
     assert (found.finish(y) if found.finish else y).ravel().tolist() == expected
     assert found.output == (len(expected),)
 
@@ -317,7 +317,7 @@ def test_what_is_made_of_sums_and_bias_by_hand(name: str, expected: list[list[fl
     found = made(name, Attributes(groups=2), (2, 2, 2), (2, 1, 1), bias=True)
     assert found is not None
     assert found.finish is not None
-    y = found.finish(Truth(found.operands, DType.F32).values(found.geometry))
+    y = found.finish(Truth(found.operands, DType.F32).compute_values(found.geometry))
     assert y.reshape(4, 2).tolist() == expected
 
 
@@ -334,7 +334,7 @@ def test_sums_accumulate_without_their_bias() -> None:
     assert found.finish is not None
     operands = dict(found.operands)
     assert "b" not in operands
-    y = found.finish(Truth(operands, DType.F32).values(found.geometry))
+    y = found.finish(Truth(operands, DType.F32).compute_values(found.geometry))
     assert y.ravel().tolist() == [11, 16]
 
 
@@ -411,16 +411,16 @@ def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case
     # In the profile `quick` each is computed for its first cases, as some apply to few.
     most = len(smoke_cases) if every(1) == 1 else 40
     for case in smoke_cases:
-        expected = expectation(case, ONNX)
+        expected = expect(case, ONNX)
         if not isinstance(expected, Values) or np.prod(case.x.shape) * np.prod(case.w.shape) > 2**18:
             continue
         operands = {role: array.astype(np.float64) for role, array in make_operands(case.x, case.w, case.b).items()}
         for misreading in misreadings_of(ONNX):
             if computed[misreading.name] == most:
                 continue
-            found = apply([misreading], signature(case, ONNX), ONNX, operands)
+            found = apply([misreading], write_signature(case, ONNX), ONNX, operands)
             if found is not None:
-                y = Truth(found.operands, case.x.dtype).values(found.geometry)
+                y = Truth(found.operands, case.x.dtype).compute_values(found.geometry)
                 finished = y if found.finish is None else found.finish(y)
                 assert finished.shape[2:] == found.output, (case.id, misreading.name)
                 computed[misreading.name] += 1

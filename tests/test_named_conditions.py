@@ -14,7 +14,7 @@ from made_records import run_of
 from played_backends import ONNX, assessment_of, presented, records_of
 from reporting import noted_of, run_report
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.dialects.readings import Combination
 from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
@@ -49,15 +49,15 @@ def spread(gate_cases: tuple[Case, ...]) -> list[Case]:
 
 def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], Array]:
     """Return a runtime that misreads the calls for which `where` holds."""
-    misreading = misreadings_by_name(dialect_named(ONNX.name))[name]
+    misreading = misreadings_by_name(find_dialect(ONNX.name))[name]
 
     def answer(problem: Problem) -> Array:
         assert problem.values is not None
-        y = problem.truth.values(problem.values.primary.geometry)
+        y = problem.truth.compute_values(problem.values.primary.geometry)
         if where(problem):
             found = apply([misreading], problem.signature, problem.dialect, problem.truth.operands)
             if found is not None:
-                y = Truth(found.operands, problem.case.x.dtype).values(found.geometry)
+                y = Truth(found.operands, problem.case.x.dtype).compute_values(found.geometry)
         return presented(problem, y)
 
     return answer
@@ -244,7 +244,7 @@ def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tupl
     def notes_of(where: Callable[[Problem], bool]) -> dict[str, int]:
         records = records_of(misread("bias-ignored", where), cases)
         run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
-        return {note.name: note.count for note in noted_of(assess(run, None, corpus.facts, find=corpus.find))}
+        return {note.name: note.count for note in noted_of(assess(run, None, corpus.find_facts, find=corpus.find))}
 
     assert notes_of(lambda problem: (problem.case.attributes.groups or 1) > 1) == {}
     assert notes_of(lambda problem: "kind=subnormal" in problem.case.id).keys() == {"flushed-subnormals"}

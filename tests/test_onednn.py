@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tconv.backends import Produced, ShapeOnly, onednn
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.expectation.problem import expressed
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def test_a_size_below_zero_is_an_answer(
     monkeypatch.setattr(onednn, "Graph", PlayedGraph)
     case = corpus.find("found/openvino/size-below-zero-of-no-batch")
     assert case is not None
-    problem = expressed(case, dialect_named(backend.dialect))
+    problem = expressed(case, find_dialect(backend.dialect))
     outcome = backend().run(problem.call, problem.arrays)
     if min(sizes) < 0:
         assert outcome == ShapeOnly(sizes, "f32")

@@ -16,12 +16,12 @@ from tconv.backends.onnx_model import ELEMENT_TYPES, build
 from tconv.backends.onnx_shape_inference import OnnxShapeInference, OnnxShapeInferenceLenient
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced, Unsupported
-from tconv.cases.call import express, in_layouts
+from tconv.cases.call import arrange_operands, express
 from tconv.cases.case import Case, Operand
 from tconv.cases.layouts import from_ncx, to_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expect
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import Attributes, DType
 
@@ -88,7 +88,7 @@ def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dial
     """
     checked = without = 0
     for case in gate:
-        if isinstance(expectation(case, DIALECTS[dialect_name]), Inexpressible):
+        if isinstance(expect(case, DIALECTS[dialect_name]), Inexpressible):
             continue
         _, model = call_and_model(case, dialect_name)
         wrong = case.facts["output_shape_below_spatial"] == "true" and case.shapes == "static"
@@ -110,13 +110,13 @@ def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
         key = (case.attributes.data_format, case.attributes.filter_format, len(case.x.shape))
         if key in seen or case.facts["output_shape_below_spatial"] == "true":
             continue
-        if isinstance(expectation(case, DIALECTS[ONNX_22]), Inexpressible):
+        if isinstance(expect(case, DIALECTS[ONNX_22]), Inexpressible):
             continue
         seen.add(key)
         call, model = call_and_model(case)
         operands = make_operands(case.x, case.w, case.b)
         arrays = {name: operands[role] for role, name in (("x", "X"), ("w", "W"))}
-        arrays |= {name: in_layouts(operands, call)[role] for role, name in (("x", "X"), ("w", "W"))}
+        arrays |= {name: arrange_operands(operands, call)[role] for role, name in (("x", "X"), ("w", "W"))}
         for node in model.graph.node:
             if node.op_type == "Transpose" and node.input[0] in arrays:
                 arrays[node.output[0]] = arrays[node.input[0]].transpose(attributes(node)["perm"])
@@ -136,7 +136,7 @@ def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) ->
     """A sample of models with layouts that are not ONNX's, run by onnxruntime, is the reference, bit for bit."""
     runtime, run = OnnxRuntime(), 0
     for case in [case for case in gate if case.attributes.data_format == "NXC" and case.x.dtype is DType.F32][::40]:
-        expected = expectation(case, DIALECTS[ONNX_22])
+        expected = expect(case, DIALECTS[ONNX_22])
         operands = make_operands(case.x, case.w, case.b)
         truth = Truth(operands, case.x.dtype)
         if not isinstance(expected, Values) or expected.disputed or expected.refusals or not truth.integral:
@@ -144,9 +144,11 @@ def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) ->
         if "true" in (case.facts["output_shape_below_spatial"], case.facts["output_padding_reaches_stride"]):
             continue
         call = express(case, DIALECTS[ONNX_22])
-        outcome = runtime.run(call, in_layouts(operands, call))
+        outcome = runtime.run(call, arrange_operands(operands, call))
         assert isinstance(outcome, Produced), (case.id, outcome)
-        assert np.array_equal(to_ncx(outcome.array, call.data_format), truth.values(expected.primary.geometry)), case.id
+        assert np.array_equal(
+            to_ncx(outcome.array, call.data_format), truth.compute_values(expected.primary.geometry)
+        ), case.id
         run += 1
     assert run > 15
 
@@ -247,7 +249,7 @@ def test_a_grouped_filter_without_taps_keeps_its_shape(dialect_name: str, first:
         breaks="kernel-not-empty",
     )
     call = express(case, DIALECTS[dialect_name])
-    model = build(call, in_layouts(make_operands(case.x, case.w, case.b), call))
+    model = build(call, arrange_operands(make_operands(case.x, case.w, case.b), call))
     *before, _ = model.graph.node
     assert (before[0].op_type, before[-1].op_type) == (first, last)
     assert model.opset_import[0].version == DIALECTS[dialect_name].opset
@@ -275,11 +277,11 @@ def test_a_runtime_computes_every_presentation(
     case = plane(shapes=shapes, filter_source=filter_source, data_format=data_format, filter_format=filter_format,
                 strides=(2, 3), bias=(6,))  # fmt: skip
     call, operands = express(case, DIALECTS[ONNX_22]), make_operands(case.x, case.w, case.b)
-    outcome = OnnxRuntime().run(call, in_layouts(operands, call))
-    expected = expectation(case, DIALECTS[ONNX_22])
+    outcome = OnnxRuntime().run(call, arrange_operands(operands, call))
+    expected = expect(case, DIALECTS[ONNX_22])
     assert isinstance(outcome, Produced)
     assert isinstance(expected, Values)
-    truth = Truth(operands, case.x.dtype).values(expected.primary.geometry)
+    truth = Truth(operands, case.x.dtype).compute_values(expected.primary.geometry)
     assert np.array_equal(to_ncx(outcome.array, call.data_format), truth)
 
 
@@ -301,7 +303,7 @@ def test_constants_hold_the_operands_bits(dtype: DType) -> None:
     """An initializer has the operand's type, shape and elements, in the layout of the call; so has what is declared."""
     case = plane(dtype=dtype, filter_format="XOI", bias=(6,), data="normal")
     call = express(case, DIALECTS[ONNX_22])
-    arrays = in_layouts(make_operands(case.x, case.w, case.b), call)
+    arrays = arrange_operands(make_operands(case.x, case.w, case.b), call)
     graph = build(call, arrays).graph
     for constant, role in zip(graph.initializer, ("w", "b"), strict=True):
         assert constant.data_type == ELEMENT_TYPES[dtype]

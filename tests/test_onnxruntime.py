@@ -15,7 +15,7 @@ from strategies import case as case_of
 from tconv.backends import create, names
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
-from tconv.cases.call import express, in_layouts
+from tconv.cases.call import arrange_operands, express
 from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import DType
@@ -30,7 +30,7 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 def outcome_of(case: Case, dialect_name: str = ONNX_22, backend: OnnxRuntime | None = None) -> Outcome:
     """Return what the backend does with a case."""
     call = express(case, DIALECTS[dialect_name])
-    return (backend or OnnxRuntime()).run(call, in_layouts(make_operands(case.x, case.w, case.b), call))
+    return (backend or OnnxRuntime()).run(call, arrange_operands(make_operands(case.x, case.w, case.b), call))
 
 
 def by_hand(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the case by their names

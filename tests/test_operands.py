@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from strategies import axes, examples
 from tconv.cases.case import Data, Operand
-from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT, made_operand, make_operands
+from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT, make_operand, make_operands
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.sums import magnitudes, sums
 from tconv.vocabulary import DType
@@ -117,11 +117,11 @@ def test_integers_by_hand() -> None:
 
 def test_what_makes_a_difference() -> None:
     """Role, shape, data and seed give other elements; the type alone does not, so types are comparable."""
-    base = made_operand("x", Operand((2, 6), DType.F32), 15)
-    assert not np.array_equal(base, made_operand("w", Operand((2, 6), DType.F32), 15))
-    assert not np.array_equal(base, made_operand("x", Operand((2, 6), DType.F32, seed=1), 15))
-    assert not np.array_equal(base.ravel(), made_operand("x", Operand((6, 2), DType.F32), 15).ravel())
-    assert np.array_equal(base, made_operand("x", Operand((2, 6), DType.F64), 15))
+    base = make_operand("x", Operand((2, 6), DType.F32), 15)
+    assert not np.array_equal(base, make_operand("w", Operand((2, 6), DType.F32), 15))
+    assert not np.array_equal(base, make_operand("x", Operand((2, 6), DType.F32, seed=1), 15))
+    assert not np.array_equal(base.ravel(), make_operand("x", Operand((6, 2), DType.F32), 15).ravel())
+    assert np.array_equal(base, make_operand("x", Operand((2, 6), DType.F64), 15))
 
 
 def test_a_bias_changes_neither_data_nor_filter() -> None:
@@ -306,7 +306,7 @@ def test_no_channel_or_tap_of_sparse_data_is_lost_unseen(
 @pytest.mark.parametrize("dtype", DType)
 def test_all_bits_are_those_of_the_type(dtype: DType) -> None:
     """Of `all-bits` the type holds each element and nothing shorter does; f64 goes beyond float32's range both ways."""
-    array = exact(made_operand("x", Operand((1, 1, 5000), dtype, "all-bits"), 5))
+    array = exact(make_operand("x", Operand((1, 1, 5000), dtype, "all-bits"), 5))
     mantissas, exponents = np.frexp(array)
     odd = np.ldexp(mantissas, EXACT_BITS[dtype]) % 2
     assert np.isin(odd, (0, 1)).all()
@@ -327,7 +327,7 @@ def test_all_bits_are_those_of_the_type(dtype: DType) -> None:
 def test_special_values_are_there(role: str, data: Data, nans: int, infinities: int, negative_zeros: int) -> None:
     """NaN, both infinities and -0 stand among integers, each as often as its word says."""
     for dtype in DType:
-        array = exact(made_operand(role, Operand((2, 3, 4), dtype, data), 5))
+        array = exact(make_operand(role, Operand((2, 3, 4), dtype, data), 5))
         assert np.isnan(array).sum() == nans
         assert np.isinf(array).sum() == infinities
         assert not infinities or {np.inf, -np.inf} <= set(array.ravel().tolist())
@@ -339,16 +339,16 @@ def test_special_values_are_there(role: str, data: Data, nans: int, infinities: 
 
 def test_special_values_in_small_arrays() -> None:
     """An array with fewer elements than special values has the first of them; an empty one has none."""
-    tiny = exact(made_operand("x", Operand((1, 1, 2), DType.F32, "special"), 5)).ravel()
+    tiny = exact(make_operand("x", Operand((1, 1, 2), DType.F32, "special"), 5)).ravel()
     assert np.isnan(tiny).sum() == 1
     assert np.isposinf(tiny).sum() == 1
-    assert made_operand("x", Operand((1, 0, 2), DType.F32, "special"), 5).size == 0
+    assert make_operand("x", Operand((1, 0, 2), DType.F32, "special"), 5).size == 0
 
 
 @pytest.mark.parametrize("dtype", DType)
 def test_subnormals_are_subnormal(dtype: DType) -> None:
     """Every element is a small multiple of the type's smallest number, and none is lost to the type."""
-    array = exact(made_operand("x", Operand((2, 3, 4), dtype, "subnormal"), 15)).ravel()
+    array = exact(make_operand("x", Operand((2, 3, 4), dtype, "subnormal"), 15)).ravel()
     multiples = np.ldexp(array, -SMALLEST_EXPONENT[dtype])
     assert np.all((multiples % 1 == 0) & (multiples != 0) & (np.abs(multiples) <= 15))
     assert np.unique(multiples).size > 5
@@ -357,11 +357,11 @@ def test_subnormals_are_subnormal(dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", DType)
 def test_ones_and_impulse(dtype: DType) -> None:
     """`ones` and `zeros` are all that; `impulse` is zeros with a single one whose place depends on the seed."""
-    assert np.all(exact(made_operand("w", Operand((2, 3, 4), dtype, "ones"), 5)) == 1)
-    assert not np.any(made_operand("w", Operand((2, 3, 4), dtype, "zeros"), 5))
+    assert np.all(exact(make_operand("w", Operand((2, 3, 4), dtype, "ones"), 5)) == 1)
+    assert not np.any(make_operand("w", Operand((2, 3, 4), dtype, "zeros"), 5))
     places = set()
     for seed in range(20):
-        array = exact(made_operand("x", Operand((2, 3, 4), dtype, "impulse", seed), 5)).ravel()
+        array = exact(make_operand("x", Operand((2, 3, 4), dtype, "impulse", seed), 5)).ravel()
         assert sorted(array.tolist()) == [0.0] * 23 + [1.0]
         places.add(int(array.argmax()))
     assert len(places) > 5
@@ -369,7 +369,7 @@ def test_ones_and_impulse(dtype: DType) -> None:
 
 def test_normal_data_is_centred_and_spread() -> None:
     """`normal` has mean 0 and deviation 1.15 within what 40000 elements show, and stays within -4..4."""
-    array = exact(made_operand("x", Operand((1, 1, 40000), DType.F64, "normal"), 5))
+    array = exact(make_operand("x", Operand((1, 1, 40000), DType.F64, "normal"), 5))
     assert abs(array.mean()) < 0.03
     assert abs(array.std() - 1.1547) < 0.02
     assert np.abs(array).max() <= 4
@@ -379,7 +379,7 @@ def test_normal_data_is_centred_and_spread() -> None:
 @pytest.mark.parametrize(("dtype", "widest"), [(DType.F32, 20), (DType.F16, 3), (DType.BF16, 20), (DType.F64, 40)])
 def test_wide_data_spans_exponents_exactly(dtype: DType, widest: int) -> None:
     """`wide` has every binary exponent of its range, both signs, and loses nothing to the smallest mantissa."""
-    wide = exact(made_operand("x", Operand((1, 1, 5000), dtype, "wide"), 5))
+    wide = exact(make_operand("x", Operand((1, 1, 5000), dtype, "wide"), 5))
     mantissas, exponents = np.frexp(wide)
     assert set(exponents.ravel().tolist()) == set(range(-widest + 1, widest + 2))
     assert not np.any(mantissas * 256 % 1)
@@ -390,7 +390,7 @@ def test_wide_data_spans_exponents_exactly(dtype: DType, widest: int) -> None:
 
 def test_full_wide_data_needs_all_bits() -> None:
     """`wide-full` has the exponents of `wide`, and mantissas of 24 bits, most of which TF32 and bf16 would round."""
-    wide = exact(made_operand("x", Operand((1, 1, 5000), DType.F32, "wide-full"), 5))
+    wide = exact(make_operand("x", Operand((1, 1, 5000), DType.F32, "wide-full"), 5))
     mantissas, exponents = np.frexp(wide)
     assert set(exponents.ravel().tolist()) == set(range(-19, 22))
     assert not np.any(mantissas * 2**24 % 1)

@@ -61,7 +61,7 @@ def judged(run: Run, file: WaiverFile, corpus: Corpus) -> Assessment:
     """Return what the gate says of records of a smaller run."""
     part = run.header.model_copy(update={"tier": "smoke"})
     run.header = part
-    return assess(run, file, corpus.facts, find=corpus.find)
+    return assess(run, file, corpus.find_facts, find=corpus.find)
 
 
 def changes(assessment: Assessment) -> set[tuple[str, str, str]]:
@@ -197,7 +197,9 @@ def test_a_pin_that_no_case_needs_is_stale_in_a_whole_run(corpus: Corpus, tellin
     pins = [{"dialects": [DIALECT], "question": "negative_same", "reading": PRIMARY}]
     file = WaiverFile.model_validate({"format": 1, "backend": "acme", "pins": pins})
     run.header = run.header.model_copy(update={"tier": "gate"})
-    assert [pin.question for pin in assess(run, file, corpus.facts, find=corpus.find).pins.stale] == ["negative_same"]
+    assert [pin.question for pin in assess(run, file, corpus.find_facts, find=corpus.find).pins.stale] == [
+        "negative_same"
+    ]
     assert judged(run, file, corpus).pins.stale == ()
 
 
@@ -302,9 +304,9 @@ def test_of_two_pins_the_first_counts(corpus: Corpus, telling: list[Case]) -> No
     (first,) = (pin for pin in file.pins if pin.question == "negative_same")
     other = first.model_copy(update={"reading": APPENDED.name})
     later, earlier = (file.model_copy(update={"pins": pins}) for pins in ([*file.pins, other], [other, *file.pins]))
-    assessment = assess(run, later, corpus.facts, find=corpus.find)
+    assessment = assess(run, later, corpus.find_facts, find=corpus.find)
     assert (changes(assessment), assessment.pins.stale) == (set(), (other,))
-    assessment = assess(run, earlier, corpus.facts, find=corpus.find)
+    assessment = assess(run, earlier, corpus.find_facts, find=corpus.find)
     assert changes(assessment) == {("negative_same", APPENDED.name, SHRUNK.name)}
     assert [pin.reading for pin in assessment.pins.stale] == [SHRUNK.name]
 

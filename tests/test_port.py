@@ -21,7 +21,7 @@ from tconv.comparison.model_calls import calls_of
 from tconv.comparison.port import ported
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, Invalid, UsageError
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 from tconv.expectation.truth import Truth
 from tconv.investigation.strategies import cases
 from tconv.vocabulary import Attributes, DType
@@ -49,7 +49,7 @@ def test_what_is_written_gives_the_output(source: str, target: str) -> None:
     @examples(8)
     @given(cases(source, broken=False))
     def check(case: Case) -> None:
-        owed = expectation(case, DIALECTS[source])
+        owed = expect(case, DIALECTS[source])
         assert isinstance(owed, Values)
         port = ported(case, DIALECTS[source], DIALECTS[target])
         assert port.geometry == owed.primary.geometry
@@ -57,10 +57,10 @@ def test_what_is_written_gives_the_output(source: str, target: str) -> None:
             return
         way = port.written
         operands = make_operands(case.x, case.w, case.b)
-        expected = Truth(operands, case.x.dtype).values(port.geometry)
-        there = expectation(way.case, port.target)
+        expected = Truth(operands, case.x.dtype).compute_values(port.geometry)
+        there = expect(way.case, port.target)
         assert isinstance(there, Values)
-        got = Truth(operands, case.x.dtype).values(there.primary.geometry)
+        got = Truth(operands, case.x.dtype).compute_values(there.primary.geometry)
         bias = operands["b"].astype(np.float64) if "b" in operands else np.zeros(got.shape[1])
         padded = np.empty(expected.shape)
         padded[:] = bias.reshape(-1, *(1,) * len(way.before))

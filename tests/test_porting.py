@@ -13,7 +13,7 @@ from tconv import conv_transpose
 from tconv.cases.operands import make_operands
 from tconv.comparison.port import rewritten
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 
 if TYPE_CHECKING:
     from tconv.corpus import Corpus
@@ -27,7 +27,7 @@ def test_a_rewriting_keeps_the_output(corpus: Corpus, source: str) -> None:
     """The reference gives the source's output, bit for bit, to what is written in the target instead."""
     targets = set()
     for case in list(corpus.cases("gate", ["porting/**"]))[::7]:
-        owed = expectation(case, DIALECTS[source])
+        owed = expect(case, DIALECTS[source])
         if not isinstance(owed, Values):
             continue
         operands = make_operands(case.x, case.w, case.b)
@@ -54,13 +54,13 @@ def test_a_rewriting_keeps_the_output(corpus: Corpus, source: str) -> None:
 def test_what_no_pads_say_is_not_rewritten(corpus: Corpus) -> None:
     """An output that begins before the first tap, or goes on past what output_padding may add, has no rewriting."""
     case = corpus.case("porting/asked[shape=gap,auto_pad=same_upper,output_shape=full+3,output_padding=none]")
-    owed = expectation(case, DIALECTS[ONNX])
+    owed = expect(case, DIALECTS[ONNX])
     assert isinstance(owed, Values)
     before_the_first_tap = owed.primary.geometry
     assert min(before_the_first_tap.pads_begin) < 0
     assert rewritten(case, before_the_first_tap, DIALECTS[ONNX]) is None
     case = corpus.case("porting/asked[shape=odd,auto_pad=none,output_shape=full+3,output_padding=none]")
-    owed = expectation(case, DIALECTS[OPENVINO])
+    owed = expect(case, DIALECTS[OPENVINO])
     assert isinstance(owed, Values)
     appended = replace(owed.primary.geometry, pads_begin=(0,))
     assert rewritten(case, appended, DIALECTS[ONNX]) is None

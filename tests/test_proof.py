@@ -77,7 +77,7 @@ def test_a_reason_that_needs_another_version_machine_dialect_or_past_cannot_be_a
     settings: dict[str, Any], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That says nothing of the reason, so it is neither of the two."""
-    monkeypatch.setattr(machine, "facts", lambda _: {"simd": "avx2"})
+    monkeypatch.setattr(machine, "describe", lambda _: {"simd": "avx2"})
     (found,) = proved(tmp_path, waiver(**PADDED | settings))
     assert found[1:] == (Standing.NOT_HERE, reason)
 

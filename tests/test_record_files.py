@@ -18,7 +18,7 @@ from small_corpus import written
 from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.corpus.budget import MOST_PATHS
-from tconv.corpus.file_reading import digest_at
+from tconv.corpus.file_reading import digest_path
 from tconv.errors import FileError
 from tconv.records.headers import header_line
 from tconv.records.record_file import read
@@ -88,19 +88,19 @@ def test_the_cases_of_records_are_those_that_all_of_them_name(tmp_path: Path) ->
 def test_a_path_that_a_record_file_names_costs_little(tmp_path: Path) -> None:
     """It may be any: a folder of the whole machine, a device, a file that is too long to be one of cases."""
     mine = written(tmp_path)
-    assert digest_at(mine) == Corpus.load(mine).digest
-    assert digest_at(tmp_path) == Corpus.load(tmp_path).digest
+    assert digest_path(mine) == Corpus.load(mine).digest
+    assert digest_path(tmp_path) == Corpus.load(tmp_path).digest
     for path in (Path("/"), Path("/dev/zero"), tmp_path / ("x" * 5000)):
-        assert digest_at(path) is None
+        assert digest_path(path) is None
     os.truncate(mine, 2**32)
-    assert digest_at(mine) is None
+    assert digest_path(mine) is None
     many = tmp_path / "many"
     many.mkdir()
     written(many)
-    assert digest_at(many)
+    assert digest_path(many)
     for number in range(MOST_PATHS):
         (many / str(number)).symlink_to("nothing")
-    assert digest_at(many) is None
+    assert digest_path(many) is None
 
 
 def _empty(folder: Path) -> Path:

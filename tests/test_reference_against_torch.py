@@ -15,7 +15,7 @@ from strategies import axes, case, examples
 from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.expected import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expect
 from tconv.expectation.problem import truth_of
 from tconv.expectation.reference import definition
 from tconv.vocabulary import DType
@@ -194,7 +194,7 @@ def calls(draw: st.DrawFn) -> Case:
 def test_torch_computes_what_its_row_says(asked: Case) -> None:
     """Where the row has a value torch computes it, bit for bit, or the row allows a refusal; it refuses the rest."""
     row = DIALECTS["torch/conv_transpose"]
-    written = expectation(asked, row)
+    written = expect(asked, row)
     arrays = make_operands(asked.x, asked.w, asked.b)
     x, w, *b = (torch.from_numpy(array.copy()) for array in arrays.values())
     function, attributes = CONV_TRANSPOSE[len(asked.x.shape) - 2], asked.attributes
@@ -213,4 +213,4 @@ def test_torch_computes_what_its_row_says(asked: Case) -> None:
         assert isinstance(written, Inexpressible) or (isinstance(written, Values) and written.refusals)
         return
     assert isinstance(written, Values)
-    assert np.array_equal(y.numpy(), truth_of(asked).values(written.primary.geometry))
+    assert np.array_equal(y.numpy(), truth_of(asked).compute_values(written.primary.geometry))

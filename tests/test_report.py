@@ -66,7 +66,7 @@ def wrong(problem: Problem) -> Array:
     geometry, w = problem.values.primary.geometry, problem.truth.operands["w"]
     if len(geometry.output) == 1:
         w = w[..., ::-1]
-    y = Truth(dict(problem.truth.operands) | {"w": w}, problem.case.x.dtype).values(geometry)
+    y = Truth(dict(problem.truth.operands) | {"w": w}, problem.case.x.dtype).compute_values(geometry)
     return presented(problem, y) * (2 if (problem.case.attributes.groups or 1) > 1 else 1)
 
 

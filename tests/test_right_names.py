@@ -13,7 +13,7 @@ import pytest
 
 import wrong_backends
 from strategies import every
-from tconv.cases.call import signature
+from tconv.cases.call import write_signature
 from tconv.cases.patterns import topic_of
 from tconv.diagnosis import diagnose, single_explanations
 from tconv.diagnosis.misreadings import CATALOGUE
@@ -23,7 +23,7 @@ from tconv.dialects.geometry import Geometry
 from tconv.execution import recording
 from tconv.execution.accumulation import path_of
 from tconv.execution.evaluation import Evaluator
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
@@ -74,7 +74,7 @@ def plain(gate_cases: tuple[Case, ...]) -> list[Case]:
     """Return small cases of the gate tier in ONNX's own layouts, which the miniatures know alone."""
     found = []
     for case in gate_cases:
-        written = signature(case, ROW)
+        written = write_signature(case, ROW)
         presented = case.attributes.data_format in {None, "NCX"} and case.attributes.filter_format in {None, "IOX"}
         if presented and prod(written.x.shape) * prod(written.w.shape) < LARGEST:
             found.append(case)
@@ -107,7 +107,7 @@ def products(case: Case) -> int:
 def finite(case: Case) -> bool:
     """Return whether the operands are numbers, and a value is owed."""
     numbers = {"special", "nan", "infinity"}.isdisjoint(operand.data for operand in (case.x, case.w, case.b) if operand)
-    return numbers and isinstance(expectation(case, ROW), Values)
+    return numbers and isinstance(expect(case, ROW), Values)
 
 
 def real(case: Case, dtype: DType) -> Case:
@@ -221,7 +221,7 @@ def _has_more_than_one(case: Case) -> bool:
 def odd_ones(change: Callable[[Array], Array], plain: list[Case], monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     """Return the records of a backend that makes this of every output."""
     monkeypatch.setattr(wrong_backends.Odd, "change", staticmethod(change))
-    return records("Odd", [case for case in plain[:: every(7)] if isinstance(expectation(case, ROW), Values)])
+    return records("Odd", [case for case in plain[:: every(7)] if isinstance(expect(case, ROW), Values)])
 
 
 @pytest.mark.parametrize(
@@ -283,12 +283,12 @@ def test_two_elements_are_no_evidence_of_rounded_steps(count: int, *, named: boo
     operands = {role: generator.standard_normal(shape) for role, shape in {"x": (1, 9, 9), "w": (9, 2, 3)}.items()}
     truth = Truth({role: array.astype(np.float16) for role, array in operands.items()}, DType.F16)
     geometry = Geometry((9,), (3,), (1,), (1,), (0,), (11,), 1)
-    actual = truth.values(geometry).astype(np.float16)
+    actual = truth.compute_values(geometry).astype(np.float16)
     unit = np.spacing(np.abs(actual[0, 0, 3 : 3 + count]))
     actual[0, 0, 3 : 3 + count] += 2 * unit
     (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "steps-rounded-to-16-bits")
     assert isinstance(change, PrecisionOtherwise)
-    assert change.accounts(actual, truth.terms(geometry), DType.F16) == named
+    assert change.accounts(actual, truth.compute_terms(geometry), DType.F16) == named
 
 
 @pytest.mark.parametrize(("data", "off"), [("integers", 2.0), ("normal", 12.0)])
@@ -299,7 +299,7 @@ def test_errors_that_no_steps_have_are_no_rounded_steps(data: str, off: float) -
     operands = {role: np.asarray(draw(shape), float) for role, shape in {"x": (1, 9, 9), "w": (9, 2, 3)}.items()}
     truth = Truth({role: array.astype(np.float16) for role, array in operands.items()}, DType.F16)
     geometry = Geometry((9,), (3,), (1,), (1,), (0,), (11,), 1)
-    terms = truth.terms(geometry)
+    terms = truth.compute_terms(geometry)
     unit = np.spacing(np.abs(terms.y.astype(np.float16))).astype(float)
     actual = (terms.y + np.where(unit > 0, off * unit, 0)).astype(np.float16)
     (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "steps-rounded-to-16-bits")
@@ -313,7 +313,7 @@ def test_results_beyond_the_largest_half_are_sums_kept_in_half_precision() -> No
     operands = {role: generator.standard_normal(shape) for role, shape in {"x": (1, 3, 9), "w": (3, 2, 3)}.items()}
     operands["x"] *= np.logspace(-8, 7, 9)
     truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
-    terms = truth.terms(Geometry((9,), (3,), (3,), (1,), (0,), (27,), 1))
+    terms = truth.compute_terms(Geometry((9,), (3,), (3,), (1,), (0,), (27,), 1))
     with np.errstate(over="ignore"):
         actual = terms.y.astype(np.float16).astype(np.float32)
     assert {np.isinf(actual).any(), (np.abs(actual) < 2.0**-14).any()} == {True}

@@ -14,7 +14,7 @@ from strategies import case, examples, signatures
 from tconv.cases.case import Case, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.writing import settings
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.investigation.shrinking import shrunk, simpler
 from tconv.records.failure import Failure, failure, without_numbers
 from tconv.records.record import Record
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from small_corpus import Command
 
-ROW = dialect_named("onnx/ConvTranspose-22")
+ROW = find_dialect("onnx/ConvTranspose-22")
 LARGE = f"""{HEAD}
 cases:
   - name: large

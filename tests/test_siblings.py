@@ -83,7 +83,7 @@ def test_a_refusal_that_siblings_deny_is_no_reading(corpus: Corpus, telling: lis
     after, mixed = compared(run, corpus)
     assert after[NEGATIVE] == ver.RefusedValid(OUT_OF_MEMORY.message)
     assert mixed == ()
-    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assessment = assess(run, None, corpus.find_facts, find=corpus.find)
     assert red_lines(assessment) == ["1 case failed without a waiver"]
     # The record is as it was read, and nobody asked again, so that it is not known whether the refusal varies.
     assert assessment.run.records == run.records == [member.record for member in assessment.statuses]
@@ -147,7 +147,7 @@ def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus
     refused = (reading("negative-same-refused"), reading("negative-sized-refused"))
     plain = "padding/output-shape/odd-unit-by-hand"
     run = run_of(telling, ONNX, always(*refused), lambda case: out.Refused("no") if case.id == plain else None)
-    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assessment = assess(run, None, corpus.find_facts, find=corpus.find)
     assert assessment.counts[Status.DISPUTED] == 0
     assert {member.ruling.kind for member in assessment.statuses if member.status is Status.FAILED} == {"refused-valid"}
     # They are no failures once the plain call is waived, and nothing is noted of what fails.
@@ -162,7 +162,7 @@ def test_a_value_that_siblings_contradict_has_mixed_readings(corpus: Corpus, tel
     after, (mixed,) = compared(run, corpus)
     assert mixed.question == "negative_same"
     assert after[NEGATIVE] == MixedReadings(("negative-same-shrunk",), "negative_same", "floor")
-    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assessment = assess(run, None, corpus.find_facts, find=corpus.find)
     failed = [member.ruling for member in assessment.statuses if member.status is Status.FAILED]
     assert {verdict.kind for verdict in failed} == {"mixed-readings"}
 
@@ -194,7 +194,7 @@ def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus:
     assert mixed == ()
     followed = {verdict for verdict in after.values() if isinstance(verdict, ver.Disputed)}
     assert followed == {ver.Disputed((name,), "exact")}
-    (cause,) = find_causes(assess(run, None, corpus.facts, find=corpus.find), Status.DISPUTED)
+    (cause,) = find_causes(assess(run, None, corpus.find_facts, find=corpus.find), Status.DISPUTED)
     assert cause.what == f"follows {name}"
 
 
@@ -208,7 +208,7 @@ def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list
     assert after[NEGATIVE].kind == "disputed"
 
     def failed(file: WaiverFile | None) -> list[str]:
-        found = assess(run, file, corpus.facts, find=corpus.find)
+        found = assess(run, file, corpus.find_facts, find=corpus.find)
         return [member.ruling.kind for member in found.statuses if member.status is Status.FAILED]
 
     assert failed(None) == ["differed"]
@@ -225,7 +225,7 @@ def test_one_case_makes_many_others_no_failures(corpus: Corpus, telling: list[Ca
     odd = "porting/asked[shape=reach,auto_pad=none,output_shape=full+3,output_padding=none]"
     assert odd in followers
     run = run_of(telling, ONNX, lambda case: [] if case.id == odd else truncated(case))
-    assessment = assess(run, None, corpus.facts, find=corpus.find)
+    assessment = assess(run, None, corpus.find_facts, find=corpus.find)
     assert [answers.question for answers in assessment.mixed] == ["negative_sized"]
     (failed,) = [member for member in assessment.statuses if member.status is Status.FAILED]
     assert (failed.record.case, failed.ruling) == (odd, MixedReadings((), "negative_sized", "truncate"))
@@ -244,12 +244,12 @@ def test_answers_that_a_cause_explains_have_no_note_of_their_own(
         return capsys.readouterr().out.count("note: mixed readings: the question negative_same is answered by")
 
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
-    failed = assess(run, None, corpus.facts, find=corpus.find)
+    failed = assess(run, None, corpus.find_facts, find=corpus.find)
     assert notes(failed) == 1
     learnt = replace(failed, explained=failed.explained._replace(symptoms=(Symptom("are 0", None, (NEGATIVE,)),)))
     assert (notes(learnt), notes(learnt, "verbose")) == (0, 1)
     file = waiver_file(waiver(cases=NEGATIVE, verdict={"kind": "mixed-readings"}, example=NEGATIVE))
-    waived = assess(run, file, corpus.facts, find=corpus.find)
+    waived = assess(run, file, corpus.find_facts, find=corpus.find)
     assert (notes(waived), notes(waived, "verbose")) == (0, 1)
 
 
@@ -264,14 +264,14 @@ def test_mixed_readings_can_be_waived(corpus: Corpus, telling: list[Case]) -> No
     )
     shrunk = [reading("negative-same-shrunk")]
     run = run_of(telling, ONNX, lambda case: shrunk if case.id == NEGATIVE else [])
-    whole = assess(run, known, corpus.facts, find=corpus.find)
+    whole = assess(run, known, corpus.find_facts, find=corpus.find)
     assert red_lines(whole) == []
     assert whole.counts[Status.WAIVED] == 1
     part = run_of([corpus.case(NEGATIVE)], ONNX, always(*shrunk))
     part.header = part.header.model_copy(update={"patterns": (NEGATIVE,)})
-    assert assess(part, known, corpus.facts, find=corpus.find).waivers.of_state("stale") == []
+    assert assess(part, known, corpus.find_facts, find=corpus.find).waivers.of_state("stale") == []
     consistent = run_of(telling, ONNX, always(*shrunk))
-    uses = assess(consistent, known, corpus.facts, find=corpus.find).waivers
+    uses = assess(consistent, known, corpus.find_facts, find=corpus.find).waivers
     assert [use.waiver.name for use in uses.of_state("stale")] == ["known"]
 
 
@@ -286,7 +286,7 @@ def test_a_value_of_which_siblings_deny_every_reading_has_mixed_readings(corpus:
     after, _ = compared(run, corpus)
     denied = MixedReadings(("negative-sized-appended",), "negative_sized", "floor")
     assert after[ONE_BELOW] == denied
-    assert red_lines(assess(run, None, corpus.facts, find=corpus.find)) == ["1 case failed without a waiver"]
+    assert red_lines(assess(run, None, corpus.find_facts, find=corpus.find)) == ["1 case failed without a waiver"]
     # Where answers vary, none of them shows how the question is answered.
     varying, _ = compared(run, corpus, vary=True)
     assert varying[ONE_BELOW] == verdicts(run)[ONE_BELOW]

@@ -11,7 +11,7 @@ import pytest
 
 from strategies import WIDE
 from tconv.cases.case import Case, Operand
-from tconv.corpus.size_coverage import COMBINED, is_possible, product_coverage, size_coverage, sizes_of
+from tconv.corpus.size_coverage import COMBINED, find_sizes, is_possible, measure_products, measure_sizes
 from tconv.dialects import DIALECTS
 from tconv.vocabulary import Attributes, DType
 
@@ -32,7 +32,7 @@ def case(data: Data = "integers", channels: int = 9, dtype: DType = DType.F32, a
 
 def test_the_sizes_of_a_case() -> None:
     """Channels and outputs are those of a group, the last axis is W, and pads are compared with kernel and stride."""
-    found = sizes_of(case(attributes=Attributes(strides=(4,), pads_begin=(2,), pads_end=(7,))))
+    found = find_sizes(case(attributes=Attributes(strides=(4,), pads_begin=(2,), pads_end=(7,))))
     expected = {"path": "f32 dense", "rank": "1", "channels": "9", "outputs": "4", "groups": "1", "batch": "2"}
     expected |= {
         "kernel W": "3",
@@ -44,7 +44,9 @@ def test_the_sizes_of_a_case() -> None:
     }
     assert expected.items() <= found.items()
     assert "output W" not in found  # 22 is no size that a kernel changes at.
-    depthwise = sizes_of(Case("a", Attributes(groups=9), Operand((1, 9, 8), DType.F16), Operand((9, 1, 3), DType.F16)))
+    depthwise = find_sizes(
+        Case("a", Attributes(groups=9), Operand((1, 9, 8), DType.F16), Operand((9, 1, 3), DType.F16))
+    )
     assert {"path": "f16 depthwise", "single_channel_groups": "9", "channels": "1"}.items() <= depthwise.items()
 
 
@@ -62,15 +64,15 @@ def test_the_sizes_of_a_case() -> None:
 )
 def test_a_size_counts_only_if_a_lost_product_shows(made: Case, counts: bool) -> None:  # noqa: FBT001 - a parameter
     """A case does not count if its output has no element, no product, or nothing but zeros."""
-    channels = sizes_of(made)["channels"]
-    assert (frozenset({("channels", channels)}) not in size_coverage([made]).missing) == counts
+    channels = find_sizes(made)["channels"]
+    assert (frozenset({("channels", channels)}) not in measure_sizes([made]).missing) == counts
 
 
 def test_sizes_that_stand_together_are_possible(gate_cases: tuple[Case, ...]) -> None:
     """What a shipped case has, a case can have."""
     for made in gate_cases[::7]:
         if made.breaks is None and 0 not in (*made.x.shape, *made.w.shape):
-            pairs = combinations(sizes_of(made).items(), 2)
+            pairs = combinations(find_sizes(made).items(), 2)
             impossible = [{one[0], other[0]} for one, other in pairs if not is_possible(one, other)]
             # Names of the same thing are no pair.
             same = [{"dtype", "kind", "path"}, {"single_channel_groups", "groups"}]
@@ -79,14 +81,14 @@ def test_sizes_that_stand_together_are_possible(gate_cases: tuple[Case, ...]) ->
 
 def test_the_gate_tier_has_each_size_in_each_context(corpus: Corpus) -> None:
     """Nothing is missing of a size alone, or beside type, kind of group, rank, layouts and bias."""
-    missing = size_coverage(corpus.cases("gate", ["sizes/**"])).missing
+    missing = measure_sizes(corpus.cases("gate", ["sizes/**"])).missing
     assert [sizes for sizes in missing if len(sizes) == 1 or {name for name, _ in sizes} & CONTEXT] == []
 
 
 @pytest.mark.thorough
 def test_the_full_tier_has_every_pair_of_sizes(corpus: Corpus) -> None:
     """Nothing is missing, and the sweeps of the topic suffice."""
-    found = size_coverage(corpus.cases("full", ["sizes/**"]))
+    found = measure_sizes(corpus.cases("full", ["sizes/**"]))
     assert found.possible > 25_000
     assert found.missing == ()
 
@@ -94,7 +96,7 @@ def test_the_full_tier_has_every_pair_of_sizes(corpus: Corpus) -> None:
 def test_the_full_tier_has_the_product_of_attributes(corpus: Corpus) -> None:
     """A combination is in a case, or the dialect cannot say it and names the constraint."""
     cases = list(corpus.cases("full", ["padding/combinations/product"]))
-    for found in product_coverage(cases, [DIALECTS[name] for name in WIDE]):
+    for found in measure_products(cases, [DIALECTS[name] for name in WIDE]):
         assert found.absent == ()
         assert found.said > 100
         assert (

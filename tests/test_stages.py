@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tconv.cases.case import Attributes, Case, Operand
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.execution.evaluation import Evaluator
 from wrong_backends import ReusesItsOutput
 
-ONNX = dialect_named("onnx/ConvTranspose-22")
+ONNX = find_dialect("onnx/ConvTranspose-22")
 
 
 def cases(sizes: list[int]) -> list[Case]:

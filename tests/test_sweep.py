@@ -15,7 +15,7 @@ from strategies import examples
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
 from tconv.corpus.building import build
-from tconv.corpus.case_file import merged
+from tconv.corpus.case_file import merge_settings
 from tconv.corpus.sweep_reading import LARGEST_EXHAUSTIVE, LARGEST_SWEEP, MOST_AXES
 from tconv.errors import FileError
 
@@ -114,7 +114,7 @@ def test_a_case_is_the_same_whatever_was_built_before(corpus: Corpus, data: st.D
     sweep = data.draw(st.sampled_from(list(corpus.sweeps.values())))
     row = data.draw(st.sampled_from(sweep.sample(50).tolist()))
     case, layers = sweep.case(row), [axis.layers[label] for axis, label in zip(sweep.axes, row, strict=True)]
-    alone = build(sweep.case_id(row), merged(sweep.layer, *layers), about=sweep.about, cites=sweep.cites)
+    alone = build(sweep.case_id(row), merge_settings(sweep.layer, *layers), about=sweep.about, cites=sweep.cites)
     assert case == alone
     assert case.facts == alone.facts
     assert facts_of(case.id).items() <= dict(case.facts).items()

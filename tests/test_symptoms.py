@@ -46,7 +46,7 @@ def canonical(problem: Problem, **operands: Array) -> Array:
     """Return what is owed to other operands, (N, O, Y...), in float64."""
     assert problem.values is not None
     truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
-    return truth.values(problem.values.primary.geometry)
+    return truth.compute_values(problem.values.primary.geometry)
 
 
 def bias_of_the_first_group(problem: Problem) -> Array:

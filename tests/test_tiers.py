@@ -9,10 +9,10 @@ import pytest
 
 from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus, tiers
-from tconv.corpus.coverage import expressible_rows
+from tconv.corpus.coverage import find_expressible_rows
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
-from tconv.expectation.expected import Inexpressible, expectation
+from tconv.expectation.expected import Inexpressible, expect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,8 +54,8 @@ def two(tmp_path: Path) -> Corpus:
 def sayable_is_what_expectations_say(sweep: Sweep) -> None:
     """Hold that a row is sayable where its case is not inexpressible, row by row and dialect by dialect."""
     cases = [sweep.case(row) for row in sweep.rows().tolist()]
-    assert {name: mask.tolist() for name, mask in expressible_rows(sweep).items()} == {
-        name: [not isinstance(expectation(case, dialect), Inexpressible) for case in cases]
+    assert {name: mask.tolist() for name, mask in find_expressible_rows(sweep).items()} == {
+        name: [not isinstance(expect(case, dialect), Inexpressible) for case in cases]
         for name, dialect in DIALECTS.items()
     }
 

@@ -90,7 +90,7 @@ def test_transforms_stay_well_within_their_limits(data: Data, channels: int, spa
         truth, geometry, x, w = made(data, channels, spatial, seed)
         deviation = transforms.transform_deviation(truth.operands, truth.dtype, geometry)
         for backend in (Fft(), Winograd23(), Winograd43()):
-            ratio = np.abs(backend.full(x, w) - truth.values(geometry)) / deviation
+            ratio = np.abs(backend.full(x, w) - truth.compute_values(geometry)) / deviation
             assert np.sqrt(np.mean(ratio**2)) < 0.5
             assert ratio.max() < 5
 
@@ -119,7 +119,7 @@ def named(output: Array, truth: Truth, geometry: Geometry) -> bool:
 def test_errors_of_a_transform_are_spread(share: int, *, of_transform: bool) -> None:
     """Fractions on integers are those of a transform only where one element of 64 is off, and not a few of many."""
     truth, geometry, _, _ = made("integers", 1, (24, 24), 0)
-    y, deviation = truth.values(geometry), transforms.transform_deviation(truth.operands, truth.dtype, geometry)
+    y, deviation = truth.compute_values(geometry), transforms.transform_deviation(truth.operands, truth.dtype, geometry)
     actual = y.copy()
     actual.flat[::share] += np.broadcast_to(deviation, y.shape).flat[::share]
     assert named(actual, truth, geometry) == of_transform
@@ -142,7 +142,7 @@ def test_a_product_too_few_or_too_many_is_no_transform(
     truth, geometry, x, w = made(data, channels, spatial, seed, outputs)
     spoilt = w.copy()
     spoilt.flat[at % w.size] *= times
-    assert not named(Truth({"x": x, "w": spoilt}, DType.F32).values(geometry), truth, geometry)
+    assert not named(Truth({"x": x, "w": spoilt}, DType.F32).compute_values(geometry), truth, geometry)
 
 
 @given(*CALLS, st.integers(0, 10**6), st.floats(-40, 0))
@@ -186,7 +186,9 @@ def test_a_wrong_tap_is_no_transform(
     wrong = w[..., order]
     if np.array_equal(wrong, w):
         return
-    output = Winograd43().full(x, wrong) if transformed else Truth({"x": x, "w": wrong}, DType.F32).values(geometry)
+    output = (
+        Winograd43().full(x, wrong) if transformed else Truth({"x": x, "w": wrong}, DType.F32).compute_values(geometry)
+    )
     assert not named(output, truth, geometry)
 
 
@@ -238,7 +240,7 @@ def noisy(kernel: tuple[int, int], stride: int, times: float) -> tuple[Array, Tr
     truth = Truth(make_operands(x, w, None), DType.F32)
     spread = np.random.default_rng(5).standard_normal(truth.shape(geometry))
     noise = times * spread * transforms.fft_deviation(truth.operands, DType.F32, geometry)
-    return truth.values(geometry) + noise, truth, geometry
+    return truth.compute_values(geometry) + noise, truth, geometry
 
 
 @pytest.mark.parametrize(

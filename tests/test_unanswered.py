@@ -37,7 +37,7 @@ def assessed(reason: Callable[[Problem], str], cases: Sequence[Case], corpus: Co
         if words := reason(problem):
             raise RuntimeError(words)
         assert problem.values is not None
-        y = problem.truth.values(problem.values.primary.geometry)
+        y = problem.truth.compute_values(problem.values.primary.geometry)
         return presented(problem, y)
 
     return assessment_of(records_of(answer, cases), corpus)

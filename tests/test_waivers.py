@@ -265,6 +265,6 @@ def test_a_shipped_waiver_has_an_example_of_its_own(path: Path, corpus: Corpus) 
     file = load(path)
     assert file.backend == path.stem
     for entry in file.waivers:
-        facts = corpus.facts(entry.example)
+        facts = corpus.find_facts(entry.example)
         assert facts is not None, entry.name
         assert entry.covers(entry.example, facts), entry.name

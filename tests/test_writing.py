@@ -14,7 +14,7 @@ from strategies import attributes, axes, case, examples
 from tconv.cases.case import Case, Cite, Expected, Filling, Operand
 from tconv.corpus import Corpus
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.writing import case_file, flow, settings
+from tconv.corpus.writing import flow, settings, write_case_file
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.documents.tree import kind_of, value_of
 from tconv.shown_texts import printable
@@ -34,7 +34,7 @@ FILLS = get_args(Filling)
 def loaded(case: Case, folder: Path) -> Case:
     """Return the case that is read from what is written."""
     path = folder / "written.yaml"
-    path.write_text(case_file([replace(case, cites=CITES)], "Written."), encoding="utf-8")
+    path.write_text(write_case_file([replace(case, cites=CITES)], "Written."), encoding="utf-8")
     (found,) = Corpus.load(path).cases("full")
     return found
 
@@ -112,7 +112,7 @@ def test_every_single_case_of_the_corpus_is_written(corpus: Corpus, tmp_path: Pa
     assert {case.breaks for case in singles} & set(CONSTRAINTS)
     named = [replace(case, id=f"all/case-{number}") for number, case in enumerate(singles)]
     path = tmp_path / "all.yaml"
-    path.write_text(case_file(named, "All of them."), encoding="utf-8")
+    path.write_text(write_case_file(named, "All of them."), encoding="utf-8")
     assert [content(case) for case in Corpus.load(path).cases("full")] == [content(case) for case in named]
     texts = ("dialects: ", "clause: ")
     assert [s for s in path.read_text().splitlines() if len(s) > 120 and not any(text in s for text in texts)] == []

@@ -160,7 +160,7 @@ def test_what_is_no_outcome_is_told_by_its_type(outcome: object, message: str) -
 
 def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: Path) -> None:
     """What no text obliges a runtime to detect fails only where it is asked."""
-    finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").facts
+    finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").find_facts
     statuses = {}
     for strict in (False, True):
         judged = assess(finished, None, facts, strict=strict).statuses

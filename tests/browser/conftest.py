@@ -38,7 +38,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = folder / "ways.yaml"
     file.write_text(twelve_ways.CASES, encoding="utf-8")
     corpus = Corpus.load(file)
-    assessments = [assess(read(_records(name, folder, corpus)), None, corpus.facts) for name in _BACKENDS]
+    assessments = [assess(read(_records(name, folder, corpus)), None, corpus.find_facts) for name in _BACKENDS]
     ways, right = make_report(assessments).runs
     report = Report([replace(ways, since=compare(right, ways)), right])
     html.write(report, folder / "index.html", corpus.find, partial(recorded_issue, find=corpus.find))

@@ -11,12 +11,12 @@ import numpy as np
 
 from tconv.cases.layouts import fewest_axes, to_iox, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.dialects import Dialect, dialect_named
+from tconv.dialects import Dialect, find_dialect
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.geometry import resolve as resolve_geometry
 from tconv.dialects.readings import Reading, apply_readings
 from tconv.errors import Invalid, UsageError, Violation
-from tconv.expectation.expected import Values, expectation_of
+from tconv.expectation.expected import Values, expect_of_signature
 from tconv.nearest_word import nearest
 from tconv.shown_texts import shown
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad, DataFormat, DType, FilterFormat, Signature, TensorType
@@ -81,7 +81,7 @@ def dialect_of(dialect: str | Dialect) -> Dialect:
         return dialect
     if not isinstance(dialect, str):
         raise UsageError(f"dialect must be a name or a Dialect (got {shown(dialect)}); write {DEFAULT_DIALECT!r}")
-    return dialect_named(dialect)
+    return find_dialect(dialect)
 
 
 def reading_names(reading: Any) -> tuple[str, ...]:  # noqa: ANN401 - a caller may give anything
@@ -276,7 +276,7 @@ def geometry_of(written: Signature, dialect: Dialect, names: Iterable[str]) -> G
         Invalid: a constraint that the dialect states is violated.
         UsageError: a reading is not known.
     """
-    expected = expectation_of(written, dialect)
+    expected = expect_of_signature(written, dialect)
     readings = list(_readings(dialect, names))
     if not isinstance(expected, Values) and not (readings and expected.violation.constraint in _RESOLVER_CONSTRAINTS):
         raise Invalid(expected.violation)

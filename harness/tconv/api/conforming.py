@@ -25,7 +25,7 @@ from tconv.diagnosis import diagnose
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid, UsageError
-from tconv.expectation.bound import SYMBOLS, bound, derivation
+from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import Candidate, Values
 from tconv.reports.phrases import attribute_words, headline
 from tconv.verdict import kinds as ver
@@ -56,7 +56,7 @@ class Tolerance:
     rule: ver.Rule
     expected: Float64s
     allowed: Float64s
-    derivation: str
+    derive: str
 
 
 @checked
@@ -162,11 +162,11 @@ def tolerance(
     problem = problem_of(x, w, bias, dialect_of(dialect), attributes)
     geometry, truth = _values(problem, reading).primary.geometry, problem.truth
     accumulator, layout = _accumulator(truth.dtype, accumulates), problem.arrays_given.data_format
-    expected = from_ncx(truth.values(geometry), layout)
+    expected = from_ncx(truth.compute_values(geometry), layout)
     if truth.exact(geometry):
         return Tolerance("exact", expected, np.zeros_like(expected), _EXACT)
-    allowed = bound(truth.terms(geometry), truth.dtype, accumulator).allowed
-    return Tolerance("bound", expected, from_ncx(allowed, layout), derivation(truth.dtype, accumulator))
+    allowed = bound_errors(truth.compute_terms(geometry), truth.dtype, accumulator).allowed
+    return Tolerance("bound", expected, from_ncx(allowed, layout), derive(truth.dtype, accumulator))
 
 
 _EXACT = "integers with so few bits that every order of summation gives the same sum"
@@ -221,7 +221,7 @@ def _account(
     if isinstance(verdict, ver.Mistrusted):
         yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
     if isinstance(verdict, ver.WrongValues):
-        rule = derivation(truth.dtype, accumulator) if verdict.rule == "bound" else _EXACT
+        rule = derive(truth.dtype, accumulator) if verdict.rule == "bound" else _EXACT
         yield "tolerance", f"{verdict.rule}: {rule}"
         if verdict.rule == "bound":
             yield "where", SYMBOLS

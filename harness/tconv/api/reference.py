@@ -18,7 +18,7 @@ from tconv.api.arguments import (
     sizes_of,
 )
 from tconv.api.keywords import checked
-from tconv.cases.call import completed
+from tconv.cases.call import complete_signature
 from tconv.cases.layouts import from_ncx
 from tconv.expectation.reference import definition
 
@@ -104,7 +104,9 @@ def conv_transpose(
     )
     attributes = attributes_of(written | {"groups": arrays.groups}, max(arrays.x.ndim - 2, 0))
     shapes = arrays.x.shape, arrays.w.shape, None if arrays.b is None else arrays.b.shape
-    geometry = geometry_of(completed(signature_of(attributes, *shapes), dialect), dialect, reading_names(reading))
+    geometry = geometry_of(
+        complete_signature(signature_of(attributes, *shapes), dialect), dialect, reading_names(reading)
+    )
     refuse_too_large(geometry, arrays.x.shape[0], arrays.w.shape[1] * geometry.groups)
     b = None if arrays.b is None else arrays.b.astype(np.float64)
     return from_ncx(
@@ -174,7 +176,7 @@ def resolve(
     sizes, taps = sizes_of("spatial", spatial), sizes_of("kernel", kernel)
     attributes = attributes_of(written, len(sizes))
     count = attributes.groups or 1
-    written_call = completed(signature_of(attributes, (1, count, *sizes), (count, 1, *taps), None), dialect)
+    written_call = complete_signature(signature_of(attributes, (1, count, *sizes), (count, 1, *taps), None), dialect)
     return geometry_of(written_call, dialect, reading_names(reading))
 
 

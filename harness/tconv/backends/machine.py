@@ -41,7 +41,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 _GIB = 2**30
 
 
-def facts(simd: Iterable[str] | None = None) -> dict[str, str]:
+def describe(simd: Iterable[str] | None = None) -> dict[str, str]:
     """Return the facts; one that cannot be had is left out.
 
     Args:

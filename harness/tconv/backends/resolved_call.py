@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tconv.backends.outcome import Refused, Unsupported
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
-from tconv.expectation.expected import Values, expectation_of
+from tconv.expectation.expected import Values, expect_of_signature
 
 if TYPE_CHECKING:
     from tconv.cases.call import Call
@@ -24,7 +24,7 @@ def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
         call: the call.
         readings: the disputed readings that are followed where the call depends on them; else the primary ones are.
     """
-    expected = expectation_of(call.written, call.dialect)
+    expected = expect_of_signature(call.written, call.dialect)
     if isinstance(expected, Values):
         return expected.geometry(readings) or expected.primary.geometry
     return Refused(str(expected.violation))

@@ -96,12 +96,12 @@ class Call:
         }
 
 
-def signature(case: Case, dialect: Dialect) -> Signature:
+def write_signature(case: Case, dialect: Dialect) -> Signature:
     """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
-    return completed(case.signature, dialect, case.omit)
+    return complete_signature(case.signature, dialect, case.omit)
 
 
-def completed(mentioned: Signature, dialect: Dialect, omit: Sequence[str] = ()) -> Signature:
+def complete_signature(mentioned: Signature, dialect: Dialect, omit: Sequence[str] = ()) -> Signature:
     """Return a signature with a neutral value for each attribute that the dialect requires and that is not mentioned.
 
     Args:
@@ -122,19 +122,19 @@ def completed(mentioned: Signature, dialect: Dialect, omit: Sequence[str] = ()) 
 
 
 def express(case: Case, dialect: Dialect, written: Signature | None = None) -> Call:
-    """Return the case in the dialect's words. Whether it is valid there is for `expectation` to judge.
+    """Return the case in the dialect's words. Whether it is valid there is for `expect` to judge.
 
     Args:
         case: the case.
         dialect: the dialect.
-        written: its `signature` where it is at hand.
+        written: its `write_signature` where it is at hand.
 
     Raises:
         Invalid: the dialect has no word for something that the case writes.
     """
-    written = written or signature(case, dialect)
+    written = written or write_signature(case, dialect)
     attributes = written.attributes
-    data_format, filter_format = layouts(attributes, dialect)
+    data_format, filter_format = choose_layouts(attributes, dialect)
     return Call(
         dialect,
         _written(case, written, dialect),
@@ -153,7 +153,7 @@ def _layout(word: str | None, default: _Format) -> _Format:
     return type(default)(word) if word in set(type(default)) else default
 
 
-def layouts(attributes: Attributes, dialect: Dialect) -> tuple[DataFormat, FilterFormat]:
+def choose_layouts(attributes: Attributes, dialect: Dialect) -> tuple[DataFormat, FilterFormat]:
     """Return the layouts of data and filter: those that are written, if they are of the vocabulary, or the defaults."""
     return _layout(attributes.data_format, dialect.data_format), _layout(
         attributes.filter_format, dialect.filter_format
@@ -193,7 +193,7 @@ def _pads(attributes: Attributes, spelling: Spelling) -> Ints:
 
 def _inputs(case: Case, written: Signature, dialect: Dialect) -> tuple[Input, ...]:
     names, groups = dialect.spelling.inputs, written.attributes.groups or 1
-    data_format, filter_format = layouts(written.attributes, dialect)
+    data_format, filter_format = choose_layouts(written.attributes, dialect)
     size = written.attributes.output_shape
     if size is not None and dialect.spelling.whole_shape:
         size = data_shape((*written.x.shape[:1], written.w.shape[1] * groups, *size), data_format)
@@ -213,7 +213,7 @@ def _inputs(case: Case, written: Signature, dialect: Dialect) -> tuple[Input, ..
     )
 
 
-def in_layouts(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:
+def arrange_operands(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:
     """Return the operands, in NCX and IOX, in the call's layouts."""
     arrays = dict(operands)
     arrays["x"] = from_ncx(operands["x"], call.data_format)

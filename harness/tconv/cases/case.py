@@ -190,7 +190,7 @@ class Case:
 
     @property
     def signature(self) -> Signature:
-        """What the case itself writes; a dialect may want more attributes, see `call.signature`."""
+        """What the case itself writes; a dialect may want more attributes, see `call.write_signature`."""
         b = None if self.b is None else self.b.tensor_type
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
 

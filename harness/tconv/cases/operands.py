@@ -57,9 +57,9 @@ def make_operands(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]
     """Return the operands by role, x, w and perhaps b, in NCX and IOX and in their own types."""
     spans = _spans(x, w)
     step = _step(x, w) if x.data == "sparse" else 1
-    arrays = {"x": made_operand("x", x, spans.x, step=step), "w": made_operand("w", w, spans.w, spans.live)}
+    arrays = {"x": make_operand("x", x, spans.x, step=step), "w": make_operand("w", w, spans.w, spans.live)}
     if b is not None:
-        arrays["b"] = made_operand("b", b, spans.b)
+        arrays["b"] = make_operand("b", b, spans.b)
     return arrays
 
 
@@ -100,7 +100,7 @@ def _step(x: Operand, w: Operand) -> int:
     )
 
 
-def made_operand(role: str, operand: Operand, span: int, live: int | None = None, step: int = 1) -> Array:
+def make_operand(role: str, operand: Operand, span: int, live: int | None = None, step: int = 1) -> Array:
     """Return one operand as a read-only array; small ones are remembered.
 
     Args:
@@ -111,7 +111,7 @@ def made_operand(role: str, operand: Operand, span: int, live: int | None = None
         step: of how many elements of `sparse` data one is other than zero.
     """
     remembered = prod(operand.shape) <= _LARGEST_REMEMBERED
-    return (_made_operand if remembered else _made_operand.__wrapped__)(role, operand, span, live, step)
+    return (_make_operand if remembered else _make_operand.__wrapped__)(role, operand, span, live, step)
 
 
 _LARGEST_REMEMBERED = 2**18
@@ -119,7 +119,7 @@ _LARGEST_REMEMBERED = 2**18
 
 
 @lru_cache(maxsize=256)
-def _made_operand(role: str, operand: Operand, span: int, live: int | None, step: int) -> Array:
+def _make_operand(role: str, operand: Operand, span: int, live: int | None, step: int) -> Array:
     values = _elements(role, operand, span).reshape(operand.shape)
     if live is not None and operand.data == "integers" and values.ndim and values.shape[0] > live:
         values[_ranked(role, operand, values.shape[0]) >= live] = 0.0

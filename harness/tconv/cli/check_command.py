@@ -16,10 +16,10 @@ from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
 from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.corpus import TIERS_TO_FULL
-from tconv.corpus.coverage import coverage
-from tconv.corpus.lint import lint, unsized
-from tconv.corpus.size_coverage import COMBINED, product_coverage, size_coverage
-from tconv.dialects import DIALECTS, dialect_named
+from tconv.corpus.coverage import measure_coverage
+from tconv.corpus.lint import find_unsized, lint
+from tconv.corpus.size_coverage import COMBINED, measure_products, measure_sizes
+from tconv.dialects import DIALECTS, find_dialect
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
 from tconv.reports.listing import console, show
@@ -143,15 +143,15 @@ def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
 def _notes(corpus: Corpus) -> Iterator[str]:
     """Yield a line for each sweep and case that leaves the spatial sizes to the default."""
     for file in corpus.files:
-        for place in unsized(file):
+        for place in find_unsized(file):
             where = ":".join(map(str, (file.document.path, *file.document.mark(place))))
             yield f"{where}: note: spatial is not given, so it is {DEFAULTS['spatial']} unless an axis gives it"
 
 
 def _print_coverage(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:
     if dialect_name is not None:
-        dialect_named(dialect_name)
-    coverages = [entry for entry in coverage(corpus, tier) if dialect_name in (None, entry.dialect_name)]
+        find_dialect(dialect_name)
+    coverages = [entry for entry in measure_coverage(corpus, tier) if dialect_name in (None, entry.dialect_name)]
     rows = [
         (
             entry.sweep,
@@ -182,7 +182,7 @@ def _print_missing(coverages: Sequence[Coverage]) -> None:
 
 def _print_sizes(corpus: Corpus, tier: Tier, most: int | None) -> None:
     """Print which sizes and pairs of sizes no case of a tier has, at most so many of two names."""
-    found = size_coverage(corpus.cases(tier))
+    found = measure_sizes(corpus.cases(tier))
     click.echo(f"sizes, alone and in pairs: {found.possible - len(found.missing)} of {found.possible}")
     missing: dict[str, list[str]] = defaultdict(list)
     for sizes in found.missing:
@@ -196,8 +196,8 @@ def _print_sizes(corpus: Corpus, tier: Tier, most: int | None) -> None:
 def _print_combinations(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:
     """Print how much of the product of attributes the cases of a tier have, by dialect."""
     click.echo(f"combinations of {', '.join(COMBINED)}:")
-    dialects = DIALECTS.values() if dialect_name is None else [dialect_named(dialect_name)]
-    for found in product_coverage(corpus.cases(tier), dialects):
+    dialects = DIALECTS.values() if dialect_name is None else [find_dialect(dialect_name)]
+    for found in measure_products(corpus.cases(tier), dialects):
         unsaid = [f"{count} cannot be said ({constraint})" for constraint, count in found.unsaid.items()]
         absent = [f"{len(found.absent)} are in no case"] if found.absent else []
         beside = "".join(f"; {text}" for text in (*unsaid, *absent))

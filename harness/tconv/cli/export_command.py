@@ -13,7 +13,7 @@ import click
 from tconv import __version__
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
@@ -79,7 +79,7 @@ def command(
         assert backend is not None  # noqa: S101 - it comes with --issue
         return _report(case, Asking(backend, dialect, option, timeout), str(cases or ""))
     whom = backend or DEFAULT
-    dialect = dialect or dialect_named(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
+    dialect = dialect or find_dialect(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
     click.echo(f"case {export(case, dialect, folder, whom)}")
     return 0
 

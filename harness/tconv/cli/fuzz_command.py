@@ -16,7 +16,7 @@ from tconv.cli.options import option_field, with_options
 from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
 from tconv.corpus import Corpus
-from tconv.corpus.writing import case_file, flow, settings
+from tconv.corpus.writing import flow, settings, write_case_file
 from tconv.errors import BackendLost, writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
@@ -211,7 +211,7 @@ def _write(findings: list[Finding], folder: Path, title: str) -> Path:
     ]
     path = folder / FILE
     with writing(path):
-        path.write_text(case_file(cases, f"What tconv fuzz found: {' '.join(title.split())}"), encoding="utf-8")
+        path.write_text(write_case_file(cases, f"What tconv fuzz found: {' '.join(title.split())}"), encoding="utf-8")
     return path
 
 

@@ -16,7 +16,7 @@ from tconv.cli.progress import showing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.cli.stopping import Resumable
 from tconv.corpus import Corpus
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing, UsageError
 from tconv.execution.selection import Selection
 from tconv.execution.zygote import prepare
@@ -115,7 +115,7 @@ def command(arguments: HistoryArguments) -> int:
     runtime = _runtime(arguments.backend, arguments.package, arguments.runner)
     selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""))
     # What is wrong with the command line is reported before anything is installed.
-    dialect = dialect_named(arguments.dialect or runtime.dialect)
+    dialect = find_dialect(arguments.dialect or runtime.dialect)
     bounds = _bound(arguments.first), _bound(arguments.last)
     case = None if arguments.bisect is None else corpus.case(arguments.bisect)
     if not versions and arguments.first is None and arguments.last is None and case is None:

@@ -10,9 +10,9 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus, Tier
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.execution.selection import Selection
-from tconv.expectation.expected import expressible
+from tconv.expectation.expected import can_express
 
 
 @click.command(name="list")
@@ -26,11 +26,11 @@ def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: 
 
     As JSON, each case has the facts that patterns may ask for.
     """
-    speaker = dialect_named(dialect) if dialect else None
+    speaker = find_dialect(dialect) if dialect else None
     selection = Selection(Corpus.load(cases), tier, patterns)
     found = selection.stream() if selection.count else iter(())
     if speaker is not None:
-        found = (case for case in found if expressible(case, speaker))
+        found = (case for case in found if can_express(case, speaker))
     if as_json:
         separator = "[\n"
         for case in found:

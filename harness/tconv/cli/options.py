@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tconv.backends.machine import cores
-from tconv.dialects import Dialect, dialect_named
+from tconv.dialects import Dialect, find_dialect
 from tconv.errors import UsageError
 from tconv.execution.asking import required
 from tconv.records.headers import USUAL_TIMEOUT
@@ -131,7 +131,7 @@ def dialect(name: str | None) -> Dialect | None:
     Raises:
         UsageError: no dialect has that name.
     """
-    return None if name is None else dialect_named(name)
+    return None if name is None else find_dialect(name)
 
 
 def option_field(option: str | Callable[..., Any], *names: str, **settings: Any) -> Any:  # noqa: ANN401 - of its field's type

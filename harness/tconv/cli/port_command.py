@@ -14,7 +14,7 @@ from tconv.cli import call_options
 from tconv.cli.output import json_text, print_text, write_output
 from tconv.comparison.model_calls import ModelCall, calls_of
 from tconv.comparison.port import Port, ported
-from tconv.dialects import DIALECTS, Dialect, dialect_named
+from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
 from tconv.reports import porting
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -83,7 +83,7 @@ def command(
     proven: both texts are resolved, and their geometries are equal. Exits with 1 where a call cannot be ported.
     """
     calls = list(_calls(source, model, symbols, values))
-    results = [(call, _result(call, dialect_named(target), reading)) for call in calls]
+    results = [(call, _result(call, find_dialect(target), reading)) for call in calls]
     if as_json:
         write_output(json_text([_entry(call, result) for call, result in results]), None)
     else:
@@ -107,7 +107,7 @@ def _calls(
         raise UsageError(f"a call must have --from, --spatial and --kernel, or be of a --model (got no {lacking})")
     if symbols:
         raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
-    dialect = dialect_named(source)
+    dialect = find_dialect(source)
     yield ModelCall("", dialect, _case(values))
 
 

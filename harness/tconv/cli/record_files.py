@@ -13,7 +13,7 @@ import click
 
 from tconv.cli.streams import standard_input
 from tconv.corpus import Corpus
-from tconv.corpus.file_reading import digest_at
+from tconv.corpus.file_reading import digest_path
 from tconv.errors import FileError
 from tconv.records.record_file import header_in, received
 from tconv.shown_texts import shortened
@@ -80,7 +80,7 @@ def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
         return None
     named = {header.path for header in headers}
     path = named.pop() if len(named) == 1 else ""
-    if not path or digest_at(Path(path)) not in {header.corpus for header in headers}:
+    if not path or digest_path(Path(path)) not in {header.corpus for header in headers}:
         return None
     click.echo(f"note: judged by the cases of {path}, as the run was; --cases names others", err=True)
     return Path(path)

@@ -10,7 +10,7 @@ from tconv import api
 from tconv.cli import call_options, options
 from tconv.cli.output import json_text, print_text, printing, write_output
 from tconv.corpus import Corpus
-from tconv.dialects import DIALECTS, dialect_named
+from tconv.dialects import DIALECTS, find_dialect
 from tconv.errors import Invalid, UsageError
 from tconv.reports import case_details
 from tconv.reports.listing import console, show
@@ -48,7 +48,7 @@ def command(
     is meant for every axis.
     """
     given = {name: value for name, value in written.items() if value is not None}
-    dialect_names = [dialect_named(dialect_name).name] if dialect_name else list(DIALECTS)
+    dialect_names = [find_dialect(dialect_name).name] if dialect_name else list(DIALECTS)
     if case_id is not None:
         if given:
             first = f"--{next(iter(given)).replace('_', '-')}"

@@ -11,7 +11,7 @@ import click
 
 from tconv.cli import options
 from tconv.corpus import Corpus
-from tconv.corpus.writing import case_file
+from tconv.corpus.writing import write_case_file
 from tconv.errors import writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
@@ -71,7 +71,7 @@ def command(
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
     # A disputed answer is no failure.
     alike = f"is answered as {case.id} is" if record.verdict.kind == "disputed" else f"fails as {case.id} does"
-    text = case_file([smallest], f"The smallest case that {alike}.")
+    text = write_case_file([smallest], f"The smallest case that {alike}.")
     file = output or Path(f"{_NAME}.yaml")
     asked = [*named, *timeout_option(timeout), "--dialect", spoken.name]
     words = ["tconv", "run", "--cases", str(file), *asked, *excused_by_nothing(record.verdict)]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tconv.cases.call import signature
+from tconv.cases.call import write_signature
 from tconv.dialects import DIALECTS, NoWord
 from tconv.dialects.readings import Combination
 from tconv.errors import Invalid, UsageError
-from tconv.expectation.expected import Values, expectation
+from tconv.expectation.expected import Values, expect
 from tconv.nearest_word import nearest
 from tconv.vocabulary import NEUTRAL, Attributes, DataFormat, DType, FilterFormat
 
@@ -106,7 +106,7 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
         Invalid: no value is expected of the source for the call.
         UsageError: the source has no such reading of this call.
     """
-    expected = expectation(case, source)
+    expected = expect(case, source)
     if not isinstance(expected, Values):
         raise Invalid(expected.violation)
     geometry = _find_followed(expected, reading, source)
@@ -141,7 +141,7 @@ def _disputed(expected: Values) -> tuple[tuple[str, Geometry], ...]:
 
 
 def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tuple[str, Geometry], ...]]:
-    expected = expectation(case, target)
+    expected = expect(case, target)
     if isinstance(expected, Values):
         return expected.primary.geometry, _disputed(expected)
     return f"{expected.violation.attribute} {expected.violation.must}", ()
@@ -150,7 +150,7 @@ def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tupl
 def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialect, list[str]]:
     """Return the case without what the target does not have, its operator for groups, and what makes up for both."""
     besides: list[str] = []
-    broken = {violation.constraint for violation in target.violations(signature(case, target))}
+    broken = {violation.constraint for violation in target.violations(write_signature(case, target))}
     if "without-groups" in broken and (other := _with_groups(target)) is not None:
         operator = other.name.partition("/")[2]
         besides.append(f"groups: {target} has none; take {operator}")
@@ -211,12 +211,12 @@ def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: 
     """Yield what can be written: the plain ways that give the geometry, then explicit pads of a smaller output."""
     nothing = (0,) * len(geometry.output)
     for written in plain:
-        expected = None if written is None else expectation(written, target)
+        expected = None if written is None else expect(written, target)
         if written is not None and isinstance(expected, Values) and expected.primary.geometry == geometry:
             yield PortedCase(written, expected, nothing, nothing)
     for near, before, behind in _nearest(geometry):
         written = rewritten(case, near, target)
-        if written is not None and isinstance(expected := expectation(written, target), Values):
+        if written is not None and isinstance(expected := expect(written, target), Values):
             yield PortedCase(written, expected, before, behind)
 
 
@@ -259,5 +259,5 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
         filter_format=case.attributes.filter_format,
     )
     rewriting = replace(case, attributes=attributes, expected=())
-    expected = expectation(rewriting, target)
+    expected = expect(rewriting, target)
     return rewriting if isinstance(expected, Values) and expected.primary.geometry == geometry else None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
-from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, completed, per_axis, unwrapped
-from tconv.corpus.facts import facts_from
-from tconv.dialects.constraints import CONSTRAINTS, broken
+from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, complete_settings, spread_per_axis, unwrap
+from tconv.corpus.facts import work_out_facts
+from tconv.dialects.constraints import CONSTRAINTS, find_broken
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType
 
@@ -53,7 +53,7 @@ def build(
     Raises:
         ImpossibleCase: no tensor has such a shape, or one would be too large.
     """
-    settings = completed(layers)
+    settings = complete_settings(layers)
     attributes: Attributes = _shared(_attributes(settings))
     x, w, b = _operands(settings)
     copied: dict[str, Any] = {name: settings.get(name) for name in (*PRESENTATION, "breaks")}
@@ -69,7 +69,7 @@ def build(
         tier=tier,
         about=about,
         cites=tuple(cites),
-        facts=Facts(partial(facts_from, case_id, layers, attributes, x, w)),
+        facts=Facts(partial(work_out_facts, case_id, layers, attributes, x, w)),
     )
     if case.b is not None and case.bias_source == "unnamed":
         raise ImpossibleCase("bias_source must be initializer or input beside a bias (got unnamed)", "bias_source")
@@ -83,7 +83,7 @@ def _shared(value: Any) -> Any:  # noqa: ANN401 - what it returns is what it is 
     return value
 
 
-def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
+def hint_default_spatial(settings: Mapping[str, Any], message: str) -> str:
     """Return what to add to a message about axes where the settings leave the spatial sizes to the default."""
     if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
         return ""
@@ -93,10 +93,10 @@ def default_spatial_hint(settings: Mapping[str, Any], message: str) -> str:
 def _attributes(settings: Mapping[str, Any]) -> Attributes:
     """Return the attributes; `omit` names some that are not written, though a size depends on them."""
     spatial, omit = tuple(settings["spatial"]), settings.get("omit", ())
-    rank, kernel = len(spatial), per_axis(settings["kernel"], len(spatial))
+    rank, kernel = len(spatial), spread_per_axis(settings["kernel"], len(spatial))
     written = {name: settings[name] for name in ATTRIBUTES if name in settings and name not in omit}
-    written |= {name: per_axis(written[name], rank) for name in NEUTRAL if name in written}
-    written |= {name: str(unwrapped(written[name])) for name in _WORDS if name in written}
+    written |= {name: spread_per_axis(written[name], rank) for name in NEUTRAL if name in written}
+    written |= {name: str(unwrap(written[name])) for name in _WORDS if name in written}
     if "kernel_shape" in written:
         written["kernel_shape"] = kernel if written["kernel_shape"] == "kernel" else tuple(written["kernel_shape"])
     if (output_shape := written.pop("output_shape", None)) is None:
@@ -126,7 +126,7 @@ def _operands(settings: Mapping[str, Any]) -> tuple[Operand, Operand, Operand | 
         ImpossibleCase: no tensor has such a shape, or one would be too large.
     """
     spatial = tuple(settings["spatial"])
-    kernel = per_axis(settings["kernel"], len(spatial))
+    kernel = spread_per_axis(settings["kernel"], len(spatial))
     own = {role: {k: v for k, v in settings.get(role, {}).items() if v is not None} for role in OPERAND_ROLES}
     groups = max(settings.get("groups", 1), 1)
     out_channels = own["w"].get("out_channels", settings["out_channels"])
@@ -176,12 +176,12 @@ def _refuse_impossible(written: Signature, breaks: str | None) -> None:
     """Refuse what has no value, unless a case breaks that on purpose, and outputs too large.
 
     Where a case breaks the bound of output_padding, its output may be of any size: dialects without that bound are not
-    asked for it, see `owed`.
+    asked for it, see `expect`.
 
     Raises:
         ImpossibleCase: it is such a case.
     """
-    if violation := next((found for found in broken(written) if CONSTRAINTS[found.constraint].needed), None):
+    if violation := next((found for found in find_broken(written) if CONSTRAINTS[found.constraint].needed), None):
         if breaks is None:
             message = f"{violation.attribute} {violation.must} (got {violation.got})"
             raise ImpossibleCase(f"{message}, or say breaks: {violation.constraint}", violation.attribute)

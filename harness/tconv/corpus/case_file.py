@@ -223,7 +223,7 @@ DEFAULTS: dict[str, Any] = {
 """The settings that are used where a case has none."""
 
 
-def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of all layers, a later one replacing an earlier one; operands are merged key by key.
 
     `data` and `values` are two ways to fill an operand: whichever comes later replaces the other.
@@ -244,17 +244,17 @@ def _replaced(operand: Mapping[str, Any]) -> set[str]:
     return fillings if any(operand.get(name) is not None for name in fillings) else set()
 
 
-def completed(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def complete_settings(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the settings of all layers without those that take an earlier value back, and with the defaults."""
-    return DEFAULTS | {key: value for key, value in merged(*layers).items() if value is not None}
+    return DEFAULTS | {key: value for key, value in merge_settings(*layers).items() if value is not None}
 
 
-def unwrapped(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
+def unwrap(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
     """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
     return value["raw"] if isinstance(value, dict) else value
 
 
-def per_axis(value: int | Sequence[int], rank: int) -> Ints:
+def spread_per_axis(value: int | Sequence[int], rank: int) -> Ints:
     """Return a setting's entry for each axis; an integer stands for all of them."""
     return (value,) * rank if isinstance(value, int) else tuple(value)
 

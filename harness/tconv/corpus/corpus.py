@@ -13,8 +13,8 @@ from tconv.cases.patterns import facts_of, parse, path_of
 from tconv.corpus import tiers
 from tconv.corpus.budget import Budget
 from tconv.corpus.facts import NAMES
-from tconv.corpus.file_reading import case_files, digest_of, read_file
-from tconv.corpus.mismatch import mismatch
+from tconv.corpus.file_reading import digest_files, find_case_files, read_file
+from tconv.corpus.mismatch import explain_mismatch
 from tconv.datafiles import data_folder
 from tconv.errors import UsageError, make_all
 from tconv.vocabulary import TIERS
@@ -77,9 +77,9 @@ class Corpus:
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
         budget = Budget()
-        files = make_all(partial(read_file, file, folder, budget) for file in case_files(path))
+        files = make_all(partial(read_file, file, folder, budget) for file in find_case_files(path))
         return cls(
-            digest_of((file.name, file.document.path) for file in files),
+            digest_files((file.name, file.document.path) for file in files),
             {sweep.id: sweep for file in files for sweep in file.sweeps},
             {case.id: case for file in files for case in file.singles},
             tiers.read(folder),
@@ -186,7 +186,7 @@ class Corpus:
     def unmatched(self, pattern: str) -> UsageError:
         """Return the error that a pattern matches no case, with what is nearest to it."""
         must = f"a pattern must match a case (got {pattern!r}, which matches none)"
-        return UsageError(f"{must}; see 'tconv list'{mismatch(self, pattern) or self._of_ones_own(pattern)}")
+        return UsageError(f"{must}; see 'tconv list'{explain_mismatch(self, pattern) or self._of_ones_own(pattern)}")
 
     def _of_ones_own(self, pattern: str) -> str:
         """Return that other cases need --cases, where a pattern names a topic that tconv's own corpus does not have."""
@@ -196,7 +196,7 @@ class Corpus:
             return ""
         return "; cases of your own need --cases FILE"
 
-    def facts(self, case_id: str) -> Mapping[str, str] | None:
+    def find_facts(self, case_id: str) -> Mapping[str, str] | None:
         """Return the facts of the case of that id, or None where there is none."""
         case = self.find(case_id)
         return None if case is None else case.facts

@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv.cases.case import PRESENTATION
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import Inexpressible, expectation, expressible
+from tconv.expectation.expected import Inexpressible, can_express, expect
 from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _CANDIDATES = 512
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def tuple_numbers(rows: Rows, radix: Sequence[int], strength: int) -> tuple[Numbers, int]:
+def number_tuples(rows: Rows, radix: Sequence[int], strength: int) -> tuple[Numbers, int]:
     """Return, for each row, the numbers of the tuples of `strength` values that it holds, and how many there may be.
 
     Returns:
@@ -62,7 +62,7 @@ def cover(rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence
     if len(radix) <= strength:
         return list(range(len(rows)))
     masks = list({mask.tobytes(): mask for mask in expressible if mask.any()}.values())
-    numbers, count = tuple_numbers(rows, radix, strength)
+    numbers, count = number_tuples(rows, radix, strength)
     missing = np.zeros((len(masks), count), dtype=bool)
     for tuples, mask in zip(missing, masks, strict=True):
         tuples[numbers[mask].ravel()] = True
@@ -79,7 +79,7 @@ def cover(rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence
     return sorted(chosen)
 
 
-def uncovered(
+def count_uncovered(
     rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence[Mask], chosen: Sequence[int]
 ) -> int:
     """Return how many tuples that a mask reaches are in none of the chosen rows of that mask.
@@ -91,7 +91,7 @@ def uncovered(
         expressible: for each dialect, the rows that it can express.
         chosen: numbers of rows.
     """
-    numbers, count = tuple_numbers(rows, radix, min(strength, len(radix)))
+    numbers, count = number_tuples(rows, radix, min(strength, len(radix)))
     member = np.isin(np.arange(len(rows)), chosen)
     reached, covered = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     lacking = np.zeros(count, dtype=bool)
@@ -143,14 +143,14 @@ class Coverage:
     never: tuple[tuple[str, str], ...]
 
 
-def coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
+def measure_coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
     """Yield the coverage of every sweep in every dialect; one of a larger tier has every tuple of its axes there."""
     for sweep in corpus.sweeps.values():
         if sweep.tier is not None and TIERS.index(sweep.tier) > TIERS.index(tier):
             continue
         rows = sweep.rows()
         chosen = _membership(rows, np.concatenate(list(corpus.tiers.blocks(sweep, tier))))
-        for name, mask in expressible_rows(sweep).items():
+        for name, mask in find_expressible_rows(sweep).items():
             yield Coverage(
                 sweep.id,
                 name,
@@ -168,7 +168,7 @@ def _membership(rows: Rows, chosen: Rows) -> Mask:
 def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chosen: Mask) -> Covered:
     if strength > len(radix):
         return Covered(strength, 0, 0, 0)
-    numbers, conceivable = tuple_numbers(rows, radix, strength)
+    numbers, conceivable = number_tuples(rows, radix, strength)
     covered, reachable = (len(np.unique(numbers[rows_of])) for rows_of in (mask & chosen, mask))
     return Covered(strength, covered, reachable, conceivable)
 
@@ -210,13 +210,13 @@ def _holding(rows: Rows, values: dict[int, int]) -> Rows:
 
 def _reason(sweep: Sweep, row: Rows, dialect: Dialect) -> str:
     """Return why the dialect cannot express the case in a row."""
-    expected = expectation(sweep.case(row.tolist()), dialect)
+    expected = expect(sweep.case(row.tolist()), dialect)
     if not isinstance(expected, Inexpressible):
         raise TypeError(f"{sweep.id} must be inexpressible in {dialect.name}")
     return f"{expected.violation.constraint}: {expected.violation.clause}"
 
 
-def expressible_rows(sweep: Sweep) -> dict[str, Mask]:
+def find_expressible_rows(sweep: Sweep) -> dict[str, Mask]:
     """Return, by dialect name, which rows of the sweep the dialect can express."""
     rows = sweep.rows()
     # Presentation decides nothing here; leaving its axes out cuts the work to a quarter.
@@ -224,7 +224,7 @@ def expressible_rows(sweep: Sweep) -> dict[str, Mask]:
     _, first, inverse = np.unique(rows[:, deciding], axis=0, return_index=True, return_inverse=True)
     cases = [sweep.case(row) for row in rows[first].tolist()]
     return {
-        name: np.array([expressible(case, dialect) for case in cases])[inverse.ravel()]
+        name: np.array([can_express(case, dialect) for case in cases])[inverse.ravel()]
         for name, dialect in DIALECTS.items()
     }
 

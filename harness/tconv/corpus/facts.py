@@ -7,7 +7,7 @@ from operator import ge, gt, lt
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import facts_of, label
-from tconv.corpus.case_file import LISTED, completed, per_axis, unwrapped
+from tconv.corpus.case_file import LISTED, complete_settings, spread_per_axis, unwrap
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Ints
 
 
-def facts_from(
+def work_out_facts(
     case_id: str, layers: Sequence[Mapping[str, Any]], attributes: Attributes, x: Operand, w: Operand
 ) -> Mapping[str, str]:
     """Return the facts of a case; where several have one name, the label of a sweep's axis counts.
@@ -30,11 +30,11 @@ def facts_from(
         x: its data.
         w: its filter.
     """
-    settings = completed(layers)
-    texts = {name: label(unwrapped(value)) for name, value in settings.items() if name in LISTED}
+    settings = complete_settings(layers)
+    texts = {name: label(unwrap(value)) for name, value in settings.items() if name in LISTED}
     texts.setdefault("bias_source", label(settings["filter_source"]))
     spatial = tuple(settings["spatial"])
-    following = _following(attributes, spatial, per_axis(settings["kernel"], len(spatial)))
+    following = _following(attributes, spatial, spread_per_axis(settings["kernel"], len(spatial)))
     return {**texts, **following, "empty": _empty(x.shape, w.shape), **facts_of(case_id)}
 
 

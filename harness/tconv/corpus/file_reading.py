@@ -14,8 +14,8 @@ from tconv import documents
 from tconv.cases.case import Cite, Expected
 from tconv.corpus import case_file
 from tconv.corpus.budget import MOST_PATHS
-from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint
-from tconv.corpus.case_file import merged
+from tconv.corpus.building import ImpossibleCase, build, hint_default_spatial
+from tconv.corpus.case_file import merge_settings
 from tconv.corpus.sweep_reading import read_sweep
 from tconv.errors import FileError, joined, make_all
 from tconv.shown_texts import one_line
@@ -60,7 +60,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
     Raises:
         FileError: something in it is not as it must be; all that is found, together.
     """
-    name = stem(path, folder)
+    name = make_stem(path, folder)
     model, document = documents.load(path, case_file.CaseFile)
     if not model.sweeps and not model.cases:
         raise FileError(path, "a case file must have sweeps or cases (got neither)")
@@ -77,7 +77,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
     return CorpusFile(name, document, tuple(parts[1:end]), tuple(parts[end:]))
 
 
-def case_files(path: Path) -> list[Path]:
+def find_case_files(path: Path) -> list[Path]:
     """Return the case files that `path` is or holds, in the order of their names.
 
     Raises:
@@ -106,14 +106,14 @@ def _stem(file: Path) -> Path:
     return file.parent if file.stem == file.parent.name else file.with_suffix("")
 
 
-def files_of(stem: str, folder: Path) -> Iterator[Path]:
+def find_files(stem: str, folder: Path) -> Iterator[Path]:
     """Yield the files below a folder whose cases' ids begin with a stem; there is at most one in a corpus."""
     path = folder / stem
     names = (f"{name}{suffix}" for name in (path, path / path.name) for suffix in SUFFIXES)
     yield from (file for file in map(Path, names) if file.is_file())
 
 
-def stem(file: Path, folder: Path) -> str:
+def make_stem(file: Path, folder: Path) -> str:
     """Return what the ids of a file's cases begin with.
 
     Raises:
@@ -126,7 +126,7 @@ def stem(file: Path, folder: Path) -> str:
     return name
 
 
-def digest_of(files: Iterable[tuple[str, Path]]) -> str:
+def digest_files(files: Iterable[tuple[str, Path]]) -> str:
     """Return the digest of case files, each given with what the ids of its cases begin with."""
     digest = sha256()
     for name, path in files:
@@ -134,7 +134,7 @@ def digest_of(files: Iterable[tuple[str, Path]]) -> str:
     return f"sha256:{digest.hexdigest()[:16]}"
 
 
-def digest_at(path: Path) -> str | None:
+def digest_path(path: Path) -> str | None:
     """Return the digest of the corpus that is at a path; None where none can be there.
 
     It is for a path that a record file names, by whomever that was written: the files are not parsed, and where more is
@@ -143,11 +143,11 @@ def digest_at(path: Path) -> str | None:
     try:
         if len(list(islice(path.rglob("*"), MOST_PATHS + 1))) > MOST_PATHS:
             return None
-        files = case_files(path)
+        files = find_case_files(path)
         if any(file.stat().st_size > documents.MAX_BYTES for file in files):
             return None
         folder = path if path.is_dir() else path.parent
-        return digest_of((stem(file, folder), file) for file in files)
+        return digest_files((make_stem(file, folder), file) for file in files)
     except (FileError, OSError):
         return None
 
@@ -160,7 +160,7 @@ def _refuse_duplicates(model: case_file.CaseFile, document: Document) -> None:
         for index, part in enumerate(getattr(model, key)):
             if part.name in seen:
                 message = f"a name must be unique in its file (got the id {part.name!r} again)"
-                errors.append(documents.error_at(document, (key, index, "name"), message))
+                errors.append(documents.place_error(document, (key, index, "name"), message))
             seen.add(part.name)
     if errors:
         raise joined(errors)
@@ -176,7 +176,7 @@ def _single(
 ) -> Case:
     literals = single.expected
     expected = tuple(Expected(tuple(y.dialects), tuple(y.spatial), tuple(y.values)) for y in literals)
-    settings = merged(base.written(), single.with_.written())
+    settings = merge_settings(base.written(), single.with_.written())
     try:
         return build(
             f"{path}/{single.name}",
@@ -188,6 +188,6 @@ def _single(
         )
     except ImpossibleCase as error:
         remedy = "" if "or say breaks" in str(error) else "; correct it"
-        message = f"{error}{default_spatial_hint(settings, str(error))}{remedy}"
+        message = f"{error}{hint_default_spatial(settings, str(error))}{remedy}"
         value = ("with", error.setting) if error.setting in single.with_.written() else ()
-        raise documents.error_at(document, ("cases", index, *value), message) from None
+        raise documents.place_error(document, ("cases", index, *value), message) from None

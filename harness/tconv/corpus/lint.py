@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.corpus.case_file import merged
-from tconv.corpus.coverage import expressible_rows
-from tconv.corpus.tiers import FILE_NAME, advice, missing_tuples
+from tconv.corpus.case_file import merge_settings
+from tconv.corpus.coverage import find_expressible_rows
+from tconv.corpus.tiers import FILE_NAME, advise, count_missing_tuples
 from tconv.dialects import DIALECTS, Absent
 from tconv.errors import FileError, joined
-from tconv.expectation.expected import Inexpressible, Values, expectation, expressible, finds_broken
+from tconv.expectation.expected import Inexpressible, Values, can_express, expect, finds_broken
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     than they name, or that repeat another case; literal values that their type does not hold, or that differ from the
     reference.
     """
-    masks = {sweep.id: _expressible_rows(sweep) for sweep in corpus.sweeps.values() if not sweep.exhaustive}
+    masks = {sweep.id: _find_expressible_rows(sweep) for sweep in corpus.sweeps.values() if not sweep.exhaustive}
     for sweep in corpus.sweeps.values():
         for message, inside in _sweep_findings(sweep, corpus, masks.get(sweep.id)):
             yield LintFinding(sweep.id, message, corpus.place(sweep.id, *inside))
     chosen = {sweep.id for sweep in corpus.sweeps.values() if sweep.tier is None}
     for sweep_id in sorted(set(corpus.tiers.selections) - chosen) if corpus.whole else ():
-        message = f"{FILE_NAME} must name sweeps that are there, without a tier of their own; {advice(corpus.folder)}"
+        message = f"{FILE_NAME} must name sweeps that are there, without a tier of their own; {advise(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
     for file in corpus.files:
         yield from _wordless_cites(file, masks)
@@ -80,14 +80,14 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
             yield case
             continue
         faults = () if is_expressible and case.breaks is None else _expressibility(case)
-        for message, inside in (*faults, *wrong_literals(case)):
+        for message, inside in (*faults, *find_wrong_literals(case)):
             yield LintFinding(case.id, message, corpus.place(case.id, *inside))
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             message = f"must say something new (got the same as {first}); remove one"
             yield LintFinding(case.id, message, corpus.place(case.id))
 
 
-def unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
+def find_unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
     """Yield the location of each sweep and case of a file that leaves the data's spatial sizes to the default."""
     for number, sweep in enumerate(file.sweeps):
         by_axis = (axis.name == "spatial" or all(map(_is_sized, axis.layers)) for axis in sweep.axes)
@@ -95,7 +95,7 @@ def unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
             yield "sweeps", number
     whole: Any = file.document.value
     for number, single in enumerate(whole.get("cases", ())):
-        if not _is_sized(merged(whole.get("base", {}), single.get("with", {}))):
+        if not _is_sized(merge_settings(whole.get("base", {}), single.get("with", {}))):
             yield "cases", number
 
 
@@ -103,10 +103,10 @@ def _is_sized(settings: Mapping[str, Any]) -> bool:
     return settings.get("spatial") is not None
 
 
-def _expressible_rows(sweep: Sweep) -> _Masks:
+def _find_expressible_rows(sweep: Sweep) -> _Masks:
     """Return which rows of a sweep each dialect can express; None where a row makes no case."""
     try:
-        return expressible_rows(sweep)
+        return find_expressible_rows(sweep)
     except FileError:
         return None
 
@@ -155,13 +155,13 @@ def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[
     if sweep.tier is not None:
         return
     if not tiers.fresh(sweep):
-        yield f"{FILE_NAME} must be of today (got another digest); {advice(corpus.folder)}"
+        yield f"{FILE_NAME} must be of today (got another digest); {advise(corpus.folder)}"
         return
-    for tier, count in missing_tuples(sweep, tiers.selections[sweep.id], masks).items():
+    for tier, count in count_missing_tuples(sweep, tiers.selections[sweep.id], masks).items():
         if count:
             yield (
                 f"{FILE_NAME} must cover what each dialect can say ({tier} lacks {count} tuples of values); "
-                f"{advice(corpus.folder)}"
+                f"{advise(corpus.folder)}"
             )
 
 
@@ -195,10 +195,10 @@ def _wordless_cites(file: CorpusFile, masks: Mapping[str, _Masks]) -> Iterator[L
 
 def _says_any(file: CorpusFile, dialect: Dialect, masks: Mapping[str, _Masks]) -> bool:
     """Return whether a dialect can express any case of a file; of the exhaustive tier a sample is asked."""
-    if any(expressible(case, dialect) for case in file.singles):
+    if any(can_express(case, dialect) for case in file.singles):
         return True
     for sweep in file.sweeps:
-        if sweep.exhaustive and any(expressible(sweep.case(row), dialect) for row in _sample(sweep)):
+        if sweep.exhaustive and any(can_express(sweep.case(row), dialect) for row in _sample(sweep)):
             return True
         # Where a row makes no case, that is found with the cases.
         if not sweep.exhaustive and ((known := masks[sweep.id]) is None or known[dialect.name].any()):
@@ -210,7 +210,7 @@ def _inexpressible(sweep: Sweep) -> Iterator[str]:
     """Yield a finding where no dialect that is cited can express any case of a sweep that is looked at."""
     cited = list(dict.fromkeys(cite.dialect for cite in sweep.cites))
     rows = _sample(sweep)
-    expected = (expectation(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
+    expected = (expect(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
     first = next(expected, None)
     if isinstance(first, Inexpressible) and all(isinstance(owed, Inexpressible) for owed in expected):
         yield _cited(cited[0], first.reason)
@@ -224,10 +224,10 @@ def _expressibility(case: Case) -> Iterator[Found]:
     """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
     # Of a sweep some cases may be for the dialects that are not cited; see `_inexpressible`.
     cited = [cite.dialect for cite in case.cites] if "[" not in case.id else []
-    if case.breaks is None and any(expressible(case, DIALECTS[name]) for name in cited or DIALECTS):
+    if case.breaks is None and any(can_express(case, DIALECTS[name]) for name in cited or DIALECTS):
         # The first dialect that can express it is enough: eight would take most of the time of a check.
         return
-    expected = {name: expectation(case, dialect) for name, dialect in DIALECTS.items()}
+    expected = {name: expect(case, dialect) for name, dialect in DIALECTS.items()}
     reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, Inexpressible)}
     if len(reasons) == len(DIALECTS):
         reason = next(iter(reasons.values()))
@@ -267,7 +267,7 @@ def refuse_contradicted(corpus: Corpus) -> None:
         raise joined(errors)
 
 
-def wrong_literals(case: Case) -> Iterator[Found]:
+def find_wrong_literals(case: Case) -> Iterator[Found]:
     """Yield what is wrong with the values that a case writes out, each with its location inside the case."""
     for role in ("x", "w", "b"):
         operand: Operand | None = getattr(case, role)
@@ -306,7 +306,7 @@ def _contradiction(problem: Problem, literal: Expected) -> Found | None:
     if geometry.output != literal.spatial:
         message = f"spatial must be what {name} gives, {list(geometry.output)} (got {list(literal.spatial)})"
         return message, ("spatial",)
-    values = problem.truth.values(geometry).ravel()
+    values = problem.truth.compute_values(geometry).ravel()
     if len(values) != len(literal.values):
         return f"values must be {len(values)} elements for {name} (got {len(literal.values)})", ("values",)
     wrong = np.flatnonzero((values != literal.values) & ~(np.isnan(values) & np.isnan(literal.values)))

@@ -19,7 +19,7 @@ _ASKED = 64
 _MOST_EXAMPLES = 6
 
 
-def mismatch(corpus: Corpus, pattern: str) -> str:
+def explain_mismatch(corpus: Corpus, pattern: str) -> str:
     """Return why a pattern matches no case, as the end of a message; empty where nothing is near.
 
     Args:

@@ -16,8 +16,8 @@ import numpy as np
 from tconv.cases.case import KindOfGroup
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
-from tconv.expectation.bound import bound
-from tconv.expectation.expected import Inexpressible, expectation, expressible
+from tconv.expectation.bound import bound_errors
+from tconv.expectation.expected import Inexpressible, can_express, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
@@ -93,7 +93,7 @@ class SizeCoverage(NamedTuple):
     missing: tuple[frozenset[Label], ...]
 
 
-def sizes_of(case: Case) -> dict[str, str]:
+def find_sizes(case: Case) -> dict[str, str]:
     """Return the sizes of a case that are among `SIZES`, by name. The case must break no constraint."""
     groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
     inputs = channels // max(groups, 1)
@@ -187,12 +187,12 @@ def possible() -> Iterator[frozenset[Label]]:
     yield from (frozenset(pair) for pair in combinations(labels, 2) if pair[0][0] != pair[1][0] and is_possible(*pair))
 
 
-def size_coverage(cases: Iterable[Case]) -> SizeCoverage:
+def measure_sizes(cases: Iterable[Case]) -> SizeCoverage:
     """Return which sizes, and pairs of sizes, some case has and counts."""
     wanted = list(possible())
     missing = set(wanted)
     for case in cases:
-        labels = sizes_of(case).items() if case.breaks is None else ()
+        labels = find_sizes(case).items() if case.breaks is None else ()
         found = {frozenset({label}) for label in labels} | {frozenset(pair) for pair in combinations(labels, 2)}
         if not found.isdisjoint(missing) and _would_show_a_lost_product(case):
             missing -= found
@@ -210,9 +210,9 @@ def _would_show_a_lost_product(case: Case) -> bool:
         x, w = np.abs(truth.operands["x"]), np.abs(truth.operands["w"])
         few = x.max(axis=0, keepdims=True, initial=0.0), w.max(axis=1, keepdims=True, initial=0.0)
         return bool(sums(*few, None, geometry).any())
-    terms = truth.terms(geometry)
+    terms = truth.compute_terms(geometry)
     has_products = terms.magnitude > (0 if terms.bias is None else np.abs(terms.bias))
-    shows = has_products & (bound(terms, truth.dtype).allowed * terms.count < terms.magnitude)
+    shows = has_products & (bound_errors(terms, truth.dtype).allowed * terms.count < terms.magnitude)
     return bool(has_products.any() and 2 * shows.sum() >= has_products.sum())
 
 
@@ -232,7 +232,7 @@ class ProductCoverage(NamedTuple):
     absent: tuple[Combination, ...]
 
 
-def product_coverage(cases: Iterable[Case], dialects: Iterable[Dialect]) -> list[ProductCoverage]:
+def measure_products(cases: Iterable[Case], dialects: Iterable[Dialect]) -> list[ProductCoverage]:
     """Return what cases have of the product of `COMBINED`, in each of some dialects."""
     found: dict[Combination, list[Case]] = defaultdict(list)
     for case in cases:
@@ -247,10 +247,10 @@ def _in_dialect(dialect: Dialect, found: dict[Combination, list[Case]]) -> Produ
     absent = []
     for wanted in product(*COMBINED.values()):
         cases = found.get(wanted, [])
-        if any(expressible(case, dialect) for case in cases):
+        if any(can_express(case, dialect) for case in cases):
             said += 1
         elif cases:
-            refused = expectation(cases[0], dialect)
+            refused = expect(cases[0], dialect)
             assert isinstance(refused, Inexpressible)  # noqa: S101 - no dialect that can say it
             unsaid[refused.violation.constraint] += 1
         else:

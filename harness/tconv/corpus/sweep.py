@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.corpus.building import ImpossibleCase, build, default_spatial_hint
-from tconv.corpus.case_file import merged
+from tconv.corpus.building import ImpossibleCase, build, hint_default_spatial
+from tconv.corpus.case_file import merge_settings
 from tconv.corpus.facts import DERIVED
-from tconv.documents import error_at
+from tconv.documents import place_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -178,5 +178,5 @@ class Sweep:
         try:
             return build(case_id, *layers, about=self.about, cites=self.cites)
         except ImpossibleCase as error:
-            hint = default_spatial_hint(merged(*layers), str(error))
-            raise error_at(self.document, self.place, f"{error} in {case_id}{hint}; skip it or correct it") from None
+            hint = hint_default_spatial(merge_settings(*layers), str(error))
+            raise place_error(self.document, self.place, f"{error} in {case_id}{hint}; skip it or correct it") from None

@@ -8,9 +8,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
-from tconv.corpus.case_file import LISTED, merged, unwrapped
+from tconv.corpus.case_file import LISTED, merge_settings, unwrap
 from tconv.corpus.sweep import Axis, Skipped, Sweep
-from tconv.documents import error_at
+from tconv.documents import place_error
 from tconv.errors import make_all
 from tconv.nearest_word import nearest
 
@@ -47,18 +47,18 @@ def read_sweep(
     place = ("sweeps", index)
     if (count := len(model.axes)) > MOST_AXES:
         message = f"a sweep must have at most {MOST_AXES} axes (got {count}); split it"
-        raise error_at(document, (*place, "axes"), message, key=True)
+        raise place_error(document, (*place, "axes"), message, key=True)
     makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
     axes = tuple(make_all(makers))
     _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
     skips = [
         partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
     ]
-    layer = merged(base.written(), model.with_.written())
+    layer = merge_settings(base.written(), model.with_.written())
     skipped = tuple(make_all(skips))
     sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skipped, layer, model.tier, document, place)
     if next(sweep.blocks(), None) is None:
-        raise error_at(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
+        raise place_error(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
     return sweep
 
 
@@ -74,33 +74,33 @@ def _refuse_too_large(
     sizes = [len(axis.labels) for axis in axes]
     if (size := prod(sizes)) > most:
         message = f"a sweep must have at most {most} combinations (got {size}); split it"
-        raise error_at(document, place, message, key=True)
+        raise place_error(document, place, message, key=True)
     if beyond := budget.charge(sizes, tier):
-        raise error_at(document, place, f"{beyond}; leave axes or labels out, or split the corpus", key=True)
+        raise place_error(document, place, f"{beyond}; leave axes or labels out, or split the corpus", key=True)
 
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:
     if isinstance(values, dict):
         if not _NAME.fullmatch(name):
             message = f"an axis must have a name of letters, digits, '_', '.', '+' and '-' (got {name!r}); rename it"
-            raise error_at(document, place, message, key=True)
+            raise place_error(document, place, message, key=True)
         return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
     if name not in LISTED:
-        raise error_at(
+        raise place_error(
             document,
             place,
             f"an axis with a list must be an attribute or a size (got {name!r}){nearest(name, sorted(LISTED))}"
             "; give a mapping of labels to settings otherwise",
             key=True,
         )
-    labels = tuple(label(unwrapped(value)) for value in values)
+    labels = tuple(label(unwrap(value)) for value in values)
     seen: set[str] = set()
     for number, text in enumerate(labels):
         if text in seen:
-            raise error_at(document, (*place, number), f"the values of an axis must differ (got {text!r} again)")
+            raise place_error(document, (*place, number), f"the values of an axis must differ (got {text!r} again)")
         if not _LABEL.fullmatch(text):
             message = f"an axis must have values that an id can hold (got {text!r}); give a mapping of labels instead"
-            raise error_at(document, (*place, number), message)
+            raise place_error(document, (*place, number), message)
         seen.add(text)
     return Axis(name, labels, tuple({name: value} for value in values))
 
@@ -116,12 +116,12 @@ def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, plac
     for name, value in skip.when.items():
         if name not in names:
             message = f"must be an axis of the sweep (got {name!r}){nearest(name, names)}"
-            raise error_at(document, (*place, name), message, key=True)
+            raise place_error(document, (*place, name), message, key=True)
         labels = axes[names.index(name)].labels
         texts = [label(entry) for entry in (value if isinstance(value, list) else [value])]
         for text in texts:
             if text not in labels:
                 message = f"must be one of {', '.join(labels)} (got {text!r}){nearest(text, labels)}"
-                raise error_at(document, (*place, name), message)
+                raise place_error(document, (*place, name), message)
         when[names.index(name)] = frozenset(map(labels.index, texts))
     return Skipped(when, skip.because)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from tconv.corpus.coverage import cover, expressible_rows, uncovered
+from tconv.corpus.coverage import count_uncovered, cover, find_expressible_rows
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, writing
 from tconv.vocabulary import TIERS
@@ -102,10 +102,10 @@ def read(folder: Path) -> Tiers:
 
 
 def _broken(path: Path) -> FileError:
-    return FileError(path, f"must be what tconv writes (got something else); delete it and {advice(path.parent)}")
+    return FileError(path, f"must be what tconv writes (got something else); delete it and {advise(path.parent)}")
 
 
-def advice(folder: Path) -> str:
+def advise(folder: Path) -> str:
     """Return what to do so that the stored selections of a folder are of today."""
     path = "" if folder == data_folder("cases") else f" {shlex.quote(str(folder))}"
     return f"run 'tconv check{path} --write-tiers'"
@@ -134,13 +134,15 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelect
 
 def select(sweep: Sweep) -> TierSelection:
     """Choose the rows of each tier, which hold every reachable tuple of every dialect; smoke is a part of gate."""
-    rows, masks = sweep.rows(), list(expressible_rows(sweep).values())
+    rows, masks = sweep.rows(), list(find_expressible_rows(sweep).values())
     gate = cover(rows, sweep.radix, STRENGTH["gate"], masks)
     smoke = cover(rows[gate], sweep.radix, STRENGTH["smoke"], [mask[gate] for mask in masks])
     return TierSelection(digest=sweep.digest, gate=tuple(gate), smoke=tuple(gate[number] for number in smoke))
 
 
-def missing_tuples(sweep: Sweep, selection: TierSelection, masks_by_dialect: Mapping[str, Mask]) -> dict[str, int]:
+def count_missing_tuples(
+    sweep: Sweep, selection: TierSelection, masks_by_dialect: Mapping[str, Mask]
+) -> dict[str, int]:
     """Return, for each tier, how many reachable tuples none of its rows holds.
 
     A selection of the same sweep may lack some where a dialect has changed since: then other tuples are reachable.
@@ -148,8 +150,10 @@ def missing_tuples(sweep: Sweep, selection: TierSelection, masks_by_dialect: Map
     Args:
         sweep: the sweep.
         selection: its rows in each tier.
-        masks_by_dialect: which rows each dialect can express, see `expressible_rows`.
+        masks_by_dialect: which rows each dialect can express, see `find_expressible_rows`.
     """
     rows, masks = sweep.rows(), list(masks_by_dialect.values())
     numbers = {"gate": selection.gate, "smoke": selection.smoke}
-    return {tier: uncovered(rows, sweep.radix, strength, masks, numbers[tier]) for tier, strength in STRENGTH.items()}
+    return {
+        tier: count_uncovered(rows, sweep.radix, strength, masks, numbers[tier]) for tier, strength in STRENGTH.items()
+    }

@@ -30,7 +30,7 @@ PRESENTATION_WITH_DEFAULTS = tuple(name for name in PRESENTATION if name in DEFA
 """How a case is presented, without `bias_source`, whose default is the value of `filter_source`."""
 
 
-def case_file(cases: Iterable[Case], about: str) -> str:
+def write_case_file(cases: Iterable[Case], about: str) -> str:
     """Return the text of a case file with these cases; each is named by the last segment of its id.
 
     A reader of the file adds its own path to the names. What the cases cite is cited once, by the file.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.expectation.bound import bound
+from tconv.expectation.bound import bound_errors
 from tconv.expectation.truth import Truth
 from tconv.verdict.values import compare
 
@@ -91,8 +91,8 @@ def accounted(
     for at in map(tuple, some_places.tolist()):
         slack = 0.0
         if comparison.rule == "bound":
-            terms = truth.terms(geometry).part(tuple(slice(place, place + 1) for place in at))
-            slack = 2 * float(bound(terms, dtype, accumulator).allowed.item())
+            terms = truth.compute_terms(geometry).part(tuple(slice(place, place + 1) for place in at))
+            slack = 2 * float(bound_errors(terms, dtype, accumulator).allowed.item())
         accounting = set(_suspects(operands, geometry, at, float(comparison.expected[at] - values[at]), slack))
         suspects = accounting if suspects is None else suspects & accounting
         if not suspects:

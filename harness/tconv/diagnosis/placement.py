@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.backends.outcome import Recorded
-from tconv.expectation.bound import bound, near
+from tconv.expectation.bound import bound_errors, near
 from tconv.verdict.values import compare
 from tconv.vocabulary import Ints  # noqa: TC001 - the file boundary reads the annotations
 
@@ -116,8 +116,8 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
         return None
     shifts = tuple(reached + size + 1 for reached, size in zip(full, sizes, strict=True))
     fits = np.ones(shifts, dtype=bool)
-    values, all_sums = actual.astype(np.float64), truth.values(wide)
-    allowed = None if truth.exact(wide) else bound(truth.terms(wide), truth.dtype, accumulator).allowed
+    values, all_sums = actual.astype(np.float64), truth.compute_values(wide)
+    allowed = None if truth.exact(wide) else bound_errors(truth.compute_terms(wide), truth.dtype, accumulator).allowed
     for place in _pivots(values):
         window: tuple[Any, ...] = tuple(slice(at, at + shift) for at, shift in zip(place[2:], shifts, strict=True))
         window = (*place[:2], *window)

@@ -14,7 +14,7 @@ from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import apply, beside_readings, misreadings_of, pairs
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Combination
-from tconv.expectation.bound import bound, near
+from tconv.expectation.bound import bound_errors, near
 from tconv.expectation.truth import Truth
 from tconv.verdict.values import compare
 
@@ -125,7 +125,7 @@ def _where(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) 
     """Return where and how an output is wrong beyond rounding."""
     fits = truth.shape(geometry) == actual.shape
     wrong = compare(actual, truth, geometry, accumulator).wrong if fits else None
-    return described(actual, truth.values(geometry), geometry, wrong, truth.operands.get("b"))
+    return described(actual, truth.compute_values(geometry), geometry, wrong, truth.operands.get("b"))
 
 
 def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:
@@ -142,17 +142,17 @@ def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulator: DType
     if (*truth.shape(misread.geometry)[:2], *misread.output) != actual.shape:
         return False
     if misread.precision is not None:
-        return misread.precision.accounts(actual, truth.terms(misread.geometry), dtype)
+        return misread.precision.accounts(actual, truth.compute_terms(misread.geometry), dtype)
     if misread.finish is None:
         return compare(actual, truth, misread.geometry, accumulator).conforms
-    unfinished = truth.values(misread.geometry)
+    unfinished = truth.compute_values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         expected = misread.finish(unfinished)
         if np.array_equal(expected, unfinished, equal_nan=True):
             return False
         if truth.exact(misread.geometry):
             return np.array_equal(expected.astype(actual.dtype), actual, equal_nan=True)
-        allowed = bound(truth.terms(misread.geometry), dtype, accumulator).allowed
+        allowed = bound_errors(truth.compute_terms(misread.geometry), dtype, accumulator).allowed
         allowed = (misread.finish_bound or misread.finish)(allowed)
         values = actual.astype(np.float64)
     return bool(

@@ -39,10 +39,10 @@ DIALECTS: dict[str, Dialect] = {
 }
 """Every dialect by its name, `text/Operator-version`."""
 
-__all__ = ["DIALECTS", "GEOMETRY_1", "Absent", "Dialect", "NoWord", "Open", "Spelling", "Stated", "dialect_named"]
+__all__ = ["DIALECTS", "GEOMETRY_1", "Absent", "Dialect", "NoWord", "Open", "Spelling", "Stated", "find_dialect"]
 
 
-def dialect_named(name: str) -> Dialect:
+def find_dialect(name: str) -> Dialect:
     """Return the dialect of that name.
 
     Raises:

@@ -100,19 +100,19 @@ CONSTRAINTS = {
 _ORDER = {name: number for number, name in enumerate(CONSTRAINTS)}
 
 
-def broken(signature: Signature) -> list[Violation]:
+def find_broken(signature: Signature) -> list[Violation]:
     """Return what a signature breaks, whatever the text: a word must be one of the vocabulary, a type may be any."""
     found: dict[str, Breach] = {}
     for part in (_of_lists, _of_attributes, _of_operands, _of_sizes, _of_words):
         for breach in part(signature):
             found.setdefault(breach[0], breach)
     return [
-        Violation(name, of, must, shown(got))
+        Violation(name, of, must, show_value(got))
         for name, of, must, got in sorted(found.values(), key=lambda b: _ORDER[b[0]])
     ]
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """Return a value as a user writes it."""
     return str(list(value)) if isinstance(value, tuple) else str(value)
 
@@ -149,16 +149,16 @@ def _of_attributes(signature: Signature) -> Iterator[Breach]:
         ("output-padding-below-stride", "strides", strides, size is None),
     ):
         if is_bounded and added is not None and len(added) == len(limit) and not all(map(lt, added, limit)):
-            yield name, "output_padding", f"must be less than {what} {shown(limit)}", added
+            yield name, "output_padding", f"must be less than {what} {show_value(limit)}", added
     pads = attributes.pads_begin or attributes.pads_end
     if pads is not None and mode != AutoPad.EXPLICIT:
         yield "pads-without-auto-pad", "pads", f"must not be written beside auto_pad {mode}", pads
     kernel_shape = attributes.kernel_shape
     if kernel_shape is not None and len(kernel_shape) == len(signature.kernel) and kernel_shape != signature.kernel:
-        must = f"must be the filter's spatial shape {shown(signature.kernel)}"
+        must = f"must be the filter's spatial shape {show_value(signature.kernel)}"
         yield "kernel-shape-matches", "kernel_shape", must, kernel_shape
     if size is not None and (leads_to := _convolved(signature, size)) != signature.spatial:
-        must = f"must be a shape of which a convolution makes {shown(signature.spatial)}, and not {shown(leads_to)}"
+        must = f"must be a shape of which a convolution makes {show_value(signature.spatial)}, and not {show_value(leads_to)}"
         yield "output-shape-leads-back", "output_shape", must, size
 
 
@@ -180,7 +180,7 @@ def _of_operands(signature: Signature) -> Iterator[Breach]:
     if len(x.shape) < 2:  # noqa: PLR2004 - (N, C)
         yield "filter-channels-match", "data", "must have a batch and channels", f"rank {len(x.shape)}"
     elif w.shape[:1] != x.shape[1:2]:
-        must = f"must have {shown(x.shape[1:2])} input channels, as the data"
+        must = f"must have {show_value(x.shape[1:2])} input channels, as the data"
         yield "filter-channels-match", "filter", must, w.shape[:1]
     if len(w.shape) != len(x.shape):
         yield "filter-rank-matches", "filter", f"must have rank {len(x.shape)}, as the data", f"rank {len(w.shape)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from tconv.dialects.constraints import CONSTRAINTS, broken, shown
+from tconv.dialects.constraints import CONSTRAINTS, find_broken, show_value
 from tconv.dialects.readings import AnswerOtherwise, Reading
 from tconv.dialects.rules import Rules
 from tconv.errors import Violation
@@ -226,7 +226,7 @@ class Dialect:
         missing = list(self.without_word(signature))
         yield from missing
         names = {violation.constraint for violation in missing}
-        for violation in broken(signature):
+        for violation in find_broken(signature):
             answer = self.constraints[violation.constraint]
             if not isinstance(answer, Absent) and violation.constraint not in names:
                 yield replace(violation, clause=answer.clause)
@@ -243,11 +243,11 @@ class Dialect:
                     yield self._unknown(known, name, spelling.words(name), str(value))
                 else:
                     must, length = f"must have an entry for each of {word}", f"{name.replace('_', '-')}-length"
-                    yield Violation(length, name, must, shown(value), self.constraints[length].clause)
+                    yield Violation(length, name, must, show_value(value), self.constraints[length].clause)
         begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
         if spelling.one_pad is not None and begin != end:
-            must = f"must be at the end as at the beginning {shown(begin)}"
-            yield Violation("pads-symmetric", "pads_end", must, shown(end), spelling.one_pad.clause)
+            must = f"must be at the end as at the beginning {show_value(begin)}"
+            yield Violation("pads-symmetric", "pads_end", must, show_value(end), spelling.one_pad.clause)
         if signature.b is not None and isinstance(word := spelling.inputs["b"], NoWord):
             yield _without("bias", signature.b.shape, word)
         for of, operand in operands.items():
@@ -297,4 +297,4 @@ class Dialect:
 
 
 def _without(of: str, value: object, word: NoWord) -> Violation:
-    return Violation(f"without-{of.replace('_', '-')}", of, "must not be there", shown(value), word.clause)
+    return Violation(f"without-{of.replace('_', '-')}", of, "must not be there", show_value(value), word.clause)

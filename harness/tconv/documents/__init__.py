@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
 
-from tconv.documents.models import Part, complaints
+from tconv.documents.models import Part, list_complaints
 from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
 from tconv.errors import FileError, joined
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Document", "error_at", "load", "read"]
+__all__ = ["Document", "load", "place_error", "read"]
 
 M = TypeVar("M", bound=Part)
 
@@ -91,13 +91,13 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
         return model.model_validate(document.value), document
     except ValidationError as error:
         file_errors = [
-            error_at(document, location, message, key=key)
-            for location, key, message in complaints(document.root, model, error)
+            place_error(document, location, message, key=key)
+            for location, key, message in list_complaints(document.root, model, error)
         ]
         raise joined(file_errors) from error
 
 
-def error_at(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:
+def place_error(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:
     """Return the error with `message` at a place of the document.
 
     Args:

@@ -165,7 +165,7 @@ class _Fault(NamedTuple):
         return len(self.location) + (self.error["type"] == "missing")
 
 
-def complaints(root: Node, model: type[Part], error: ValidationError) -> list[Complaint]:
+def list_complaints(root: Node, model: type[Part], error: ValidationError) -> list[Complaint]:
     """Return every complaint about a document; the errors of a union's members are those of the member that fits best.
 
     Args:

@@ -22,7 +22,7 @@ from distributed import CancelledError, Client, Future, as_completed
 from distributed.scheduler import KilledWorker, NoWorkerError
 
 from tconv import __version__
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import ClusterError, FileError, TconvError
 from tconv.execution.pool import Pool
 from tconv.records import artifacts, machine_facts
@@ -98,7 +98,7 @@ class Cluster:
         with _reaching(address):
             client.wait_for_workers(1, timeout=_WORKER_SECONDS)
             self.backend, said, *_ = self._submitted([]).result()
-        self.dialect = asking.dialect or dialect_named(said["dialect"])
+        self.dialect = asking.dialect or find_dialect(said["dialect"])
         self._facts = _facts(self)
         _compare(said, self._facts)
 

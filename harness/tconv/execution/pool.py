@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
 from tconv.backends.outcome import Broke, Died, TimedOut
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import BackendLost, BackendMissing
 from tconv.execution.again import WaitingFailures
 from tconv.execution.queue import CHUNK, Queue
@@ -76,7 +76,7 @@ class Pool:
             self.close()
             raise
         dialect_name, self.backend, self.options = self._introduction = first.introduction
-        self.dialect = asking.dialect or dialect_named(dialect_name)
+        self.dialect = asking.dialect or find_dialect(dialect_name)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
 from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
-from tconv.expectation.bound import bound, derivation
+from tconv.expectation.bound import bound_errors, derive
 from tconv.records.artifacts import write
 from tconv.records.record import CallSummary, Record
 from tconv.verdict import kinds as ver
@@ -113,11 +113,11 @@ class Recorder:
         """Write the arrays of a wrong output; return the path relative to the folder."""
         if self.folder is None or not self.writes or self.artifacts >= MOST_ARTIFACTS:
             return None
-        expected = problem.truth.values(output.geometry)
+        expected = problem.truth.compute_values(output.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": output.array}
         if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
-            terms = problem.truth.terms(output.geometry)
-            arrays["allowed"] = bound(terms, problem.truth.dtype, accumulator).allowed
+            terms = problem.truth.compute_terms(output.geometry)
+            arrays["allowed"] = bound_errors(terms, problem.truth.dtype, accumulator).allowed
         path = write(self.folder, (self.name, self.dialect_name, problem.case.id, *self.chosen), arrays)
         self.artifacts += path is not None
         return path
@@ -150,5 +150,5 @@ def _call_summary(call: Call) -> CallSummary:
 
 def _tolerance(rule: ver.Rule, dtype: DType, accumulator: DType) -> str:
     if rule == "bound":
-        return derivation(dtype, accumulator)
+        return derive(dtype, accumulator)
     return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

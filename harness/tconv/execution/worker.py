@@ -18,7 +18,7 @@ from tconv.backends import create, machine, options_of, orphans
 from tconv.backends.confinement import WORDS, confine
 from tconv.backends.options import assignments, not_default
 from tconv.backends.orphans import end_with_parent
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing, TconvError, UsageError
 from tconv.execution.call import FloatingPoint
 from tconv.execution.evaluation import Evaluator
@@ -125,7 +125,7 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
 def _first_dialect(name: str, spec: str) -> Dialect:
     """Return the dialect that a backend's info names first."""
     try:
-        return dialect_named(name)
+        return find_dialect(name)
     except UsageError as error:
         raise BackendMissing(f"backend {spec!r} must speak a known dialect; by its info, {error}") from None
 
@@ -166,7 +166,7 @@ def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]
         "name": info.name,
         "version": info.version,
         "environment": machine.variables() | dict(info.environment) | dict(environment),
-        "machine": machine.facts(info.simd),
+        "machine": machine.describe(info.simd),
         "supplied": info.supplied,
     }
 

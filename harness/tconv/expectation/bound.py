@@ -95,7 +95,7 @@ def _relative(factor: Float64s, magnitude: Float64s) -> Float64s:
     return factor * magnitude if np.isfinite(factor).all() else np.where(magnitude == 0, 0.0, factor * magnitude)
 
 
-def bound(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> Bound:
+def bound_errors(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> Bound:
     """Return the bound for results of type `dtype`.
 
     Args:
@@ -104,7 +104,7 @@ def bound(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> Bound:
         accumulator: the type that products of f16 or bf16 are added in. Of other types it is not used: an f32 that is
             added in less would excuse TF32.
     """
-    accumulator = accumulator_of(dtype, accumulator)
+    accumulator = choose_accumulator(dtype, accumulator)
     # So much the reference itself may be wrong.
     own = gamma(terms.count + 1, _F64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -127,7 +127,7 @@ def bound(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> Bound:
         return Bound(allowed, warning, deviation, may_overflow, rises, falls, vacuous)
 
 
-def accumulator_of(dtype: DType, accumulator: DType) -> DType:
+def choose_accumulator(dtype: DType, accumulator: DType) -> DType:
     """Return the type in which sums of `dtype` are kept: the type itself, or f32 for f16 and bf16 of another one."""
     return dtype if dtype in (DType.F32, DType.F64, accumulator) else DType.F32
 
@@ -205,11 +205,11 @@ def _deviation(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
         steps += (half + own) * terms.magnitude
         return steps
     steps += half * terms.magnitude
-    rounded: Float64s = np.sqrt(steps**2 + last_roundings(terms, dtype) ** 2 / 3) + own * terms.magnitude
+    rounded: Float64s = np.sqrt(steps**2 + bound_last_roundings(terms, dtype) ** 2 / 3) + own * terms.magnitude
     return rounded
 
 
-def last_roundings(terms: Terms, dtype: DType) -> Float64s:
+def bound_last_roundings(terms: Terms, dtype: DType) -> Float64s:
     """Return how far rounding to the output's type may move a result, twice where a bias is added after it."""
     u = UNIT_ROUNDOFF[dtype]
     late = 0.0 if terms.bias is None else u * np.abs(terms.y - terms.bias)
@@ -243,7 +243,7 @@ SYMBOLS = (
 """What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
 
 
-def derivation(dtype: DType, accumulator: DType = DType.F32) -> str:
+def derive(dtype: DType, accumulator: DType = DType.F32) -> str:
     """Return the formula of the bound in words, for the reader of a verdict."""
     return f"{_formula(dtype, accumulator)}; and the reference's own gamma_(n+1)(2^-53)*A"
 
@@ -254,7 +254,7 @@ def _formula(dtype: DType, accumulator: DType) -> str:
         u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1074")
         return f"gamma_n({u})*A + n*{tiny}"
     u, eta = ("2^-11", "2^-24") if dtype is DType.F16 else ("2^-8", "2^-133")
-    if accumulator_of(dtype, accumulator) is dtype:
+    if choose_accumulator(dtype, accumulator) is dtype:
         return f"accumulated in {dtype}: gamma_n({u})*A + n*{eta}/2"
     return (
         f"accumulated in f32, E = gamma_n(2^-24)*A: E + {u}*(|y|+E) + {eta}/2 + n*2^-150, "

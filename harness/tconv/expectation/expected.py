@@ -8,10 +8,10 @@ from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
-from tconv.cases.call import layouts, signature
+from tconv.cases.call import choose_layouts, write_signature
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
-from tconv.dialects.constraints import CONSTRAINTS, shown
+from tconv.dialects.constraints import CONSTRAINTS, show_value
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Branch, Combination, branches, results_of
 from tconv.errors import Violation
@@ -117,21 +117,21 @@ class Inexpressible:
 Expectation = Values | Refuse | Inexpressible
 
 
-def expectation(case: Case, dialect: Dialect, written: Signature | None = None) -> Expectation:
+def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Expectation:
     """Return what `dialect` owes to `case`; `written` is its signature in the dialect where it is at hand.
 
     A constraint that the case breaks on purpose: stated, the dialect owes a refusal; absent, the value; open, the
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
     inexpressible, and so does a presentation that the dialect does not have.
     """
-    expected = expectation_of(written or signature(case, dialect), dialect, case.breaks)
+    expected = expect_of_signature(written or write_signature(case, dialect), dialect, case.breaks)
     missing = None if isinstance(expected, Inexpressible) else _presentation(case, dialect)
     return expected if missing is None else Inexpressible(missing)
 
 
-def expressible(case: Case, dialect: Dialect) -> bool:
+def can_express(case: Case, dialect: Dialect) -> bool:
     """Return whether `dialect` has words for `case`, and it breaks nothing there but on purpose."""
-    return not isinstance(expectation(case, dialect), Inexpressible)
+    return not isinstance(expect(case, dialect), Inexpressible)
 
 
 def _presentation(case: Case, dialect: Dialect) -> Violation | None:
@@ -168,7 +168,7 @@ A case file may have as many, in operands and output together.
 """
 
 
-def expectation_of(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
+def expect_of_signature(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
     """Return what is expected of a signature that breaks `breaks` on purpose.
 
     Layouts that the dialect has, and one type of all operands, decide nothing: what differs in them alone is shared.
@@ -216,7 +216,7 @@ def _found(written: Signature, dialect: Dialect, breaks: str | None) -> Expectat
 
 def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
     """Return whether the operands have enough axes for the layouts that are written."""
-    data, filters = layouts(written.attributes, dialect)
+    data, filters = choose_layouts(written.attributes, dialect)
     if len(written.x.shape) < fewest_axes(data):
         return False
     if filters != FilterFormat.GIOX:
@@ -247,7 +247,7 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
         return Inexpressible(Violation("output-size-computable", "output", must, str(elements)))
     not_empty = dialect.constraints["output-not-empty"]
     if 0 in primary.result.output and isinstance(not_empty, Stated):
-        got = shown(list(primary.result.output))
+        got = show_value(list(primary.result.output))
         violation = Violation("output-not-empty", "output", "must have no size of 0", got, not_empty.clause)
         return Refuse(violation, stated=True) if breaks == "output-not-empty" else Inexpressible(violation)
     if 0 in primary.result.output and isinstance(not_empty, Open):

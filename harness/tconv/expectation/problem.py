@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.call import express, in_layouts, signature
+from tconv.cases.call import arrange_operands, express, write_signature
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
-from tconv.expectation.expected import Inexpressible, Values, expectation
+from tconv.expectation.expected import Inexpressible, Values, expect
 from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SMALL = 2**14
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def shared_problem(case: Case, dialect: Dialect) -> Problem:
+def share_problem(case: Case, dialect: Dialect) -> Problem:
     """Return the problem of a case of a run, made once for all that ask for it: the run, the gate and the page."""
     return Problem(case, dialect)
 
@@ -58,12 +58,12 @@ class Problem:
     @cached_property
     def signature(self) -> Signature:
         """What the case writes in the dialect."""
-        return signature(self.case, self.dialect)
+        return write_signature(self.case, self.dialect)
 
     @cached_property
     def expectation(self) -> Expectation:
         """What the dialect owes."""
-        return expectation(self.case, self.dialect, self.signature)
+        return expect(self.case, self.dialect, self.signature)
 
     @property
     def values(self) -> Values | None:
@@ -83,7 +83,7 @@ class Problem:
     @cached_property
     def arrays(self) -> Mapping[str, Array]:
         """The operands in the call's layouts."""
-        return in_layouts(self.operands, self.call)
+        return arrange_operands(self.operands, self.call)
 
     @property
     def truth(self) -> Truth:
@@ -95,7 +95,7 @@ class Problem:
         """The output under the primary reading in the call's layout and type; None where no value is owed."""
         if self.values is None:
             return None
-        exact = self.truth.values(self.values.primary.geometry)
+        exact = self.truth.compute_values(self.values.primary.geometry)
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(exact.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
 

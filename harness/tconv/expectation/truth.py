@@ -72,7 +72,7 @@ class Truth:
         """Return the output's shape in NCX."""
         return (self._x.shape[0], self._w.shape[1] * geometry.groups, *geometry.output)
 
-    def values(self, geometry: Geometry) -> Array:
+    def compute_values(self, geometry: Geometry) -> Array:
         """Return the output, (N, O, Y...), under a geometry."""
         if geometry not in self._values:
             y = self._in_range(sums(self._x, self._w, self._b, geometry), geometry)
@@ -103,7 +103,7 @@ class Truth:
         special = sums(signs["x"], signs["w"], signs.get("b"), geometry)
         return np.where(np.isfinite(special), added, special)
 
-    def terms(self, geometry: Geometry) -> Terms:
+    def compute_terms(self, geometry: Geometry) -> Terms:
         """Return what the bound under a geometry is made of."""
         if geometry not in self._terms:
             _remember(self._terms, geometry, self._made_terms(geometry), most=2)
@@ -113,8 +113,8 @@ class Truth:
         with np.errstate(invalid="ignore"):
             magnitude = magnitudes(self._x, self._w, self._b, geometry)
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
-        numbers = Truth(self._numbers, self.dtype).terms(geometry) if self._special else None
-        return Terms(self.values(geometry), magnitude, self.count(geometry), bias, numbers)
+        numbers = Truth(self._numbers, self.dtype).compute_terms(geometry) if self._special else None
+        return Terms(self.compute_values(geometry), magnitude, self.count(geometry), bias, numbers)
 
     def count(self, geometry: Geometry) -> Float64s:
         """Return n, the products that reach each element and one more with a bias, (Y...)."""
@@ -129,7 +129,7 @@ class Truth:
         terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
         if _largest(self._x) * _largest(self._w) * terms + _largest(self._b) <= limit:
             return True
-        return _largest(self.terms(geometry).magnitude) <= limit
+        return _largest(self.compute_terms(geometry).magnitude) <= limit
 
     def flushable(self, geometry: Geometry, accumulator: DType) -> Array | None:
         """Return the most that a sum loses whose subnormal products are taken for zero, (N, O, Y...).

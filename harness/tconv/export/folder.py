@@ -14,7 +14,7 @@ from tconv.backends.onnx_model import ELEMENT_TYPES, ONNX_DIALECT_NAMES, build
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, UsageError, writing
-from tconv.expectation.bound import bound, is_subnormal
+from tconv.expectation.bound import bound_errors, is_subnormal
 from tconv.expectation.problem import Problem, expressed
 from tconv.export.asking import DEFAULT
 from tconv.export.repro import script
@@ -120,7 +120,7 @@ def _tolerance(problem: Problem) -> dict[str, Array]:
     truth, geometry, dtype = problem.truth, problem.values.primary.geometry, problem.call.dtype
     if truth.exact(geometry):
         return {}
-    limits, values = bound(truth.terms(geometry), dtype), truth.values(geometry)
+    limits, values = bound_errors(truth.compute_terms(geometry), dtype), truth.compute_values(geometry)
     arrays = {
         "reference": values,
         "allowed": limits.allowed,

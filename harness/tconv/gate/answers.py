@@ -26,7 +26,7 @@ from tconv.dialects.readings import Combination, branches
 from tconv.dialects.rules import QUESTIONS, Negative
 from tconv.errors import Violation
 from tconv.expectation.expected import OpenConstraint, Values
-from tconv.expectation.problem import shared_problem
+from tconv.expectation.problem import share_problem
 from tconv.gate.status import MixedReadings
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
@@ -118,7 +118,7 @@ def find_possible_answers(
         return
     geometry = find_geometry(verdict, expected)
     if geometry is not None and not of_size:
-        actual = problem.truth.values(geometry)
+        actual = problem.truth.compute_values(geometry)
     answered = dict.fromkeys(expected.open_constraints if geometry is not None else (), Opened.ANSWERED)
     for branch in sorted(every, key=lambda branch: branch.result != geometry):
         same_size = of_size and geometry is not None and _size(branch.result) == geometry.output
@@ -183,7 +183,7 @@ def collect_answers(
     # Values come first: the answers that they show decide which readings can explain a refusal.
     for record, case in sorted(found, key=lambda pair: is_disputed_refusal(pair[0].verdict)):
         array = actual(record) if isinstance(record.verdict, ver.WrongOutput) else None
-        answers = _find_shown(shared_problem(case, run.dialect), record.verdict, readings, array, shown)
+        answers = _find_shown(share_problem(case, run.dialect), record.verdict, readings, array, shown)
         for question in answers.keys() - run.header.backend.supplied:
             shown[question][answers[question]].append(case)
     return [
@@ -247,7 +247,7 @@ def _gives(truth: Truth, result: Geometry | Violation, array: Array) -> bool:
     """Return whether a result has these values."""
     if isinstance(result, Violation) or truth.shape(result) != array.shape:
         return False
-    return bool(np.array_equal(truth.values(result), array, equal_nan=True))
+    return bool(np.array_equal(truth.compute_values(result), array, equal_nan=True))
 
 
 _MANY = 8
@@ -285,7 +285,7 @@ def compare_answers(
     found = (
         find(record.case) for record in records if len(values) < len(records) and isinstance(record.verdict, wrong)
     )
-    expected = (shared_problem(case, run.dialect).values for case in found if case is not None)
+    expected = (share_problem(case, run.dialect).values for case in found if case is not None)
     answered = {refusal for each in expected if each is not None for refusal in each.refusals}
 
     def rule(record: Record) -> Ruling:
@@ -393,7 +393,7 @@ class _OtherCases:
             case: its case; None where the corpus has no such case.
             answered: what would have refused cases that were answered.
         """
-        if case is None or (expected := shared_problem(case, self.dialect).values) is None:
+        if case is None or (expected := share_problem(case, self.dialect).values) is None:
             return refusal
         pinned = self.pinned.get(case.id, {})
 

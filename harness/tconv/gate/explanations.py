@@ -23,7 +23,7 @@ from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
 from tconv.dialects.readings import Combination
 from tconv.expectation.expected import Candidate
-from tconv.expectation.problem import shared_problem
+from tconv.expectation.problem import share_problem
 from tconv.gate.status import ReadingChanged, Status
 from tconv.learning import (
     JudgedCalls,
@@ -238,7 +238,7 @@ def _explain_by(
     actual = artifacts.array(run.path.parent, record.artifact, "actual")
     if case is None or actual is None:
         return None
-    problem = shared_problem(case, run.dialect)
+    problem = share_problem(case, run.dialect)
     with np.errstate(over="ignore", invalid="ignore"):
         actual = actual.astype(NUMPY_TYPES[case.x.dtype])
     for misreadings in sets if problem.values else ():
@@ -256,6 +256,6 @@ def _joins(misreadings: Sequence[Misreading], problem: Problem, actual: Array) -
     match misreadings, problem.held_against(actual.shape):
         case (Misreading(change=PrecisionOtherwise(joins=joins)),), Candidate(geometry=geometry) if joins is not None:
             fits = problem.truth.shape(geometry) == actual.shape
-            return fits and joins(actual, problem.truth.terms(geometry), problem.case.x.dtype)
+            return fits and joins(actual, problem.truth.compute_terms(geometry), problem.case.x.dtype)
         case _:
             return False

@@ -17,7 +17,7 @@ import yaml
 from tconv.cases.patterns import label
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
-from tconv.expectation.problem import shared_problem
+from tconv.expectation.problem import share_problem
 from tconv.gate.answers import (
     find_deciding_questions,
     find_possible_answers,
@@ -95,7 +95,7 @@ def find_answered(run: Run, find: Callable[[str], Case | None], active: ActiveEn
         verdict = record.verdict
         if not isinstance(verdict, ver.Allowed) or (case := find(record.case)) is None:
             continue
-        problem = shared_problem(case, run.dialect)
+        problem = share_problem(case, run.dialect)
         questions = find_deciding_questions(problem.expectation, verdict).difference(run.header.backend.supplied)
         if questions and not (is_disputed_refusal(verdict) and active.assign_status(record, case.facts).waiver):
             yield Answered(problem, verdict, frozenset(questions))
@@ -169,7 +169,7 @@ def choose_decisive_cases(
     wanted = pin.answer(dialect)
 
     def decides(case: Case) -> bool:
-        expected = shared_problem(case, dialect).values if pin.covers(case.id, case.facts) else None
+        expected = share_problem(case, dialect).values if pin.covers(case.id, case.facts) else None
         if expected is None or not {pin.question}.issuperset(expected.open_constraints):
             # A refusal may have another reason there.
             return False
@@ -183,7 +183,7 @@ def choose_decisive_cases(
 
 def follows_pin(record: Record, case: Case, pin: Pin, dialect: Dialect) -> bool:
     """Return whether a case may have been answered by the pinned reading."""
-    possible = find_possible_answers(shared_problem(case, dialect), record.verdict)
+    possible = find_possible_answers(share_problem(case, dialect), record.verdict)
     return any(answers.get(pin.question) == pin.answer(dialect) for answers in possible)
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import DialectError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
@@ -108,7 +108,7 @@ class Prover:
 
     def _prove_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
         """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
-        spoken, active = dialect_named(dialect), select_active(file, dialect, self.backend)
+        spoken, active = find_dialect(dialect), select_active(file, dialect, self.backend)
 
         def has_entry(case: Case) -> bool:
             return any(entry.covers(case.id, case.facts) for entry in (*active.waivers, *active.unsupported))
@@ -156,5 +156,5 @@ class Prover:
             return None
 
     def _open_pool(self, dialect: str | None) -> Pool:
-        spoken = dialect_named(dialect) if dialect else None
+        spoken = find_dialect(dialect) if dialect else None
         return Pool(Asking(self._spec, spoken, self._options, self._timeout, isolate=self._isolate))

@@ -56,15 +56,15 @@ def _check_scope(entry: Scope, document: Document, place: _Location, fact_names:
         if name not in fact_names:
             got = f"(got {name!r}){nearest(name, fact_names)}"
             message = f"{what} must have facts of cases {got}; 'tconv list --json' prints the facts of each case"
-            yield documents.error_at(document, at, message, key=what == "where")
+            yield documents.place_error(document, at, message, key=what == "where")
 
 
 def _check_example(waiver: Waiver, document: Document, place: _Location, corpus: Corpus) -> Iterator[FileError]:
-    facts = corpus.facts(waiver.example)
+    facts = corpus.find_facts(waiver.example)
     if facts is None:
         paths = {path_of(case) for case in (*corpus.singles, *corpus.sweeps)}
         hint = nearest(path_of(waiver.example), paths)
-        yield documents.error_at(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
+        yield documents.place_error(document, place, f"example must be the id of a case (got {waiver.example!r}){hint}")
     elif not waiver.covers(waiver.example, facts):
         lacking = ""
         if missing := waiver.lacks(facts):
@@ -72,4 +72,4 @@ def _check_example(waiver: Waiver, document: Document, place: _Location, corpus:
             has = f"has {name}={value} and not {'|'.join(sorted(wanted))}"
             lacking = f", which {has}" if value is not None else f", which has no {name}"
         message = f"example must be a case that the waiver covers (got {waiver.example!r}{lacking})"
-        yield documents.error_at(document, place, f"{message}; correct cases, where or it")
+        yield documents.place_error(document, place, f"{message}; correct cases, where or it")

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tconv import documents
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_by_name
-from tconv.dialects import DialectName, MisreadingNames, dialect_named
+from tconv.dialects import DialectName, MisreadingNames, find_dialect
 from tconv.dialects.rules import QUESTIONS
 from tconv.documents.models import Format, Mappings, Part, Texts, Values
 from tconv.errors import joined
@@ -158,7 +158,7 @@ class Waiver(Versioned, NarrowScope):
 
     @model_validator(mode="after")
     def _names_misreadings(self) -> Self:
-        dialects = [dialect_named(name) for name in self.dialects]
+        dialects = [find_dialect(name) for name in self.dialects]
         names = {name for dialect in dialects for name in misreadings_by_name(dialect)}
         for misreadings in self.diagnosis or ():
             if not names.issuperset(misreadings.names):
@@ -210,7 +210,7 @@ class Pin(Versioned):
 
     @model_validator(mode="after")
     def _names_a_reading(self) -> Self:
-        for dialect in map(dialect_named, self.dialects):
+        for dialect in map(find_dialect, self.dialects):
             known = {name for name in (*QUESTIONS, *dialect.constraints) if list_readings(name, dialect)}
             if self.question not in known:
                 hint = nearest(self.question, known)
@@ -284,7 +284,7 @@ def load(path: Path) -> WaiverFile:
     file, document = documents.load(path, WaiverFile)
     names = [waiver.name for waiver in file.waivers]
     errors = [
-        documents.error_at(document, ("waivers", i, "name"), f"a waiver's name must be unique (got {name!r} again)")
+        documents.place_error(document, ("waivers", i, "name"), f"a waiver's name must be unique (got {name!r} again)")
         for i, name in enumerate(names)
         if name in names[:i]
     ]

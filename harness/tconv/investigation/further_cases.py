@@ -123,7 +123,7 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
     if prod(truth.shape(misread.geometry)) > MOST_ELEMENTS:
         # A stride of 2^63 - 1 that is taken for a dilation, say.
         return None
-    y = truth.values(misread.geometry)
+    y = truth.compute_values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
         if misread.finish is not None:
             y = misread.finish(y)

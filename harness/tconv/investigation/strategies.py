@@ -15,7 +15,7 @@ except ModuleNotFoundError:
         f"with: {installing(['hypothesis'])}"
     ) from None
 
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.expectation.problem import Problem
 from tconv.investigation.random_cases import draw_case
 from tconv.investigation.random_choices import Choices
@@ -46,7 +46,7 @@ def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken
         dialect: the dialect's name.
         broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
     """
-    case = draw_case(_Hypothesis(draw), dialect_named(dialect), broken=broken)
+    case = draw_case(_Hypothesis(draw), find_dialect(dialect), broken=broken)
     return case if case is not None else reject()
 
 
@@ -76,7 +76,7 @@ def calls(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str) -> dict[s
         ...     assert_conforms(convolve(**call), **call)
         >>> test_convolve()
     """
-    problem = Problem(draw(cases(dialect, broken=False)), dialect_named(dialect))
+    problem = Problem(draw(cases(dialect, broken=False)), find_dialect(dialect))
     arrays = dict(problem.arrays)
     operands = {"x": arrays["x"], "w": arrays["w"]} | ({"bias": arrays["b"]} if "b" in arrays else {})
     # The filter's own sizes say what kernel_shape says.

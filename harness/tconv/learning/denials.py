@@ -81,7 +81,7 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     # A misread stride may make an output that no memory holds: its shape says enough.
     if (*otherwise.shape(misread.geometry)[:2], *misread.output) != problem.truth.shape(geometry):
         return True
-    expected, values = problem.truth.values(geometry), otherwise.values(misread.geometry)
+    expected, values = problem.truth.compute_values(geometry), otherwise.compute_values(misread.geometry)
     changed = misread.finish(values) if misread.finish else values
     with np.errstate(invalid="ignore"):
         return not np.allclose(changed, expected, rtol=0.1, atol=0, equal_nan=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.expectation.problem import shared_problem
+from tconv.expectation.problem import share_problem
 from tconv.learning.conditions import HARDLY, condition_of
 from tconv.learning.terms import features_of, terms_of
 from tconv.verdict import kinds as ver
@@ -72,7 +72,7 @@ class JudgedCalls:
         for case_id, verdict in self.verdicts.items():
             right = is_right(verdict)
             case = self.find(case_id) if right or isinstance(verdict, self.wrong_kinds) else None
-            features = None if case is None else features_of(shared_problem(case, self.dialect))
+            features = None if case is None else features_of(share_problem(case, self.dialect))
             if features is not None:
                 known.append((case_id, right, features))
         return known

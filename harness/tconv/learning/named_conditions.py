@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
-from tconv.expectation.problem import SMALL, shared_problem
+from tconv.expectation.problem import SMALL, share_problem
 from tconv.learning.denials import changes
 
 if TYPE_CHECKING:
@@ -165,5 +165,5 @@ def _changed(misreadings: Sequence[Misreading], cases: Iterable[str], calls: Jud
     return [
         case_id
         for case_id, case in candidates
-        if case is not None and changes(misreadings, shared_problem(case, calls.dialect))
+        if case is not None and changes(misreadings, share_problem(case, calls.dialect))
     ]

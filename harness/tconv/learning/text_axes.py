@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.dialects.geometry import reach
-from tconv.expectation.expected import Values, expectation_of
+from tconv.expectation.expected import Values, expect_of_signature
 from tconv.learning.axis_terms import terms
 from tconv.learning.observed_geometry import ObservedAxis
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
@@ -41,7 +41,7 @@ def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
     random = np.random.default_rng(0)
     for _ in range(_AXES):
         signature = _drawn(random, situation, dialect)
-        expected = expectation_of(signature, dialect)
+        expected = expect_of_signature(signature, dialect)
         if isinstance(expected, Values):
             yield _axis(signature, expected.primary.geometry)
 

@@ -14,10 +14,10 @@ from tconv.backends.machine import cores
 from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
 from tconv.corpus.corpus import TIERS_TO_FULL
-from tconv.corpus.file_reading import stem
+from tconv.corpus.file_reading import make_stem
 from tconv.corpus.lint import refuse_contradicted
 from tconv.datafiles import data_folder
-from tconv.dialects import dialect_named
+from tconv.dialects import find_dialect
 from tconv.errors import TconvError, UsageError
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
@@ -105,7 +105,7 @@ class Gatekeeper:
         self._root: Path = self._setting("tconv_cases", partial(_root, self._base))
         self._backend: str = self._setting("tconv_backend", _backend)
         self._dialect: Dialect | None = self._setting(
-            "tconv_dialect", lambda name: dialect_named(name) if name else None
+            "tconv_dialect", lambda name: find_dialect(name) if name else None
         )
         self._tier: Tier = self._setting("tconv_tier", _tier)
         self._waivers: str | None = self._setting("tconv_waivers", partial(_waivers, self._base, self._backend))
@@ -140,7 +140,7 @@ class Gatekeeper:
         except TconvError as error:
             raise pytest.UsageError(str(error)) from None
         self._files = {file.document.path: [] for file in self._corpus.files}
-        files = {stem(path, self._corpus.folder): cases for path, cases in self._files.items()}
+        files = {make_stem(path, self._corpus.folder): cases for path, cases in self._files.items()}
         for case in self._cases.values():
             files[path_of(case.id).rpartition("/")[0]].append(case)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from pydantic import ValidationError
 
-from tconv.dialects import DIALECTS, dialect_named
+from tconv.dialects import DIALECTS, find_dialect
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Combination
 from tconv.errors import FileError, writing
@@ -45,7 +45,7 @@ class Run:
     @property
     def dialect(self) -> Dialect:
         """The dialect that the header names."""
-        return dialect_named(self.header.dialect)
+        return find_dialect(self.header.dialect)
 
     @property
     def argument(self) -> str:

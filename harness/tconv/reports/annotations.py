@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tconv import documents
 from tconv.cases.patterns import path_of
-from tconv.corpus.file_reading import files_of
+from tconv.corpus.file_reading import find_files
 from tconv.errors import FileError
 from tconv.gate.reasons import CasesFailed, WaiverStale, WaiverVoid
 from tconv.gate.status import Status
@@ -66,7 +66,7 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
 def case_place(folder: Path, case: str) -> FileError | None:
     """Return where a case or its sweep stands in its file; None where the file is not below the current folder."""
     stem, _, name = path_of(case).rpartition("/")
-    for file in files_of(stem, folder):
+    for file in find_files(stem, folder):
         if _is_here(file) and (document := _document(file)) is not None:
             return _named(document, name, ("cases", "sweeps"))
     return None
@@ -83,8 +83,8 @@ def _named(document: Document, name: str, keys: Sequence[str]) -> FileError:
         entries = document.value.get(key) if isinstance(document.value, dict) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and entry.get("name") == name:
-                return documents.error_at(document, (key, index, "name"), "")
-    return documents.error_at(document, (), "")
+                return documents.place_error(document, (key, index, "name"), "")
+    return documents.place_error(document, (), "")
 
 
 def _is_here(file: Path) -> bool:

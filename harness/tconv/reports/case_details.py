@@ -11,7 +11,7 @@ import numpy as np
 from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Combination
-from tconv.expectation.bound import SYMBOLS, bound, derivation
+from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import Inexpressible, Refuse, Values
 from tconv.expectation.problem import Problem
 from tconv.reports.phrases import attribute_words
@@ -156,7 +156,7 @@ def _values(problem: Problem, expected: Values) -> Iterator[str]:
         yield f"  {under}"
         yield from _geometry(candidate.geometry)
         shape = data_shape(truth.shape(candidate.geometry), problem.call.data_format)
-        yield f"    owes {list(shape)}  {_numbers(truth.values(candidate.geometry))} in NCX order"
+        yield f"    owes {list(shape)}  {_numbers(truth.compute_values(candidate.geometry))} in NCX order"
     for reading in problem.disputed_readings:
         yield f"  {reading.name}: {reading.says} [{reading.cites}]"
     for refusal in expected.refusals:
@@ -173,10 +173,10 @@ def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
     if truth.exact(geometry):
         yield f"  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^{EXACT_BITS[truth.dtype]} everywhere"
         return
-    terms = truth.terms(geometry)
-    yield f"  tolerance   {derivation(truth.dtype)}"
+    terms = truth.compute_terms(geometry)
+    yield f"  tolerance   {derive(truth.dtype)}"
     yield f"              {SYMBOLS}"
-    limits = bound(terms, truth.dtype)
+    limits = bound_errors(terms, truth.dtype)
     if not np.isfinite(limits.allowed).any():
         return
     allowed = np.where(np.isfinite(limits.allowed), limits.allowed, -np.inf)

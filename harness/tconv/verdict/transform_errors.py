@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.expectation.bound import bound, last_roundings
+from tconv.expectation.bound import bound_errors, bound_last_roundings
 from tconv.expectation.reference import definition, tap_alone
 from tconv.expectation.transforms import transform_deviation
 
@@ -44,16 +44,16 @@ def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
         truth: the reference of the same operands.
         geometry: a geometry with the shape of the output.
     """
-    expected = truth.values(geometry)
+    expected = truth.compute_values(geometry)
     if not actual.size or not (np.isfinite(actual).all() and np.isfinite(expected).all()):
         return False
     error = actual.astype(np.float64) - expected
-    distance = np.maximum(np.abs(error) - last_roundings(truth.terms(geometry), truth.dtype), 0.0)
+    distance = np.maximum(np.abs(error) - bound_last_roundings(truth.compute_terms(geometry), truth.dtype), 0.0)
     if not _is_small(distance, truth, geometry):
         return False
     if truth.exact(geometry):
         return _is_spread(error % 1 != 0)
-    line = bound(truth.terms(geometry), truth.dtype).deviation
+    line = bound_errors(truth.compute_terms(geometry), truth.dtype).deviation
     return _is_spread(np.abs(error) > line) and _is_more_than_products(error, _REMARKABLE * line, truth, geometry)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.bound import SMALLEST_NORMAL, accumulator_of, bound, is_subnormal, near
+from tconv.expectation.bound import SMALLEST_NORMAL, bound_errors, choose_accumulator, is_subnormal, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ class _Output:
     @cached_property
     def flushable(self) -> Array | None:
         """The most that each sum loses whose subnormal products are taken for zero."""
-        return self.truth.flushable(self.geometry, accumulator_of(self.truth.dtype, self.accumulator))
+        return self.truth.flushable(self.geometry, choose_accumulator(self.truth.dtype, self.accumulator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,20 +196,20 @@ class _Tally:
 
 def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> ComparedValues:
     """Compare an NCX output with the reference under a geometry."""
-    expected = truth.values(geometry)
+    expected = truth.compute_values(geometry)
     if truth.exact(geometry):
         with np.errstate(invalid="ignore"):
             wrong: Mask = actual.astype(np.float64) != expected
         if wrong.any():
             wrong &= ~(np.isnan(actual) & np.isnan(expected))
         return ComparedValues("exact", wrong, expected)
-    output, terms = _Output(actual, truth, geometry, accumulator), truth.terms(geometry)
+    output, terms = _Output(actual, truth, geometry, accumulator), truth.compute_terms(geometry)
     wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
     for index in _split(actual.shape):
         part_terms = terms.part(index)
         with np.errstate(invalid="ignore"):
             part = _Part(
-                index, actual[index].astype(np.float64), part_terms, bound(part_terms, truth.dtype, accumulator)
+                index, actual[index].astype(np.float64), part_terms, bound_errors(part_terms, truth.dtype, accumulator)
             )
         _compare(part, output, wrong[index], tally)
     notes = [note for note in _EXCUSES if note in tally.notes]

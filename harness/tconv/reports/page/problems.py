@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
 from tconv.expectation.expected import Inexpressible, Refuse, Values
-from tconv.expectation.problem import shared_problem
+from tconv.expectation.problem import share_problem
 from tconv.reports.page import figures
 from tconv.reports.page.tables import Table
 from tconv.vocabulary import AutoPad
@@ -60,7 +60,7 @@ class Problems:
         case = self._cases[record.case]
         if case is None:
             return (_recorded(record.call),) if record.call else ()
-        problem = shared_problem(case, dialect)
+        problem = share_problem(case, dialect)
         expected = problem.expectation
         if isinstance(expected, Inexpressible):
             return (_part("inexpressible", expected.reason),)
