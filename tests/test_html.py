@@ -23,7 +23,10 @@ from made_records import EVERY_VERDICT, named, ruled, run_of
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
 from tconv.errors import FileError
+from tconv.expectation.expected import Values
+from tconv.expectation.problem import expressed
 from tconv.gate.assessment import assess
 from tconv.gate.status import RULINGS, MixedReadings, ReadingChanged, Status
 from tconv.gate.waivers import WaiverFile
@@ -582,14 +585,13 @@ def test_every_record_has_call_geometry_and_what_is_owed(tmp_path: Path) -> None
         assert "input 0" in problem
         if "refusal" in problem:
             continue
-        strides, kernel = problem["strides"], problem["kernel"]
-        reached = [
-            (x - 1) * s + (k - 1) * d + 1
-            for x, s, k, d in zip(problem["spatial"], strides, kernel, problem["dilations"], strict=True)
-        ]
-        assert problem["full"] == reached
-        cropped = [f - b - e for f, b, e in zip(reached, problem["pads_begin"], problem["pads_end"], strict=True)]
-        assert cropped == problem["output"] == problem["shape"][2:]
+        owed = expressed(corpus.case(row.case), DIALECTS[DIALECT])
+        assert isinstance(owed.expectation, Values)
+        geometry = owed.expectation.primary.geometry
+        for name in ("spatial", "kernel", "strides", "dilations", "pads_begin", "output"):
+            assert problem[name] == list(getattr(geometry, name))
+        assert owed.output is not None
+        assert problem["output"] == problem["shape"][2:] == list(owed.output.shape[2:])
     assert any("refusal" in row.problem for row in _Page((tmp_path / "index.html").read_text("utf-8")).rows())
 
 

@@ -169,6 +169,17 @@ def test_no_width_needs_sideways_scrolling(page: Page, case: str, width: int) ->
         assert not wide, element
 
 
+def test_a_comparison_is_read_on_a_phone(page: Page) -> None:
+    """What became of the cases since the baseline fits, and each count is a link to its cases."""
+    page.set_viewport_size({"width": 400, "height": 900})
+    for table in page.locator("main .wide:has(.runs, .changes)").all():
+        assert table.evaluate("table => table.scrollWidth <= table.clientWidth")
+    count = page.locator("section:has(> #since)").get_by_role("link", name=" new").first
+    cases = (count.text_content() or "").split()[0]
+    count.click()
+    expect(page.locator("#found")).to_contain_text(f"{cases} of")
+
+
 def test_print_has_the_drawing_and_not_the_controls(page: Page) -> None:
     """On paper the case is all there is, without what can only be clicked."""
     _open(page, "ways/shift")

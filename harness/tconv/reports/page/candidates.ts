@@ -54,7 +54,7 @@ function readingsOf({ record, detail, owed, geometry }: OpenedCase, { readings }
   });
   if (!(geometry && (joined || detail.placement))) return left;
   const others = (owed.disputed ?? []).filter(([names]) => !namesReading(names, joined));
-  const excluded = others.map(([name, begin, , output]) => {
+  const excluded = others.map(([name, begin, output]) => {
     return { name, says: `the output is ${formatShape(output)}, from ${formatShape(begin)} on`, excludedBy: THIS_CASE };
   });
   return [...left, ...excluded];

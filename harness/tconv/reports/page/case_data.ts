@@ -88,7 +88,7 @@ function placementOf({ detail, geometry, owed }: OpenedCase): Placement | null {
   const followed = (detail.readings ?? []).join(" + ");
   const reading = owed.disputed?.find(([names]) => namesReading(names, followed));
   if (!(reading && geometry)) return null;
-  const [, begin, , output] = reading;
+  const [, begin, output] = reading;
   return { output, strides: geometry.strides, dilations: geometry.dilations, pads_begin: [begin] };
 }
 

@@ -28,8 +28,7 @@ export type Call = { attributes: [string, string][]; inputs: [string, string, st
 interface Owed {
   shape?: number[]; // in the call's layout
   dtype?: string;
-  // other readings of the text: names, pads_begin, pads_end, output
-  disputed?: [string, number[], number[], number[]][];
+  disputed?: [string, number[], number[]][]; // other readings of the text: names, pads_begin, output
   refusals?: string[]; // why the same text may also refuse
   refusal?: [string, string, boolean]; // the constraint, how the call breaks it, whether the text states it
   inexpressible?: string;

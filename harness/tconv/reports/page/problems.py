@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Part = Mapping[str, Any]
 
-_GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output", "full", "groups")
+_GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "output", "groups")
 """What the drawing of a case is made of, all of it integers; the rules that lead to them are in Python alone."""
 
 
@@ -140,7 +140,7 @@ def _owed(owed: Values | Refuse, call: Call) -> tuple[Part, Part]:
 
 
 def _window(geometry: Geometry) -> tuple[object, ...]:
-    return geometry.pads_begin, geometry.pads_end, geometry.output
+    return geometry.pads_begin, geometry.output
 
 
 def _sizes(geometry: Geometry, call: Call) -> Ints:
