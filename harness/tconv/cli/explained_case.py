@@ -11,7 +11,7 @@ from tconv.diagnosis.misreadings import meanings
 from tconv.errors import FileError
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.record_files import read_selected
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.learning.axis_terms import LEGEND
 from tconv.records.record_file import header_in
@@ -111,7 +111,7 @@ def _print_recorded(reasoning: Reasoning, records: Sequence[Path], corpus: Corpu
         if any(record.case == case_id for record in run.records):
             # Without waivers, as the case is judged here.
             assessment = assess_with_corpus(run, None, corpus, strict=False, own=False)
-            failures = find_causes(assessment, Status.FAILED)
+            failures = [cause for status in FAILING for cause in find_causes(assessment, status)]
             cause = next((cause for cause in failures if any(m.record.case == case_id for m in cause.members)), None)
             if cause is not None:
                 said = _in_words(path, header, cause)

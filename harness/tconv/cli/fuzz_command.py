@@ -21,7 +21,7 @@ from tconv.errors import BackendLost, writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.gate.entries import select_active
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING
 from tconv.gate.waivers import choose_waivers
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
@@ -153,7 +153,7 @@ class _Target:
 
     def passes(self, case: Case, record: Record) -> bool:
         """Return whether a record does not fail at the gate."""
-        return self.active.assign_status(record, case.facts).status is not Status.FAILED
+        return self.active.assign_status(record, case.facts).status not in FAILING
 
 
 @contextmanager

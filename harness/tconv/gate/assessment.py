@@ -13,7 +13,7 @@ from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole
 from tconv.gate.explanations import Explanations, answers_vary, explain, explain_by_others, mark_spoilt
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
-from tconv.gate.status import MixedReadings, Status
+from tconv.gate.status import FAILING, MixedReadings, Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Assessment:
     @property
     def unasked(self) -> int:
         """How many failures may depend on earlier calls, as none was asked again."""
-        failed = [member for member in self.statuses if member.status is Status.FAILED]
+        failed = [member for member in self.statuses if member.status in FAILING]
         asked = any(member.record.alone and not isinstance(member.record.verdict, ver.Died) for member in failed)
         return 0 if asked else sum(member.may_vary for member in failed)
 
@@ -161,11 +161,11 @@ def assess(
         found, mixed = compare_answers(run, find, pins, vary=vary)
         rulings |= found
     members = tuple(assign(record, rulings.get(record.case)) for record in run.records)
-    if compares and any(member.status is Status.FAILED for member in members):
+    if compares and any(member.status in FAILING for member in members):
         members = tuple(correct_refusals(members, assign))
     members = mark_spoilt(members) if vary else members
     members = tuple(active.excuse_end(member, facts) if member.record.earlier else member for member in members)
-    failed = {member.record.case for member in members if member.status is Status.FAILED}
+    failed = {member.record.case for member in members if member.status in FAILING}
     if find is not None and compares and failed:
         joint = {} if vary else explain_by_others(run, failed, find)
         members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tconv.cases.columns import FactColumns
 from tconv.cases.patterns import path_of
-from tconv.gate.status import AGREEING, RecordStatus, Status
+from tconv.gate.status import AGREEING, FAILING, RecordStatus, Status
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
 
@@ -87,8 +87,9 @@ _UNWAIVED: Mapping[str, Status] = {
     "inexpressible": Status.INEXPRESSIBLE,
     "disputed": Status.DISPUTED,
     "accepted-invalid": Status.REPORTED,
+    "unsupported": Status.UNDECLARED,
 }
-"""The status of each kind of ruling that is no failure, if no waiver covers the record."""
+"""The status of each kind of ruling that is no deviation, if no entry covers the record."""
 
 
 def select_active(
@@ -113,7 +114,7 @@ def make_failure_test(file: WaiverFile | None, header: RunHeader) -> Callable[[C
         header: the run's.
     """
     active = select_active(file, header.dialect, header.backend)
-    return lambda case, record: active.assign_status(record, case.facts).status is Status.FAILED
+    return lambda case, record: active.assign_status(record, case.facts).status in FAILING
 
 
 def correct_refusals(

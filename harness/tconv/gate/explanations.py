@@ -24,7 +24,7 @@ from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwis
 from tconv.dialects.readings import Combination
 from tconv.expectation.expected import Candidate
 from tconv.expectation.problem import share_problem
-from tconv.gate.status import ReadingChanged, Status
+from tconv.gate.status import FAILING, ReadingChanged
 from tconv.learning import (
     JudgedCalls,
     UnansweredCalls,
@@ -102,7 +102,7 @@ def explain(
         vary: whether answers of the run vary.
     """
     # A pin explains what it finds.
-    failed = [m for m in members if m.status is Status.FAILED and not isinstance(m.ruling, ReadingChanged)]
+    failed = [m for m in members if m.status in FAILING and not isinstance(m.ruling, ReadingChanged)]
     if not failed:
         return Explanations()
     calls = JudgedCalls({member.record.case: member.ruling for member in members}, find, run.dialect)
@@ -140,14 +140,14 @@ def answers_vary(members: Iterable[RecordStatus]) -> bool:
 
     What is waived is not asked in later runs, and what is known of it excuses no other answer.
     """
-    return any(member.record.answer_varies and member.status is Status.FAILED for member in members)
+    return any(member.record.answer_varies and member.status in FAILING for member in members)
 
 
 def mark_spoilt(members: Iterable[RecordStatus]) -> tuple[RecordStatus, ...]:
     """Return the records of a run whose answers vary, those that other calls may have spoilt without explanations."""
 
     def mark(member: RecordStatus) -> RecordStatus:
-        if member.status is not Status.FAILED or not (member.record.varies or member.may_vary):
+        if member.status not in FAILING or not (member.record.varies or member.may_vary):
             return member
         return replace(member, why=Diagnosis(()), is_spoilt=member.may_vary)
 

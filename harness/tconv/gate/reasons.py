@@ -21,10 +21,15 @@ _REAL = re.compile(r"(?<=[\[,]data=)(normal|wide|wide-full|all-bits)(?=[\],])")
 
 
 class CasesFailed(NamedTuple):
-    """Cases failed without a waiver; or they are unsupported, and not declared so."""
+    """Cases failed without a waiver."""
 
     cases: int
-    undeclared: bool = False
+
+
+class CasesUndeclared(NamedTuple):
+    """Cases are unsupported, and not declared so."""
+
+    cases: int
 
 
 class RecordsMissing(NamedTuple):
@@ -98,17 +103,15 @@ class NothingShown(NamedTuple):
 
 OfRecords = RecordsMissing | ShardsMissing | OtherCorpus
 """The reasons that the records give themselves."""
-Reason = CasesFailed | OfRecords | WaiverStale | WaiverVoid | PinStale | ZerosPass | NothingShown
+Reason = CasesFailed | CasesUndeclared | OfRecords | WaiverStale | WaiverVoid | PinStale | ZerosPass | NothingShown
 
 
 def find_reasons(assessment: Assessment) -> Iterator[Reason]:
     """Yield why the gate is red."""
-    failed = [member for member in assessment.statuses if member.status is Status.FAILED]
-    undeclared = sum(member.undeclared for member in failed)
-    if len(failed) > undeclared:
-        yield CasesFailed(len(failed) - undeclared)
-    if undeclared:
-        yield CasesFailed(undeclared, undeclared=True)
+    if failed := assessment.counts[Status.FAILED]:
+        yield CasesFailed(failed)
+    if undeclared := assessment.counts[Status.UNDECLARED]:
+        yield CasesUndeclared(undeclared)
     yield from assessment.incomplete
     uses = assessment.waivers.uses
     yield from (WaiverStale(use.waiver, use.example) for use in uses if use.state == "stale" and use.example)

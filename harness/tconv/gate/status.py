@@ -29,9 +29,12 @@ class Status(StrEnum):
     REPORTED = "reported"
     UNSUPPORTED = "unsupported"
     INEXPRESSIBLE = "inexpressible"
+    UNDECLARED = "undeclared"
     FAILED = "failed"
 
 
+FAILING = (Status.FAILED, Status.UNDECLARED)
+"""The statuses of cases that make the gate red: deviations without a waiver, and what is unsupported without notice."""
 AGREEING = (Status.PASSED, Status.DISPUTED)
 """The statuses of cases that do what a reading of the text says."""
 
@@ -116,11 +119,6 @@ class RecordStatus:
     declaration: Declaration | None = None
     by_words: bool = False
     is_spoilt: bool = False
-
-    @property
-    def undeclared(self) -> bool:
-        """Whether it failed for no more than that nobody declared what the backend does not implement."""
-        return self.status is Status.FAILED and isinstance(self.ruling, ver.Unsupported)
 
     @property
     def may_vary(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.reports.phrases import explanation, phrase, reason, reproduce_in, tolerance
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
@@ -84,7 +84,7 @@ class CaseItem(pytest.Item):
             header: what the run was that the record is of.
         """
         match member.status:
-            case Status.WAIVED | Status.FAILED:
+            case Status.WAIVED | Status.FAILED | Status.UNDECLARED:
                 self._failure = "\n".join(_explained(member, header))
                 if member.status is Status.WAIVED:
                     self.add_marker(pytest.mark.xfail(reason=reason(member)))
@@ -107,7 +107,7 @@ class CaseItem(pytest.Item):
 def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
     """Yield the lines of a failure, the first of which is a summary."""
     record = member.record
-    failed = reason(member) if member.status is Status.FAILED else ""
+    failed = reason(member) if member.status in FAILING else ""
     yield f"{member.ruling.kind}: {failed or phrase(member.ruling)}"
     yield _line("case", record.case)
     yield _line("backend", f"{record.backend}, speaking {record.dialect}")

@@ -13,8 +13,8 @@ from tconv import documents
 from tconv.cases.patterns import path_of
 from tconv.corpus.file_reading import find_files
 from tconv.errors import FileError
-from tconv.gate.reasons import CasesFailed, WaiverStale, WaiverVoid
-from tconv.gate.status import Status
+from tconv.gate.reasons import CasesFailed, CasesUndeclared, WaiverStale, WaiverVoid
+from tconv.gate.status import FAILING
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.red import sentence
 
@@ -42,10 +42,11 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
     title = f"tconv: {run.assessment.run.header.backend.title}"
     errors = [
         (f"{cause.count} failed, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
-        for cause in run.causes.get(Status.FAILED, ())
+        for status in FAILING
+        for cause in run.causes.get(status, ())
     ]
     for reason in run.assessment.red:
-        if not isinstance(reason, CasesFailed):
+        if not isinstance(reason, CasesFailed | CasesUndeclared):
             name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverVoid) else ""
             place = _waiver_place(waivers, name) if waivers and name else None
             errors.append((sentence(reason, run.assessment), place))

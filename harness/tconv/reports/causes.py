@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import Status, choose_example, is_of_invalid, sweep_of
+from tconv.gate.status import FAILING, Status, choose_example, is_of_invalid, sweep_of
 from tconv.learning import Lesson, Symptom
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
@@ -15,7 +15,7 @@ from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase, headline
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
@@ -71,11 +71,6 @@ class Cause:
         return tuple(sorted({member.ruling.kind for member in self.members}))
 
     @property
-    def undeclared(self) -> bool:
-        """Whether its cases are unsupported, and failed because nobody declared it."""
-        return _undeclared(self.members)
-
-    @property
     def varies(self) -> bool:
         """Whether its answers depend on earlier calls, or on chance, or may do so: alone a case need not show them."""
         return not self.asked_again or any(member.record.varies for member in self.members)
@@ -89,35 +84,24 @@ class Cause:
 def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
     """Return the causes of the records of a status, the largest first.
 
-    After these come undeclared cases, and at last failures of which nothing is known, as answers vary.
+    At last come failures of which nothing is known, as answers vary.
     """
     groups = grouped(assessment, status)
-    groups.sort(
-        key=lambda each: (
-            each.key == NOT_ASKED_GROUP,
-            _undeclared(each.members),
-            -len(each.members),
-            [*map(str, each.key)],
-        )
-    )
+    groups.sort(key=_place)
     phrases = example_phrases({group.key: group.members for group in groups})
     return [_cause(group, assessment, phrases[group.key]) for group in groups]
 
 
-def _place(group: Group) -> tuple[bool, bool, int, list[str]]:
+def _place(group: Group) -> tuple[bool, int, list[str]]:
     """Return what decides where the cause of a group stands."""
-    return group.key == NOT_ASKED_GROUP, _undeclared(group.members), -len(group.members), [*map(str, group.key)]
-
-
-def _undeclared(members: Iterable[RecordStatus]) -> bool:
-    return all(member.undeclared for member in members)
+    return group.key == NOT_ASKED_GROUP, -len(group.members), [*map(str, group.key)]
 
 
 def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:
     """Return the cause of a group of records with one status; `phrase` is that of its example."""
     shown = choose_example(group.members, group.key)
     cause = Cause(shown.status, "", shown.record.case, group.members, group=group.key)
-    if shown.status is Status.FAILED:
+    if shown.status in FAILING:
         return _failure_cause(cause, group, shown, assessment, phrase)
     line = phrase if shown.status is Status.DISPUTED else _known(shown)
     return replace(cause, what=line, line=line)
@@ -235,7 +219,8 @@ def _failed(cause: Cause, shown: RecordStatus, phrase: str, explained: str = "")
     described = f"; {words}" if words and shown.ruling.kind != "wrong-shape" else ""
     kinds = f"{_kinds(cause.members)}{' of invalid calls' if is_of_invalid(cause.group) else ''}{what}"
     # The reason of what is undeclared begins with its kind.
-    return phrase if shown.undeclared and kinds == shown.ruling.kind else f"{kinds}: {phrase}{described}"
+    plain = shown.status is Status.UNDECLARED and kinds == shown.ruling.kind
+    return phrase if plain else f"{kinds}: {phrase}{described}"
 
 
 def _kinds(members: Sequence[RecordStatus]) -> str:

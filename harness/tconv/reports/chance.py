@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.patterns import label
 from tconv.corpus.facts import NAMES
-from tconv.gate.status import AGREEING, MixedReadings, Status
+from tconv.gate.status import AGREEING, FAILING, MixedReadings
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
@@ -49,7 +49,7 @@ class Chance:
 
 def by_chance(assessment: Assessment) -> list[Chance]:
     """Return the failures of which another answer was seen, and others like them that were not asked again."""
-    failed = [member for member in assessment.statuses if member.status is Status.FAILED]
+    failed = [member for member in assessment.statuses if member.status in FAILING]
     seen = {_words(member) for member in failed if member.record.varies}
     varying = [m for m in failed if _words(m) in seen and (m.record.varies or m.may_vary)]
     found: list[Chance] = []

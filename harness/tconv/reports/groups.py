@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import AGREEING, Status, find_group
+from tconv.gate.status import AGREEING, FAILING, Status, find_group
 from tconv.learning import UNANSWERED, Lesson, shared_facts
 from tconv.verdict import kinds as ver
 
@@ -48,7 +48,7 @@ class Group:
 def grouped(assessment: Assessment, status: Status) -> list[Group]:
     """Return the records of a status in groups, in the order of their first records."""
     members = [member for member in assessment.statuses if member.status is status]
-    if status is not Status.FAILED:
+    if status not in FAILING:
         return [Group(key, tuple(group)) for key, group in _by_key(members, assessment, {}, {}).items()]
     learnt = _learnt_of(assessment)
     rest = [member for member in members if member.record.case not in learnt]
@@ -119,7 +119,7 @@ def _own_key(member: RecordStatus, explained: Combination | None, *, invalid: bo
         return ("waiver", member.waiver.name)
     if member.status is Status.MISTRUSTED:
         return (member.status,)
-    if member.status not in {Status.FAILED, Status.DISPUTED}:
+    if member.status not in {*FAILING, Status.DISPUTED}:
         return (member.status, member.ruling)
     return find_group(member, explained, invalid=invalid)
 
@@ -175,9 +175,7 @@ def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Sha
         if other.status in AGREEING and not (refused and _is_refusal(other))
     ]
     apart = [
-        number
-        for number, other in enumerate(statuses)
-        if other.status is Status.FAILED and other.record.case not in own
+        number for number, other in enumerate(statuses) if other.status in FAILING and other.record.case not in own
     ]
     facts, columns = [assessment.facts[member.record.case] for member in members], assessment.fact_columns
     return shared_facts(facts, columns.chosen(others), columns.chosen(apart))

@@ -6,7 +6,7 @@ from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.markdown import code, escaped
 from tconv.reports.red import sentence
@@ -66,7 +66,8 @@ def _why(run: RunReport) -> Iterator[str]:
     yield ""
     yield from (f"- {escaped(sentence(reason, run.assessment))}" for reason in run.assessment.red)
     yield ""
-    yield from _causes(run, Status.FAILED)
+    for status in FAILING:
+        yield from _causes(run, status)
 
 
 def _known(run: RunReport, of_run: str) -> Iterator[str]:

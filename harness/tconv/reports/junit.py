@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 import shlex
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tconv.errors import writing
-from tconv.gate.status import MixedReadings, Status
+from tconv.gate.status import FAILING, MixedReadings, Status
 from tconv.reports import atomic_write
 from tconv.reports.phrases import explanation, headline, phrase, reason, reproduce_in
 
@@ -57,7 +58,8 @@ def _suite(run: RunReport) -> TestSuite:
     for note in run.notes:
         suite.add_property(note.name, _clean(note.text))
     # The line of a cause of one case, or of answers that vary, says what its failures say.
-    shared_causes = [cause for cause in run.causes.get(Status.FAILED, ()) if cause.count > 1 and not cause.varies]
+    causes = chain.from_iterable(run.causes.get(status, ()) for status in FAILING)
+    shared_causes = [cause for cause in causes if cause.count > 1 and not cause.varies]
     lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
     suite.add_testcases([_case(member, assessment, lines) for member in assessment.statuses])
     suite.add_testcases([_gate(why) for why in run.red_beyond_failures])
@@ -73,10 +75,11 @@ def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, 
     match member.status:
         case Status.PASSED | Status.DISPUTED | Status.REPORTED:
             case.system_out = _clean(f"{member.status}: {phrase(member.ruling)}")
-        case Status.FAILED:
-            why = _clean(explanation(record, member.why) or ("" if member.undeclared else reason(member)))
+        case Status.FAILED | Status.UNDECLARED:
+            undeclared = member.status is Status.UNDECLARED
+            why = _clean(explanation(record, member.why) or ("" if undeclared else reason(member)))
             what = _clean(headline(member.ruling))
-            failure = Failure(what + (f"; {why}" if why else ""), member.ruling.kind)
+            failure = Failure(what + (f"; {why}" if why else ""), member.status if undeclared else member.ruling.kind)
             cause = causes_of.get(record.case, "")
             lines = [_to_see_it(member, assessment), *([f"cause: {cause}"] if cause else [])]
             failure.text = _clean("\n".join(lines))

@@ -10,7 +10,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
 from tconv.dialects.rules import contrasted
 from tconv.expectation.bound import SYMBOLS
-from tconv.gate.status import MixedReadings, ReadingChanged, Status
+from tconv.gate.status import FAILING, MixedReadings, ReadingChanged, Status
 from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
@@ -298,7 +298,9 @@ def nothing_passed(assessment: Assessment) -> list[str]:
     The first is no note if it is a reason why the run is red.
     """
     header, counts = assessment.run.header, assessment.counts
-    notes = [no_output(assessment)] if header.patterns or header.shard or counts[Status.FAILED] else []
+    notes = (
+        [no_output(assessment)] if header.patterns or header.shard or any(counts[status] for status in FAILING) else []
+    )
     if counts[Status.WAIVED] and counts[Status.WAIVED] == assessment.judged:
         that_were = "" if assessment.judged == counts.total() else " that were judged"
         notes.append(f"nothing passed: all cases{that_were} are waived")

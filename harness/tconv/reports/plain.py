@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter
 
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.records.headers import Difference  # noqa: TC001 - as above
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.red import name_of, sentence
@@ -201,7 +201,7 @@ def _run(run: RunReport) -> RunResult:
 
 
 def _cause(cause: Cause) -> CauseResult:
-    cases = tuple(member.record.case for member in cause.members) if cause.status is Status.FAILED else None
+    cases = tuple(member.record.case for member in cause.members) if cause.status in FAILING else None
     return CauseResult(cause.status, cause.kinds, cause.what, cause.count, cause.example, cases)
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -14,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from tconv.cases.patterns import label, path_of
 from tconv.gate.explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
 from tconv.gate.scope import Scope
-from tconv.gate.status import AGREEING, ReadingChanged, Status, choose_example
+from tconv.gate.status import AGREEING, FAILING, ReadingChanged, choose_example
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
@@ -277,7 +278,7 @@ def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cau
 
     What was not asked again has a cause for each kind of verdict and its words.
     """
-    for cause in find_causes(assessment, Status.FAILED):
+    for cause in chain.from_iterable(find_causes(assessment, status) for status in FAILING):
         members = tuple(member for member in cause.members if member.record.case not in known)
         for part in grouped_by_words(members).values() if not cause.asked_again else filter(None, [members]):
             whole = len(part) == cause.count

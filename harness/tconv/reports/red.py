@@ -28,6 +28,7 @@ Reason = reasons.Reason | BecameWorse
 
 _NAMES: Mapping[type[Reason], str] = {
     reasons.CasesFailed: "cases-failed",
+    reasons.CasesUndeclared: "cases-undeclared",
     reasons.RecordsMissing: "records-missing",
     reasons.OtherCorpus: "other-corpus",
     reasons.ShardsMissing: "shards-missing",
@@ -50,9 +51,9 @@ def sentence(reason: Reason, assessment: Assessment) -> str:
     match reason:
         case BecameWorse(comparison):
             return f"since {comparison.old.assessment.run.path}, {comparison.sentence}"
-        case reasons.CasesFailed(count, undeclared):
-            if not undeclared:
-                return f"{count} {'case' if count == 1 else 'cases'} failed without a waiver"
+        case reasons.CasesFailed(count):
+            return f"{count} {'case' if count == 1 else 'cases'} failed without a waiver"
+        case reasons.CasesUndeclared(count):
             are = "case is" if count == 1 else "cases are"
             remedy = "declare them: tconv waivers propose RECORDS --output FILE"
             return f"{count} {are} unsupported, and not declared so; {remedy}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tconv.gate.reasons import CasesFailed
+from tconv.gate.reasons import CasesFailed, CasesUndeclared
 from tconv.gate.status import Status
 from tconv.reports.between_runs.pairing import compare_pairs
 from tconv.reports.causes import find_causes
@@ -59,7 +59,7 @@ class RunReport:
     @property
     def red_beyond_failures(self) -> list[str]:
         """Why it is red beyond the cases that failed, a sentence for each reason."""
-        others = (reason for reason in self.reasons if not isinstance(reason, CasesFailed))
+        others = (reason for reason in self.reasons if not isinstance(reason, CasesFailed | CasesUndeclared))
         return [sentence(reason, self.assessment) for reason in others]
 
 

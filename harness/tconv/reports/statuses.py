@@ -40,6 +40,13 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             total="deviations that nobody has waived",
             heading="failed",
         ),
+        Status.UNDECLARED: Look(
+            symbol="⊘",
+            meaning="the backend does not implement it, and nobody has declared so",
+            style="bold red",
+            total="not implemented, and not declared so; tconv waivers propose RECORDS writes the declarations",
+            heading="undeclared",
+        ),
         Status.REPORTED: Look(
             symbol="!",
             meaning="an invalid call that got a value; red only under --strict, where the text states what it breaks",

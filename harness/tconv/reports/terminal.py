@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Literal
 
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.records.headers import cases_option
 from tconv.reports.listing import console, folded, print_line
 from tconv.reports.phrases import nothing_passed, reproduce_run
@@ -26,7 +26,7 @@ Detail = Literal["quiet", "screen", "verbose"]
 _PIPED_LINES = 60
 """Lines of a screen where there is none."""
 _AROUND = 5
-_ORDER = (Status.FAILED, Status.MISTRUSTED, Status.WAIVED, Status.DISPUTED, Status.REPORTED)
+_ORDER = (Status.FAILED, Status.UNDECLARED, Status.MISTRUSTED, Status.WAIVED, Status.DISPUTED, Status.REPORTED)
 _FAILED = STATUSES[Status.FAILED].heading
 Entry = list[str]
 """The lines of one cause."""
@@ -164,6 +164,6 @@ def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -
     """Return the command, quoted for a shell, that shows a case of the run, or tells why it fails."""
     header = assessment.run.header
     words = ["tconv", "show", case]
-    if status is Status.FAILED:
+    if status in FAILING:
         words = ["tconv", "explain", case, *header.arguments, "--dialect", header.dialect]
     return shlex.join([*words, *cases_option(header.path)])

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
 
-ORDER = (Status.FAILED, Status.WAIVED, Status.MISTRUSTED, Status.REPORTED, Status.DISPUTED, Status.UNSUPPORTED)
+ORDER = (
+    Status.FAILED,
+    Status.UNDECLARED,
+    Status.WAIVED,
+    Status.MISTRUSTED,
+    Status.REPORTED,
+    Status.DISPUTED,
+    Status.UNSUPPORTED,
+)
 """The statuses that are shown, the most urgent first."""
 
 _Key = GroupKey

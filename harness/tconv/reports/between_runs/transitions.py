@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Combination
-from tconv.gate.status import AGREEING, MixedReadings, ReadingChanged, Status
+from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
 from tconv.reports.notes import NO_VALUES, noted
 from tconv.verdict.kinds import Agreed, Differed, Disputed, ExceedsSummationBound, WrongDtype, WrongShape
 
@@ -18,7 +18,7 @@ _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
     {Status.UNSUPPORTED, Status.REPORTED, Status.MISTRUSTED},
     {Status.WAIVED},
-    {Status.FAILED},
+    set(FAILING),
 )
 """Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
 
@@ -81,7 +81,7 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
     if now is None:
         return Transition.GONE
     if was is None:
-        return Transition.NEW if now.status is Status.FAILED else None
+        return Transition.NEW if now.status in FAILING else None
     if now.level > was.level or has_other_values(was, now):
         return Transition.NEW
     # Whoever waives a failure has not fixed it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.investigation.history.strips import Mark
 from tconv.reports.phrases import NOT_ASKED, headline, phrase, summary
 from tconv.reports.statuses import STATUSES
@@ -42,7 +42,7 @@ def what(strip: Strip) -> str:
         return strip.rule + (f" (known as {strip.explained})" if strip.explained else "")
     elif strip.explained is not None:
         text = f"{ruling.kind} as if {strip.explained}: {phrase(ruling)}"
-    elif strip.status is Status.FAILED and ruling.kind != "wrong-shape":
+    elif strip.status in FAILING and ruling.kind != "wrong-shape":
         text = summary(example.record, ruling, example.why)
     else:
         # The phrase of a wrong shape already has both shapes.

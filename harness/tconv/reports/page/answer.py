@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.reports.page.cause_lines import rules_text
 from tconv.reports.phrases import nothing_passed
 from tconv.reports.red import sentence
@@ -31,8 +31,9 @@ def answer(report: Report, lines: Sequence[CauseLine]) -> str:
         report: the runs.
         lines: their causes, those of failures first.
     """
-    if red := [line for line in lines if line.total[Status.FAILED]]:
-        return _failures(red, len(report.runs))
+    failed, undeclared = ([line for line in lines if line.total[status]] for status in FAILING)
+    if failed or undeclared:
+        return _failures(failed, undeclared, len(report.runs))
     assessments = [run.assessment for run in report.runs]
     if reasons := [sentence(reason, assessment) for assessment in assessments for reason in assessment.red]:
         return f"no case failed, but {shortened(reasons[0], 2 * _LONGEST)}"
@@ -53,30 +54,29 @@ def _deviations(assessment: Assessment) -> int:
     return assessment.counts[Status.WAIVED] + assessment.counts[Status.REPORTED]
 
 
-def _failures(lines: Sequence[CauseLine], runs: int) -> str:
+def _failures(failed: Sequence[CauseLine], undeclared: Sequence[CauseLine], runs: int) -> str:
     """Return what failed: wrong answers first, and what is only undeclared in few words beside them."""
-    wrong = [line for line in lines if not line.undeclared]
-    undeclared = [line for line in lines if line.undeclared]
-    if not wrong or not undeclared:
-        return _counted(lines, runs) + _largest(lines)
-    return f"{_counted(wrong, runs)}{_largest(wrong)}; and {_counted(undeclared, runs)}"
+    if not failed:
+        return _counted(undeclared, Status.UNDECLARED, runs) + _largest(undeclared, Status.UNDECLARED)
+    more = f"; and {_counted(undeclared, Status.UNDECLARED, runs)}" if undeclared else ""
+    return _counted(failed, Status.FAILED, runs) + _largest(failed, Status.FAILED) + more
 
 
-def _counted(lines: Sequence[CauseLine], runs: int) -> str:
-    """Return how many cases failed, in how many runs, of how many causes; all of them undeclared, or none."""
-    failed = sum(line.total[Status.FAILED] for line in lines)
-    red = sum(any(line.counts[run][Status.FAILED] for line in lines) for run in range(runs))
+def _counted(lines: Sequence[CauseLine], status: Status, runs: int) -> str:
+    """Return how many cases have a status, in how many runs, of how many causes."""
+    failed = sum(line.total[status] for line in lines)
+    red = sum(any(line.counts[run][status] for line in lines) for run in range(runs))
     what = "failure" if failed == 1 else "failures"
-    if lines[0].undeclared:
+    if status is Status.UNDECLARED:
         what = f"unsupported that {'is' if failed == 1 else 'are'} not declared"
     where = f" in {red} of {runs} runs" if runs > 1 else ""
     return f"{failed:,} {what}{where}, {'one cause' if len(lines) == 1 else f'{len(lines)} causes'}"
 
 
-def _largest(lines: Sequence[CauseLine]) -> str:
+def _largest(lines: Sequence[CauseLine], status: Status) -> str:
     """Return the end of a sentence about failures: the cause of most of them; empty where each has its own."""
-    largest = max(lines, key=lambda line: line.total[Status.FAILED])
-    most = largest.total[Status.FAILED]
+    largest = max(lines, key=lambda line: line.total[status])
+    most = largest.total[status]
     if len(lines) == 1:
         return f": {_named(largest)}"
     return f"; the largest, {most:,}: {_named(largest)}" if most > 1 else ""
@@ -89,7 +89,7 @@ def _named(line: CauseLine) -> str:
         return f"{' or '.join(line.kinds)}{joint} {line.shares}"
     if line.lesson is not None:
         return _of_rule(line.lesson, line.words)
-    return shortened(line.message if line.undeclared else line.words, _LONGEST)
+    return shortened(line.message if line.worst is Status.UNDECLARED else line.words, _LONGEST)
 
 
 def _of_rule(lesson: Lesson, words: str) -> str:

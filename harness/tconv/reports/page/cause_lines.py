@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.learning.situations import situation_names
 from tconv.reports.phrases import phrase
 from tconv.reports.statuses import STATUSES
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
-EXPLAINED = (Status.FAILED, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)
+EXPLAINED = (*FAILING, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)
 """The statuses that have a cause; the others are as they should be, or were not asked."""
 _LONGEST = 280
 """Characters of a cause's words."""
@@ -46,7 +46,6 @@ class CauseLine:
         kinds: the kinds of verdict of the cause in the run where it is largest.
         lesson: the rule that the words say, if it was learnt from all answers of the run.
         counts: for each run, its records by status.
-        undeclared: whether its failures are unsupported cases that nobody declared.
         asked_again: whether more is known of its answers than that others like them depend on the calls before.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
     """
@@ -61,7 +60,6 @@ class CauseLine:
     kinds: tuple[str, ...]
     lesson: Lesson | None
     counts: tuple[Counter[Status], ...]
-    undeclared: bool
     asked_again: bool
     members: tuple[tuple[int, str], ...]
 
@@ -89,10 +87,10 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
-def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, bool, int, str]:
+def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, int, str]:
     """Return what decides where a line stands."""
     count = line.total[line.worst]
-    return order.index(line.worst), not line.asked_again, line.undeclared, -count, line.words
+    return order.index(line.worst), not line.asked_again, -count, line.words
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:
@@ -135,7 +133,6 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
         largest.kinds,
         largest.lesson,
         counts,
-        largest.undeclared,
         largest.asked_again,
         tuple(members),
     )

@@ -9,7 +9,7 @@ import { formatCount } from "./text.js";
 /** The most values of an axis; the rest is said to be left out. */
 const [MOST_DOWN, MOST_ACROSS] = [60, 24];
 /** What counts as not as the text says. */
-const DEVIATING = ["failed", "reported", "mistrusted", "waived"];
+const DEVIATING = ["failed", "undeclared", "reported", "mistrusted", "waived"];
 /** Statuses that say nothing of the answer: there is none. */
 const UNASKED = ["unsupported", "inexpressible"];
 
@@ -22,7 +22,10 @@ interface MatrixOptions {
 }
 
 /** What can be counted: the statuses that there are, and all that deviates. */
-export const COUNTED = ["deviating", "failed", "waived", "reported", "mistrusted", "disputed", "passed", ...UNASKED];
+export const COUNTED = [
+  ...["deviating", "failed", "undeclared", "waived", "reported", "mistrusted", "disputed", "passed"],
+  ...UNASKED,
+];
 
 export function makeMatrix(data: PageData, shown: Uint32Array, { down, across, count, query, go }: MatrixOptions) {
   const wanted = count === "deviating" ? DEVIATING : [count];
