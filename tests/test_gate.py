@@ -62,7 +62,7 @@ STATUSES = {
     "wrong-dtype": Status.FAILED,
     "refused-valid": Status.FAILED,
     "accepted-invalid": Status.REPORTED,
-    "unsupported": Status.FAILED,
+    "unsupported": Status.UNDECLARED,
     "inexpressible": Status.INEXPRESSIBLE,
     "died": Status.FAILED,
     "timed-out": Status.FAILED,
@@ -704,7 +704,7 @@ def test_unsupported_is_a_failure_unless_it_is_declared() -> None:
     assessment = judged(verdicts, declared)
     reasons = {member.record.case: (member.status, reason(member)) for member in assessment.statuses}
     assert reasons[FIRST] == (Status.UNSUPPORTED, "no such kernel")
-    assert reasons[THIRD] == (Status.FAILED, "unsupported, and not declared so: y")
+    assert reasons[THIRD] == (Status.UNDECLARED, "unsupported, and not declared so: y")
     assert red_lines(assessment) == [UNDECLARED]
     both = judged({FIRST: DIFFERED, THIRD: ver.Unsupported("y"), OTHER: AGREED})
     assert red_lines(both) == ["1 case failed without a waiver", UNDECLARED]

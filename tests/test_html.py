@@ -366,7 +366,7 @@ def test_the_answer_has_whole_formulas_or_none(mode: str, rules: list[tuple[Any,
     example = Corpus.load(None).find("examples/onnx/pad")
     lesson = Lesson((Situation(output_shape=False, auto_pad=mode),), made, None, ("a/b",), 3, 3, example)
     words = rules_text(lesson, map(str, made))
-    line = CauseLine(1, words, "", "", "", "", False, ("differed",), lesson, counts, False, True, ((0, "a/b"),))  # noqa: FBT003 - as its fields
+    line = CauseLine(1, words, "", "", "", "", False, ("differed",), lesson, counts, True, ((0, "a/b"),))  # noqa: FBT003 - as its fields
     assert answer(make_report([_assessment([])]), [line]) == f"3 failures, one cause: under {mode}: {said}"
 
 

@@ -82,7 +82,7 @@ def without_sentences(value: Any) -> Any:  # noqa: ANN401 - JSON
 def shown(assessments: Iterable[Assessment], before: Iterable[Assessment]) -> Any:  # noqa: ANN401 - JSON and more
     """Return all that a report says but for its sentences."""
     made = make_report(list(assessments), list(before))
-    lines = [(line.counts, line.kinds, line.undeclared, sorted(line.members)) for line in cause_lines(made.runs)]
+    lines = [(line.counts, line.kinds, line.worst, sorted(line.members)) for line in cause_lines(made.runs)]
     return without_sentences(plain.results(made)), plain.badge(made), made.is_red, sorted(lines, key=repr)
 
 
