@@ -121,8 +121,6 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
     [
         (("rnu",), "tconv: a command must be one of run, report, "),
         (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
-        (("resolve", "--spatial", "3"), "tconv: resolve is now `tconv show`; see 'tconv --help'"),
-        (("mutants",), "tconv: mutants is no command any more: tests/"),
         (("--nope",), "tconv: No such option '--nope'"),
         (("run", "--tire", "gate"), "tconv: No such option '--tire'; did you mean '--tier'?; see"),
         (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
@@ -172,8 +170,6 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("check", "--tier", "full"), "tconv: --tier and --dialect must be beside --coverage"),
         (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
         (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
-        (("gate", "out"), "tconv: gate is now `tconv report` or `tconv waivers`; see 'tconv --help'"),
-        (("compare", "old", "new"), "tconv: compare is now `tconv report NEW --baseline OLD`; see 'tconv --help'"),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
         (("show", "--spatial", "3"), "tconv: there must be CASE, or --spatial and --kernel (got no --kernel)"),
         (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases must stand beside CASE"),

@@ -48,22 +48,6 @@ GROUPS = {
 }
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-MOVED = {
-    "gate": "report` or `tconv waivers",
-    "compare": "report NEW --baseline OLD",
-    "resolve": "show",
-    "diagnose": "explain",
-    "learn": "explain",
-    "coverage": "check --coverage",
-}
-"""Earlier names of commands, and what to call now."""
-GONE = {
-    "atlas": "docs/atlas.py prints docs/atlas.md",
-    "new": "docs/cases.md has a first case file",
-    "schema": "`tconv check --help` says where the schemas are",
-    "mutants": "tests/test_misreadings.py asks which misreadings the corpus notices",
-}
-"""Earlier commands in whose place there is none, and what there is."""
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
 _WHOLE_PROCESS = object()
@@ -101,10 +85,6 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] in MOVED:
-            raise click.UsageError(f"{args[0]} is now `tconv {MOVED[args[0]]}`")
-        if args and args[0] in GONE:
-            raise click.UsageError(f"{args[0]} is no command any more: {GONE[args[0]]}")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")

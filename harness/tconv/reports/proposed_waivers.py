@@ -17,7 +17,6 @@ from tconv.gate.explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
 from tconv.gate.scope import Scope
 from tconv.gate.status import AGREEING, FAILING, ReadingChanged, choose_example
 from tconv.gate.waivers import OPEN, Waiver
-from tconv.learning.shared_facts import IDENTITY
 from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
 from tconv.reports.causes import find_causes
@@ -34,22 +33,15 @@ if TYPE_CHECKING:
     from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
     from tconv.reports.causes import Cause
-    from tconv.reports.chance import Chance
 
 _LONGEST_MESSAGE = 120
-_MOST_FACTS = 3
-"""Facts that are added to those of a rule."""
-_MOST_VALUES = 3
-"""Values that such a fact may have in the failures."""
-_HARDLY = 0.1
-"""The cases that agree, as a part of the failures, which are no reason for another fact."""
 
 
 def proposed(assessment: Assessment) -> str:
     """Return the waiver file, in YAML, with a comment on each entry: what it is for, and what else it covers.
 
     A cause whose cases share facts has an entry with these facts; any other has one for each sweep of its cases. What
-    comes by chance has an entry for all calls for which it may come, see `reports.chance`. What the runtime says that
+    comes by chance has an entry for each sweep that shows it. What the runtime says that
     it does not implement is declared so, in its words; all else has a waiver. What only a person knows is left open:
     why, and which clause is broken. A file with an open reason is refused.
 
@@ -65,13 +57,14 @@ def proposed(assessment: Assessment) -> str:
     declared, waived = [], []
     made: list[Waiver] = []
     chances = by_chance(assessment)
-    for chance in chances:
-        waiver = _waiver({"kind": chance.kind}, chance.scope, chance.members, chance.members, assessment)
-        waiver |= {"name": f"chance-{len(made) + 1}-{chance.kind}", "after-others": True}
+    for scope, members in (pair for alike in chances for pair in _by_sweep(alike)):
+        kind = members[0].ruling.kind
+        waiver = _waiver({"kind": kind}, scope, members, members, assessment)
+        waiver |= {"name": f"chance-{len(made) + 1}-{kind}", "after-others": True}
         waiver["versions"] = _this_version(header.backend.version)
         made.append(_checked(waiver))
-        waived += [*_chance_comments(chance, made[-1], assessment), *_entry(waiver)]
-    known = {m.record.case for chance in chances for m in chance.members if m.ruling.kind == chance.kind}
+        waived += [*_chance_comments(made[-1], members, assessment), *_entry(waiver)]
+    known = {member.record.case for alike in chances for member in alike}
     # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
     # And a changed reading is accepted by a pin.
     no_waiver = [m for m in assessment.statuses if m.by_words or isinstance(m.ruling, ver.Disputed | ReadingChanged)]
@@ -120,38 +113,15 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
         for where in scopes:
             covered = [member for member in members if _has(where, _facts(member, assessment))]
             if covered:
-                yield {"where": _narrowed(where, covered, assessment) if cause.lesson else where}, covered
+                yield {"where": where}, covered
         if scopes:
             continue
-        for sweep in sorted({path_of(member.record.case) for member in members}):
-            yield {"cases": sweep}, [member for member in members if path_of(member.record.case) == sweep]
+        yield from _by_sweep(members)
 
 
-def _narrowed(where: Mapping[str, Any], members: Sequence[RecordStatus], assessment: Assessment) -> dict[str, Any]:
-    """Return the facts that a rule asks for, and others that its failures share and that rule out cases that agree.
-
-    A rule says what is computed, and where that is what the text says too, cases agree. At each step the fact is added
-    that leaves the fewest of them, as long as it at least halves them: what rules out fewer is what the corpus happens
-    not to ask, and no part of the deviation.
-    """
-    narrowed = dict(where)
-    failing = [_facts(member, assessment) for member in members]
-    agreeing = [_facts(member, assessment) for member in assessment.statuses if member.status in AGREEING]
-    agreeing = [facts for facts in agreeing if _has(where, facts)]
-    common = set(failing[0]).intersection(*failing).difference(where, IDENTITY)
-    values = {name: sorted({facts[name] for facts in failing}) for name in sorted(common)}
-    values = {name: labels for name, labels in values.items() if len(labels) <= _MOST_VALUES}
-    for _ in range(_MOST_FACTS):
-        agreeing_left = {
-            name: [facts for facts in agreeing if _has({name: labels}, facts)] for name, labels in values.items()
-        }
-        best = min(agreeing_left, key=lambda name: (len(agreeing_left[name]), len(values[name]), name), default=None)
-        hardly = len(agreeing) <= _HARDLY * len(members)
-        if best is None or hardly or 2 * len(agreeing_left[best]) > len(agreeing):
-            break
-        agreeing, labels = agreeing_left[best], values.pop(best)
-        narrowed[best] = labels if len(labels) > 1 else labels[0]
-    return narrowed
+def _by_sweep(members: Sequence[RecordStatus]) -> Iterator[tuple[Mapping[str, Any], list[RecordStatus]]]:
+    for sweep in sorted({path_of(member.record.case) for member in members}):
+        yield {"cases": sweep}, [member for member in members if path_of(member.record.case) == sweep]
 
 
 def _because(members: Sequence[RecordStatus]) -> str:
@@ -285,11 +255,11 @@ def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cau
             yield cause if whole else replace(cause, members=tuple(part), common=common_facts(part, assessment))
 
 
-def _chance_comments(chance: Chance, made: Waiver, assessment: Assessment) -> Iterator[str]:
+def _chance_comments(made: Waiver, members: Sequence[RecordStatus], assessment: Assessment) -> Iterator[str]:
     covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
     agreeing = sum(member.status in AGREEING for member in covered)
-    yield f"  # {len(chance.members)} cases, by chance or after other calls; {agreeing} that agree are covered too, as"
-    yield "  # another run may show it for these. No run shows that it is gone, so it is for this version alone."
+    yield f"  # {len(members)} cases, by chance or after other calls; {agreeing} that agree are covered too, as another"
+    yield "  # run may show it for these, or in other sweeps. No run shows that it is gone, so it is for this version."
 
 
 def _declaration_comments(
