@@ -408,9 +408,9 @@ def test_the_command_prints_a_rule_sheet(command: Command) -> None:
 
 
 def test_the_command_says_what_it_can_explain(command: Command) -> None:
-    """In one line: a case, records, a backend or arrays; and what a name that is nothing of these may be."""
+    """In one line: a case, records or a backend; and what a name that is nothing of these may be."""
     for arguments, must in (
-        ((".", "--backend", "onnxruntime"), "--backend, --option and --dialect must be without RECORDS alone"),
+        ((".", "--backend", "onnxruntime"), "RECORDS must be without CASE, --backend, --option and --dialect"),
         (("small",), "'small' is no file or folder of records; as a case: a pattern must match a case"),
     ):
         done = command("explain", *arguments)

@@ -175,7 +175,7 @@ class Endless(io.RawIOBase):
         return len(data)
 
 
-@pytest.mark.parametrize("words", ["report -", "explain -", "explain bias/alone -", "waivers propose - --output w"])
+@pytest.mark.parametrize("words", ["report -", "explain -", "waivers propose - --output w"])
 def test_standard_input_ends_at_its_first_wrong_line(
     words: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

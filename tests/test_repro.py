@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from small_corpus import BARE_HEAD, TIMEOUT, environment, written
+from small_corpus import BARE_HEAD, environment, written
 from tconv.backends import create, names
 from tconv.backends import outcome as out
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, UsageError
-from tconv.execution.asking import Asking
-from tconv.execution.pool import Pool
 from tconv.expectation.problem import expressed
 from tconv.export.asking import asking
 from tconv.export.folder import export
 from tconv.export.snippet import snippet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from small_corpus import Command
@@ -59,23 +57,17 @@ def asked(folder: Path) -> Mapping[str, Case]:
     return {case.id.partition("/")[2]: case for case in Corpus.load(written(folder, CASES)).cases()}
 
 
-def survived(name: str, dialect: str, cases: Iterable[Case]) -> list[Case]:
-    """Return the cases that a backend answers without its end, as this process shall go on."""
-    cases = list(cases)
-    if not name.startswith("onednn"):
-        return cases
-    with Pool(Asking(name, DIALECTS[dialect], timeout=TIMEOUT)) as pool:
-        records = pool.records(cases)
-    return [case for case in cases if records[case.id].verdict.kind != "died"]
+BY_PYTHON = [name for name in names() if not name.startswith(("onednn", "litert"))]
+"""The backends that a script asks; the others have no binding for Python, or a model that tconv writes."""
 
 
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # some runtimes ask the system about its processor so
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", BY_PYTHON)
 def test_script_and_report_ask_as_the_backend_does(name: str, tmp_path: Path) -> None:
     """In each of its dialects, for every kind of layout and attribute that it can be given: the same bits."""
     backend, scripts = runtime(name), 0
     for dialect_name in backend.info().dialects:
-        for case in survived(name, dialect_name, asked(tmp_path).values()):
+        for case in asked(tmp_path).values():
             try:
                 problem = expressed(case, DIALECTS[dialect_name])
             except UsageError:
@@ -101,7 +93,7 @@ def test_script_and_report_ask_as_the_backend_does(name: str, tmp_path: Path) ->
     assert scripts > 1
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", BY_PYTHON)
 def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) -> None:
     """In a process of its own: what is owed, what comes, the runtime's version, exit code 0."""
     info = runtime(name).info()
@@ -114,18 +106,21 @@ def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) ->
     assert info.version in done.stdout.replace("-", " ")
 
 
-@pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-22", "geometry/1"])
-def test_what_to_replace_for_a_runtime_of_one_s_own_is_said(dialect: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "backend"),
+    [("onnx/ConvTranspose-22", "acme:Acme"), ("geometry/1", "acme:Acme"), ("onednn/ConvTranspose-1", "onednn")],
+)
+def test_what_to_replace_for_a_runtime_that_no_python_asks_is_said(dialect: str, backend: str, tmp_path: Path) -> None:
     """In both scripts, beside the lines: for ONNX onnxruntime stands there, else the script says what it is to be."""
     problem = expressed(asked(tmp_path)["plain"], DIALECTS[dialect])
-    hint = asking(problem, "acme:Acme").hint
+    hint = asking(problem, backend).hint
     assert "replace" in hint
-    source = snippet(problem, "acme:Acme")
-    script = (export(problem.case, problem.dialect, tmp_path / "out", "acme:Acme") / "repro.py").read_text()
+    source = snippet(problem, backend)
+    script = (export(problem.case, problem.dialect, tmp_path / "out", backend) / "repro.py").read_text()
     assert source is not None
     for text in (source, script):
         (line,) = (number for number, line in enumerate(text.splitlines()) if hint in line)
-        assert ("onnxruntime" if dialect != "geometry/1" else "SystemExit") in "".join(
+        assert ("onnxruntime" if dialect.startswith("onnx/") else "SystemExit") in "".join(
             text.splitlines()[line + 1 : line + 6]
         )
 

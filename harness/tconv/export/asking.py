@@ -11,11 +11,6 @@ from tconv.export import asking_with_arrays as of_arrays
 if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
 
-INSTALLED_BY = (
-    "on no index of packages: 'pip install .' in a clone of its repository, or 'pip install FILE' with the wheel that "
-    "'pip wheel --no-deps .' makes there"
-)
-"""How tconv itself is installed, for the readers of a script or a report."""
 DEFAULT = "onnxruntime"
 
 
@@ -32,7 +27,7 @@ class Snippet:
         shape_only: whether only shape and type of `y` mean anything.
         hint: what a reader has to replace; empty where nothing is.
         stands_in: whether onnxruntime stands there for a runtime that only the reader can ask.
-        version: the expression for the runtime's version.
+        version: the expression for the runtime's version; empty for that of the first module.
     """
 
     modules: tuple[str, ...]
@@ -121,17 +116,9 @@ _OF_MODELS = {
     ),
 }
 _OF_ARRAYS = {
-    "torch": (("torch",), of_arrays.torch, ("RuntimeError",), ""),
-    "jax": (("jax",), of_arrays.jax, ("TypeError", "ValueError"), ""),
-    "openvino": (("openvino", "openvino.opset1"), of_arrays.openvino, ("RuntimeError",), ""),
-    "litert": (("tconv.backends.litert",), of_arrays.litert, ("RuntimeError", "ValueError"), of_arrays.LITERT_VERSION),
-    "onednn": (("tconv.backends.onednn_graph",), of_arrays.onednn, ("LibraryError",), of_arrays.ONEDNN_VERSION),
-    "onednn-backward-data": (
-        ("tconv.backends.onednn_graph",),
-        of_arrays.onednn_backward_data,
-        ("LibraryError",),
-        of_arrays.ONEDNN_VERSION,
-    ),
+    "torch": (("torch",), of_arrays.torch, ("RuntimeError",)),
+    "jax": (("jax",), of_arrays.jax, ("TypeError", "ValueError")),
+    "openvino": (("openvino", "openvino.opset1"), of_arrays.openvino, ("RuntimeError",)),
 }
 FIRST_DIALECT = {
     "openvino": "openvino/ConvolutionBackpropData-1",
@@ -143,7 +130,7 @@ FIRST_DIALECT = {
 
 
 def asking(problem: Problem, backend: str) -> Snippet:
-    """Return how a backend is asked; of one that does not ship, what is to be replaced.
+    """Return how a backend is asked; of one that does not ship, or needs tconv, what is to be replaced.
 
     Args:
         problem: the case in the dialect.
@@ -153,27 +140,25 @@ def asking(problem: Problem, backend: str) -> Snippet:
         UsageError: the backend does not speak the dialect, or is given a geometry, and the call has none.
     """
     if (template := _OF_MODELS.get(backend)) is not None and problem.dialect.opset is not None:
-        return replace(template, version=template.version or f"{template.modules[0]}.__version__")
+        return template
     spoken = FIRST_DIALECT.get(backend, problem.dialect.name)
     if spoken.partition("/")[0] != problem.dialect.name.partition("/")[0]:
         raise UsageError(
             f"--dialect must be one that {backend} speaks, such as {spoken} (got {problem.dialect.name!r})"
         )
     if backend in _OF_ARRAYS:
-        modules, lines_of, refusals, version = _OF_ARRAYS[backend]
+        modules, lines_of, refusals = _OF_ARRAYS[backend]
         lines = lines_of(problem)
         if lines is None:
             must = f"must be one that {backend} can be given, with a geometry and declared sizes"
             raise UsageError(f"a case {must} (got {problem.case.id})")
-        return Snippet(modules, tuple(lines), refusals, of_model=False, version=version or f"{modules[0]}.__version__")
+        return Snippet(modules, tuple(lines), refusals, of_model=False)
     if problem.dialect.opset is None:
         names = ", ".join(tensor.name for tensor in problem.call.inputs)
         words = f"y must be the output, in {problem.call.data_format}, for {names} and the attributes above"
         attributes = ", ".join(f"{name}={value!r}" for name, value in problem.call.attributes.items())
         lines = [f"attributes = dict({attributes})", f"raise SystemExit({f'ask the runtime here: {words}'!r})"]
-        return Snippet(
-            (), tuple(lines), (), of_model=False, hint=f"replace the last of these lines: {words}", version='""'
-        )
+        return Snippet((), tuple(lines), (), of_model=False, hint=f"replace the last of these lines: {words}")
     replaced = f"the {len(_ONNXRUNTIME.lines)} lines below, which ask onnxruntime"
     hint = f"For another runtime replace {replaced}: they make `y`, the output, of `model` and `feeds`."
-    return replace(_ONNXRUNTIME, hint=hint, stands_in=True, version="onnxruntime.__version__")
+    return replace(_ONNXRUNTIME, hint=hint, stands_in=True)

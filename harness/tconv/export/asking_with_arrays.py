@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tconv.backends.onednn import DATA_TYPES, OneDnn, OneDnnBackwardData
 from tconv.backends.outcome import Refused
 from tconv.backends.resolved_call import geometry_of, own_padding
 from tconv.cases.layouts import inverse, permutation
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call, Input
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.problem import Problem
-
-ONEDNN_VERSION = "tconv.backends.onednn_graph.Graph().version"
-LITERT_VERSION = "tconv.backends.litert.version('ai-edge-litert')"
 
 
 def torch(problem: Problem) -> list[str] | None:
@@ -120,53 +116,6 @@ def openvino(problem: Problem) -> list[str] | None:
     if call.data_format is not DataFormat.NCX:
         lines.append(f"y = op.transpose(y, op.constant(np.array({_back(call)})))")
     return [*lines, 'ov_model, core = openvino.Model([y], parameters, "one"), openvino.Core()', *inference[5:]]
-
-
-def onednn(problem: Problem) -> list[str] | None:
-    """Return the lines for oneDNN, which has no binding for Python: they use tconv's, through ctypes."""
-    return _onednn(problem, OneDnn)
-
-
-def onednn_backward_data(problem: Problem) -> list[str] | None:
-    """Return the lines for oneDNN's ConvolutionBackwardData."""
-    return _onednn(problem, OneDnnBackwardData)
-
-
-def _onednn(problem: Problem, backend: type[OneDnn]) -> list[str] | None:
-    call = problem.call
-    if call.dialect.name != backend.dialect:
-        return None
-    lines = ["graph = tconv.backends.onednn_graph", "inputs = []"]
-    for tensor in call.inputs:
-        if tensor.role != "output_shape":
-            known = f"{DATA_TYPES[tensor.dtype or DType.F32]}, {tensor.constant}, {call.shapes!r}"
-            lines.append(f"inputs.append(graph.Tensor(np.ascontiguousarray({tensor.name}), {known}))")
-    x = _name(call, "x")
-    return [
-        *lines,
-        f"operation = graph.Operation({backend.attributes(call)}, inputs, {x}.dtype, {call.rank + 2})",
-        f"y, sizes = graph.Graph().run({backend.kind}, operation)",
-    ]
-
-
-def litert(problem: Problem) -> list[str] | None:
-    """Return the lines for LiteRT: the model is written by tconv."""
-    call = problem.call
-    if call.dialect.name != "tflite/TransposeConv":
-        return None
-    types = {"f32": 0, "f16": 1, "bf16": 18, "f64": 10}
-    lines, inputs = ["litert = tconv.backends.litert", "inputs = []"], {tensor.role: tensor for tensor in call.inputs}
-    for tensor in (inputs[role] for role in ("output_shape", "w", "x", "b") if role in inputs):
-        values = f"np.array({list(tensor.values)}, np.int32)" if tensor.dtype is None else tensor.name
-        data_type = 2 if tensor.dtype is None else types[tensor.dtype]
-        array = f"np.ascontiguousarray({values})"
-        lines.append(f"inputs.append(litert.Given({tensor.name!r}, {array}, {data_type}, {tensor.constant}))")
-    symbolic = call.shapes == "symbolic"
-    return [
-        *lines,
-        f"model = litert.model_of(inputs, {dict(call.attributes)}, symbolic={symbolic})",
-        "y = litert.inferred(model, [given.array for given in inputs if not given.constant])",
-    ]
 
 
 _MOST_AXES = 3

@@ -16,7 +16,7 @@ from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 from tconv.expectation.expected import Inexpressible, Refuse
 from tconv.expectation.problem import Problem
-from tconv.export.asking import INSTALLED_BY, asking
+from tconv.export.asking import asking
 from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
 from tconv.records import artifacts
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 256
 """The most elements of an array that a report shows."""
+_INSTALLED_BY = (
+    "on no index of packages: 'pip install .' in a clone of its repository, or 'pip install FILE' with the wheel that "
+    "'pip wheel --no-deps .' makes there"
+)
+"""How tconv itself is installed, for the readers of a report."""
 TITLES = {
     "differed": "gives wrong values",
     "exceeds-summation-bound": "gives values that are less exact than sums are",
@@ -145,7 +150,7 @@ def _versions(header: BackendHeader, found_by: Mapping[str, str]) -> Iterator[st
     yield f"- {_code(header.title)}"
     for name, value in (header.environment | header.machine).items():
         yield f"  - {escaped(name)}: {_code(value)}"
-    yield f"- found by tconv ({INSTALLED_BY})"
+    yield f"- found by tconv ({_INSTALLED_BY})"
     for name, value in found_by.items():
         yield f"  - {escaped(name)}: {_code(value)}"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.expected import Refuse
-from tconv.export.asking import DEFAULT, INSTALLED_BY, asking
+from tconv.export.asking import DEFAULT, asking
 from tconv.shown_texts import one_line
 from tconv.vocabulary import DType
 
@@ -42,7 +42,10 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
         "RUNTIME": one_line(backend),
     }
     values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
-    main = _MAIN.replace("VERSION", f"{_package(ask.modules[0])} {{{ask.version}}}, " if ask.modules else "")
+    main = _MAIN.replace(
+        "VERSION",
+        f"{_package(ask.modules[0])} {{{ask.version or f'{ask.modules[0]}.__version__'}}}, " if ask.modules else "",
+    )
     return _head(ask) + values + _BODY + _answer(problem, ask) + main
 
 
@@ -51,8 +54,6 @@ def _head(ask: Snippet) -> str:
     modules = [module for module in ask.modules if module != "onnx"]
     installed = [module for module in modules if module not in sys.stdlib_module_names]
     *needed, last = dict.fromkeys(["numpy", "onnx", *map(_package, installed)])
-    if any(module.startswith("tconv") for module in modules):
-        last += f" ({INSTALLED_BY})"
     imports = ["import ml_dtypes"] if any("ml_dtypes." in line for line in ask.lines) else []
     imports += ["import numpy as np", *(f"import {module}" for module in ["onnx", *modules])]
     lines = [*imports, "from onnx import numpy_helper", "", ""]
@@ -69,11 +70,7 @@ def _note(ask: Snippet, backend: str) -> str:
 
 def _package(module: str) -> str:
     name = module.partition(".")[0]
-    return _PACKAGES.get(name, name)
-
-
-_PACKAGES = {"cv2": "opencv-python-headless", "tconv": "tconv-conformance[onednn]"}
-"""The packages of modules that have another name."""
+    return "opencv-python-headless" if name == "cv2" else name
 
 
 def _answer(problem: Problem, ask: Snippet) -> str:
