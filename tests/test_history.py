@@ -1,4 +1,4 @@
-"""Since which release: environments, the strip of a cause, bisection, proposals for waivers, and the command itself."""
+"""Since which release: environments, the strip of a cause, bisection, and the command itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ from tconv.investigation.history.bisecting import bisected
 from tconv.investigation.history.environments import Environments
 from tconv.investigation.history.interpreters import Interpreter, interpreters
 from tconv.investigation.history.package_index import between, last_of_each_minor
-from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.runtimes import RUNNERS, RUNTIMES, Runtime
 from tconv.investigation.history.strips import Mark, Span, spans, strips
 from tconv.learning.formulas import Formula
@@ -49,7 +48,7 @@ from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import read
 from tconv.reports.causes import find_causes
 from tconv.reports.history import histories, markdown
-from tconv.reports.history.wording import evidence, what
+from tconv.reports.history.wording import what
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -471,30 +470,6 @@ def test_a_disputed_reading_has_a_strip_too() -> None:
     assert (Status.FAILED, "..x", FIRST) in rows
 
 
-def test_a_waiver_is_told_which_releases_it_is_for() -> None:
-    """Too narrow, too wide, fitting, and one that was mended and came back, which needs two."""
-    of = [{FIRST: verdict} for verdict in (AGREED, DIFFERED, DIFFERED, AGREED, DIFFERED)]
-    texts = {">=3": ("2",), ">=1": (), ">=2,!=4": (), ">=6": ("2", "3", "5")}
-    for text, lacking in texts.items():
-        file = waiver_file(waiver(versions=text))
-        (proposal,) = proposals(file, releases(*of, file=file))
-        assert proposal.versions == (">=2,<4", ">=5")
-        assert proposal.lacking == lacking
-        assert proposal.needless == {">=1": ("1", "4"), ">=3": ("4",)}.get(text, ())
-        assert proposal.fits == (text == ">=2,!=4")
-
-
-def test_a_release_that_does_otherwise_says_nothing_of_a_waiver() -> None:
-    """Another failure of the example is no evidence that the waiver is too wide."""
-    file = waiver_file(waiver(versions=">=1"))
-    of = releases({FIRST: ver.RefusedValid("no")}, {FIRST: DIFFERED}, file=file)
-    (proposal,) = proposals(file, of)
-    assert (proposal.fits, "".join(proposal.marks)) == (True, "ox")
-    assert evidence(proposal) == "fits"
-    (proposal,) = proposals(file, of[:1])
-    assert evidence(proposal) == "no release tells"
-
-
 # Bisection
 
 
@@ -610,34 +585,6 @@ def test_from_and_to_take_releases_from_the_index(command: Command, acme: Sequen
     again = command("history", "--records", "out", "--cases", "small.yaml", "--waivers", "none", "--format", "markdown")
     assert again.returncode == 0, again.stderr
     assert "1 cases of the gate tier that match small/trouble" in again.stdout
-
-
-WAIVERS = f"""\
-format: 1
-backend: acme
-waivers:
-  - name: zeros
-    dialects: [{DIALECT}]
-    cases: small/padded
-    verdict: {{kind: differed}}
-    versions: ">=2"
-    clause: doc
-    because: a stride of 2 is answered with zeros
-    example: small/padded
-    date: "2026-11-22"
-"""
-
-
-@pytest.mark.thorough
-def test_propose_prints_what_a_waiver_is_for(command: Command, acme: Sequence[str], tmp_path: Path) -> None:
-    """The versions that are written, those that are seen, and the releases that say so."""
-    (tmp_path / "waivers.yaml").write_text(WAIVERS)
-    done = command(*acme, "1", "2", "3", "small/padded", "--waivers", "waivers.yaml", "--propose")
-    assert done.returncode == 0, done.stderr
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("zeros")]
-    assert line.split()[:3] == ["zeros", "xx.", ">=2"]
-    assert ">=1,<3" in line
-    assert "its example deviates so in 1 too" in line
 
 
 @pytest.mark.thorough

@@ -60,9 +60,6 @@ class HistoryArguments:
     records: Path | None = option_field(
         "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these."
     )
-    propose: bool = option_field(
-        "--propose", is_flag=True, help="Print which releases each waiver is for, as its example shows."
-    )
     form: Format = option_field(
         "--format",
         "form",
@@ -232,7 +229,7 @@ def _print(arguments: HistoryArguments, files: Sequence[Path], corpus: Corpus) -
         click.echo(history.markdown(histories), nl=False)
         return 0
     for of_runtime in histories:
-        history.show(of_runtime, propose=arguments.propose)
+        history.show(of_runtime)
     return 0
 
 

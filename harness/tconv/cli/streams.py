@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, suppress
-from io import BufferedReader, BufferedWriter, FileIO, RawIOBase, TextIOWrapper
+from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 from select import select
 from typing import TYPE_CHECKING
 
@@ -26,43 +26,28 @@ class NoReader(BaseException):
     """The reader of our output has gone; click would end the command with the code for red."""
 
 
-class WaitingFile(RawIOBase):
+class WaitingFile(FileIO):
     """A file that waits where a pipe that does not block is full or empty; Python would lose what follows.
 
-    Another process has made the pipe so, and shares it: to make it block would change it there too.
+    Another process has made the pipe so, and shares it: to make it block would change it there too. It stays open.
 
     Args:
-        file: the file below it, which stays open.
+        descriptor: the file's.
+        mode: as of `open`.
     """
 
-    def __init__(self, file: FileIO) -> None:
-        self._file = file
-
-    def fileno(self) -> int:
-        """Return the descriptor."""
-        return self._file.fileno()
-
-    def isatty(self) -> bool:
-        """Return whether it is a terminal."""
-        return self._file.isatty()
-
-    def readable(self) -> bool:
-        """Return whether it can be read."""
-        return self._file.readable()
-
-    def writable(self) -> bool:
-        """Return whether it can be written."""
-        return self._file.writable()
+    def __init__(self, descriptor: int, mode: str) -> None:
+        super().__init__(descriptor, mode, closefd=False)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Read some bytes; none at the end."""
-        while (count := self._file.readinto(buffer)) is None:
+        while (count := super().readinto(buffer)) is None:
             select([self], [], [])
         return count
 
     def write(self, data: ReadableBuffer) -> int:
         """Write some bytes."""
-        while (count := self._file.write(data)) is None:
+        while (count := super().write(data)) is None:
             select([], [self], [])
         return count
 
@@ -72,13 +57,13 @@ def standard_input() -> BinaryIO | None:
     if sys.stdin is None:
         return None
     raw = getattr(sys.stdin.buffer, "raw", None)
-    return BufferedReader(WaitingFile(raw)) if isinstance(raw, FileIO) else sys.stdin.buffer
+    return BufferedReader(WaitingFile(raw.fileno(), "rb")) if isinstance(raw, FileIO) else sys.stdin.buffer
 
 
 def say_in_error(text: str) -> None:
     """Write a line to standard error when Python's own stream is left; if nobody can read it, the exit code says it."""
     with suppress(OSError):
-        WaitingFile(FileIO(_ERRORS, "w", closefd=False)).write(text.encode())
+        WaitingFile(_ERRORS, "wb").write(text.encode())
 
 
 class PrintableStream(TextIOWrapper):
@@ -183,7 +168,7 @@ def _waiting(stream: TextIOWrapper) -> TextIOWrapper:
         return stream
     # `python -u` has no buffer; a raw file may write a part of what it is given.
     by_line = stream.line_buffering or stream.write_through
-    buffer = BufferedWriter(WaitingFile(raw))
+    buffer = BufferedWriter(WaitingFile(raw.fileno(), "wb"))
     return TextIOWrapper(buffer, stream.encoding, "backslashreplace", line_buffering=by_line, write_through=True)
 
 

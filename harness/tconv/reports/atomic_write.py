@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from contextlib import suppress
@@ -12,16 +11,12 @@ from secrets import token_hex
 
 from tconv.errors import writing
 
-_DESCRIPTOR = re.compile(r"(?:/dev|/proc/(self|thread-self|\d+))/fd/(\d+)")
-_LINKS = 40
-"""So many links are followed, as Linux does."""
-
 
 def write(destination: Path, text: str) -> None:
     """Write a file in UTF-8, and make its folder where there is none.
 
-    A link stays, and the file that it leads to is replaced. A pipe or a device is written into, and so is a descriptor,
-    as /dev/stdout, also where it is a file: another file in its place would not get what is printed afterwards.
+    A link stays, and the file that it leads to is replaced. A pipe or a device is written into, and so is
+    standard output, also where it is a file: another file in its place would not get what is printed afterwards.
 
     Raises:
         FileError: it cannot be written; the old file is unchanged.
@@ -45,13 +40,11 @@ def write(destination: Path, text: str) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path leads to a pipe, a device or a descriptor, which nothing can take the place of.
+    """Return whether a path leads to a pipe, a device or standard output, which nothing can take the place of.
 
     Raises:
         OSError: the system does not tell.
     """
-    if _named_descriptor(path):
-        return True
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -60,8 +53,8 @@ def is_stream(path: Path) -> bool:
 
 
 def _write_into(stream: Path, data: bytes) -> None:
-    process, number = _named_descriptor(stream) or ("self", _printed_to(stream.stat()))
-    if number is None or process not in {"self", "thread-self", str(os.getpid())}:
+    number = _printed_to(stream.stat())
+    if number is None:
         with stream.open("ab") as file:
             file.write(data)
         return
@@ -70,19 +63,6 @@ def _write_into(stream: Path, data: bytes) -> None:
     # The descriptor itself: the same file, opened again, would be written to from its beginning.
     with os.fdopen(os.dup(number), "wb") as file:
         file.write(data)
-
-
-def _named_descriptor(path: Path) -> tuple[str, int] | None:
-    """Return the process and the number of the descriptor that a path names, perhaps by links; None for another."""
-    name = os.path.abspath(path)  # noqa: PTH100 - Path.resolve would follow the descriptor's own link too
-    for _ in range(_LINKS):
-        if match := _DESCRIPTOR.fullmatch(name):
-            return match[1] or "self", int(match[2])
-        try:
-            name = os.path.normpath(Path(name).parent / Path(name).readlink())
-        except (OSError, ValueError):
-            return None
-    return None
 
 
 def _printed_to(file: os.stat_result) -> int | None:

@@ -1,7 +1,6 @@
 """Rows of text on standard output, of which a person can copy every cell: no id is folded, broken or padded.
 
-On a terminal that is wide enough they are a table, on a narrower one lines. In a pipe each row is one line, unless that
-would be a very long one.
+On a terminal that is wide enough they are a table; on a narrower one, and in a pipe, each row is one line.
 """
 
 from __future__ import annotations
@@ -107,18 +106,14 @@ def show(
     Args:
         out: where to.
         columns: the names of the columns.
-        rows: a text for each column; an empty one is left out of lines.
+        rows: a text for each column; an empty one is `-` in a line.
         numbers: the columns that are aligned at their right end.
         title: what stands above them.
     """
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     if title:
         print_line(out, title, "bold")
-    joined = [_GAP.join(cell or "-" for cell in row) for row in (columns, *rows)]
-    if not out.is_terminal and max(map(len, joined)) <= 2 * WIDEST:
-        for line in joined:
-            print_line(out, line)
-    elif sum(widths) + 3 * len(widths) <= out.width:
+    if out.is_terminal and sum(widths) + 3 * len(widths) <= out.width:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in columns:
             table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
@@ -126,21 +121,5 @@ def show(
             table.add_row(*map(Text, row))
         out.print(table)
     else:
-        above = ""
-        for row in rows:
-            first, *others = _lines(columns, row, out.width)
-            for line in others if first == above else (first, *others):
-                print_line(out, line)
-            above = first
-
-
-def _lines(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
-    """Yield the lines of a row: its first cell, and below it the others, each with the name of its column."""
-    yield row[0]
-    line = ""
-    for text in [f"{name} {cell}" for name, cell in zip(columns[1:], row[1:], strict=True) if cell] + [""]:
-        if line and text and len(_GAP + line + _GAP + text) <= width:
-            line += _GAP + text
-        else:
-            yield from folded(line, width, _GAP, _GAP * 2) if line else ()
-            line = text
+        for row in (columns, *rows):
+            print_line(out, _GAP.join(cell or "-" for cell in row))

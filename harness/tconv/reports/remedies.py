@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from tconv.records.headers import cases_option
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.learning import Lesson
     from tconv.records.record import Record
+
+
+_UNKNOWN = "what to change is not known: nothing explains this output; a smaller case may: {shrink}"
+_CHANGES = {
+    "agreed": "change nothing: this is what the text says; if it failed in a run, earlier calls or chance decide",
+    # One case shows one answer: whether all cases have it is known by a run alone.
+    "disputed": "nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it",
+    "mistrusted": "nothing is shown yet: run the same case on integers, where zeros would not pass",
+    "differed": _UNKNOWN,
+    "exceeds-summation-bound": _UNKNOWN,
+    "wrong-shape": _UNKNOWN,
+    "wrong-dtype": "change this: the output must be {verdict.expected}, not {verdict.actual}",
+    "refused-valid": "change this: the call is valid, so answer it, with the values of: {show}",
+    "accepted-invalid": "change this: the call breaks {verdict.constraint}, so refuse it",
+    "unsupported": "implement the call; until then nothing is computed that could be judged",
+    "inexpressible": "ask in another dialect, which can say the case",
+    "died": "change this: answer the call or refuse it, in a process that lives on",
+    "timed-out": "change this: answer the call or refuse it, in less time",
+    "unstable": "change this: the same question must always have the same answer",
+    "broke": "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the "
+    "call; a runner replies with ok or refused",
+}
+"""What to change where nothing explains the output, or there is none, for each kind of verdict."""
 
 
 def remedy(
@@ -50,63 +72,12 @@ def remedy(
 
 def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
     """Return what to change where nothing explains the output, or there is none."""
-    verdict = record.verdict
-    match verdict:
-        case ver.Agreed() | ver.Disputed() | ver.Mistrusted():
-            return _of_allowed_values(verdict)
-        case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape():
-            smaller = _command("shrink", record, backend or ("--backend", record.backend), cases)
-            return f"what to change is not known: nothing explains this output; a smaller case may: {smaller}"
-        case ver.WrongDtype(expected, actual):
-            return f"change this: the output must be {expected}, not {actual}"
-        case ver.RefusedValid():
-            shown = _command("show", record, (), cases)
-            return f"change this: the call is valid, so answer it, with the values of: {shown}"
-        case ver.AcceptedInvalid(constraint):
-            return f"change this: the call breaks {constraint}, so refuse it"
-        case ver.Unsupported():
-            return "implement the call; until then nothing is computed that could be judged"
-        case ver.Inexpressible():
-            return "ask in another dialect, which can say the case"
-        case ver.Died() | ver.TimedOut() | ver.Unstable() | ver.Broke():
-            return _of_no_answer(verdict)
-        case _:
-            assert_never(verdict)
-
-
-def _of_allowed_values(verdict: ver.Allowed | ver.Mistrusted) -> str:
-    """Return what to change where the text allows the values."""
-    match verdict:
-        case ver.Agreed():
-            return "change nothing: this is what the text says; if it failed in a run, earlier calls or chance decide"
-        case ver.Disputed():
-            allowed = " or ".join(verdict.choices)
-            # One case shows one answer: whether all cases have it is known by a run alone.
-            return (
-                f"nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it"
-            )
-        case ver.Mistrusted():
-            return "nothing is shown yet: run the same case on integers, where zeros would not pass"
-        case _:
-            assert_never(verdict)
-
-
-def _of_no_answer(verdict: ver.Died | ver.TimedOut | ver.Unstable | ver.Broke) -> str:
-    """Return what to change where a call has no answer, or not always the same one."""
-    match verdict:
-        case ver.Died():
-            return "change this: answer the call or refuse it, in a process that lives on"
-        case ver.TimedOut():
-            return "change this: answer the call or refuse it, in less time"
-        case ver.Unstable():
-            return "change this: the same question must always have the same answer"
-        case ver.Broke():
-            return (
-                "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the "
-                "call; a runner replies with ok or refused"
-            )
-        case _:
-            assert_never(verdict)
+    return _CHANGES[record.verdict.kind].format(
+        verdict=record.verdict,
+        allowed=" or ".join(getattr(record.verdict, "choices", ())),
+        shrink=_command("shrink", record, backend or ("--backend", record.backend), cases),
+        show=_command("show", record, (), cases),
+    )
 
 
 def _command(name: str, record: Record, backend: Sequence[str], cases: str) -> str:

@@ -13,7 +13,6 @@ from tconv.errors import UsageError
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.record_files import read_selected
 from tconv.gate.waivers import choose_waivers
-from tconv.investigation.history.proposals import proposals
 from tconv.investigation.history.strips import strips
 from tconv.records.shards import merged
 from tconv.reports.red import sentence
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
     from tconv.corpus import Corpus
     from tconv.gate.assessment import Assessment
-    from tconv.gate.waivers import WaiverFile
-    from tconv.investigation.history.proposals import Proposal
     from tconv.investigation.history.strips import Strip
     from tconv.records.headers import RunHeader
     from tconv.records.record_file import Run
@@ -37,11 +34,9 @@ class History:
 
     Attributes:
         releases: the records of each, the oldest first, judged with waivers that hold for every version.
-        waivers: the waivers, with their own versions.
     """
 
     releases: tuple[Assessment, ...]
-    waivers: WaiverFile | None
 
     @property
     def header(self) -> RunHeader:
@@ -68,11 +63,6 @@ class History:
     def strips(self) -> list[Strip]:
         """The causes, the most urgent first."""
         return strips(self.releases)
-
-    @property
-    def proposals(self) -> list[Proposal]:
-        """What the releases show of the waivers."""
-        return list(proposals(self.waivers, self.releases)) if self.waivers else []
 
     @property
     def incomplete(self) -> list[str]:
@@ -109,9 +99,7 @@ def histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> Ite
         file = choose_waivers(waivers, runs[0].header.backend.name)
         waivers_of_all = None if file is None else file.for_every_version()
         runs.sort(key=_version)
-        yield History(
-            tuple(assess_with_corpus(run, waivers_of_all, corpus, strict=False, own=True) for run in runs), file
-        )
+        yield History(tuple(assess_with_corpus(run, waivers_of_all, corpus, strict=False, own=True) for run in runs))
 
 
 def _version(run: Run) -> Version:

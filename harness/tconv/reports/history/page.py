@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.investigation.history.strips import ORDER, Mark
-from tconv.reports.history.wording import evidence, heading, mended, seen, since, what
+from tconv.reports.history.wording import heading, mended, since, what
 from tconv.reports.markdown import code, escaped
 
 if TYPE_CHECKING:
@@ -59,13 +59,6 @@ def _section(history: History) -> Iterator[str]:
             yield ""
             yield from _matrix(of_status, history.versions)
             yield ""
-    if history.proposals:
-        yield f"### {escaped(history.title)}: the waivers, by their examples\n"
-        yield from _table("|---|---|---|---|", "waiver", "versions", "as seen", "evidence")
-        for proposal in history.proposals:
-            written = (proposal.waiver.name, proposal.waiver.versions, seen(proposal), evidence(proposal))
-            yield _line(*map(escaped, written))
-        yield ""
 
 
 def _causes(strips: dict[int, Strip], versions: Sequence[str]) -> Iterator[str]:

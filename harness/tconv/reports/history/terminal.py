@@ -1,4 +1,4 @@
-"""A history on the terminal: a strip for each cause, and what the releases show of the waivers."""
+"""A history on the terminal: a strip for each cause."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 from tconv.investigation.history.strips import MEANINGS, ORDER
 from tconv.records.headers import cases_option
-from tconv.reports.history.wording import evidence, heading, mended, seen, since, what
+from tconv.reports.history.wording import heading, mended, since, what
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.listing import show as show_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tconv.investigation.history.proposals import Proposal
     from tconv.investigation.history.strips import Strip
     from tconv.reports.history.content import History
 
-_PROPOSALS = ("waiver", "releases", "written", "seen", "evidence")
 
-
-def show(history: History, *, propose: bool) -> None:
-    """Print a history; with `propose`, which releases each waiver is for."""
+def show(history: History) -> None:
+    """Print a history."""
     out = console()
     print_line(out, f"{history.title}, {history.asked}", "bold")
     lines = [f"releases, a sign each: {' '.join(history.versions)}"]
@@ -36,9 +32,6 @@ def show(history: History, *, propose: bool) -> None:
             for strip in of_status:
                 lines = _strip(strip, history.versions, history.header.path, out.width)
                 print_line(out, "\n".join(lines))
-    if propose:
-        rows = [_proposal(proposal) for proposal in history.proposals]
-        show_rows(out, _PROPOSALS, rows, title="\nversions of the waivers, by their examples")
 
 
 def _strip(strip: Strip, versions: Sequence[str], cases: str, width: int) -> list[str]:
@@ -48,8 +41,3 @@ def _strip(strip: Strip, versions: Sequence[str], cases: str, width: int) -> lis
     signs = f"{''.join(strip.marks)}  {max(strip.counts):,} {'case' if max(strip.counts) == 1 else 'cases'}, {spans}"
     command = ["tconv", "show", strip.example.record.case, *cases_option(cases)]
     return [signs, *folded(what(strip), width, "  "), f"  {shlex.join(command)}"]
-
-
-def _proposal(proposal: Proposal) -> tuple[str, ...]:
-    signs = "".join(proposal.marks)
-    return proposal.waiver.name, signs, proposal.waiver.versions, seen(proposal), evidence(proposal)

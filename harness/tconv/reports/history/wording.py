@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING, Status
-from tconv.investigation.history.strips import Mark
 from tconv.reports.phrases import NOT_ASKED, headline, phrase, summary
 from tconv.reports.statuses import STATUSES
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from tconv.investigation.history.bisecting import Change
-    from tconv.investigation.history.proposals import Proposal
     from tconv.investigation.history.strips import Span, Strip
     from tconv.records.record import Record
 
@@ -60,23 +58,6 @@ def since(span: Span, versions: Sequence[str]) -> str:
 def mended(span: Span, versions: Sequence[str]) -> str:
     """Return the first release after a cause whose smallest case passes."""
     return "-" if span.mended is None else versions[span.mended]
-
-
-def seen(proposal: Proposal) -> str:
-    """Return the specifiers that the releases show."""
-    return " and ".join(proposal.versions) or "-"
-
-
-def evidence(proposal: Proposal) -> str:
-    """Return why a waiver's specifier should be another one, or that it fits, or that there is no evidence."""
-    if {Mark.BAD, Mark.GOOD}.isdisjoint(proposal.marks):
-        return "no release tells"
-    parts = []
-    if proposal.lacking:
-        parts.append(f"its example deviates so in {', '.join(proposal.lacking)} too")
-    if proposal.needless:
-        parts.append(f"its example passes in {', '.join(proposal.needless)}")
-    return "; ".join(parts) or "fits"
 
 
 def answer(version: Version, record: Record) -> str:
