@@ -222,23 +222,25 @@ def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.Captur
 
 
 def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
-    """Those that another case has not are `#`; those of names, versions and what all have are as they were said."""
+    """Those that another case has not are `#`; those of names, versions and what all have are as they were said.
+
+    Where messages have more or fewer numbers, that of the example is shown.
+    """
     lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}
     texts = {f"a/d{size}/c": f"float32 of 1.{size}: size {size}, rank 4" for size in (8, 9)} | lists
     assessment = assess(run_of({case: ver.Broke(text) for case, text in texts.items()}), None, facts)
     said = sorted(cause.what.partition(";")[0] for cause in find_causes(assessment, Status.FAILED))
-    assert said == ["broke: float32 of 1.8: size #, rank 4", "broke: shape=[#]"]
+    assert said == ["broke: float32 of 1.8: size #, rank 4", "broke: shape=[9]"]
 
 
-def test_messages_that_begin_alike_are_cut_where_they_do_not_differ() -> None:
-    """What tells them apart is shown; a long message that begins as no other loses its end."""
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    """Messages that begin alike differ at their end, which says what is wrong."""
     begin = "[ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) Op (ConvTranspose) " + "of a model " * 20
-    words = [begin + "has no kernel " + "x" * 300, begin + "has no memory", "z " * 200]
+    words = [begin + "has no kernel", begin + "has no memory", "z " * 200]
     assessment = assess(run_of({f"a/b/c{n}": ver.Broke(text) for n, text in enumerate(words)}), None, facts)
     kernel, memory, other = sorted(cause.what for cause in find_causes(assessment, Status.FAILED))
-    assert kernel.startswith("broke: [ONNXRuntimeError] : 1 : FAIL : Node ... of a model has no kernel ")
-    assert "has no kernel xxx" in kernel
-    assert memory.endswith("has no memory")
+    assert kernel.startswith("broke: [ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) ")
+    assert (kernel[-13:], memory[-13:]) == ("has no kernel", "has no memory")
     assert other.startswith("broke: z z z ")
     assert max(map(len, (kernel, memory, other))) < 230
 
