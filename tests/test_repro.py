@@ -93,6 +93,7 @@ def test_script_and_report_ask_as_the_backend_does(name: str, tmp_path: Path) ->
     assert scripts > 1
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # some runtimes ask the system about its processor so
 @pytest.mark.parametrize("name", BY_PYTHON)
 def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) -> None:
     """In a process of its own: what is owed, what comes, the runtime's version, exit code 0."""

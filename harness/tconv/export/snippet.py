@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, TensorProto, helper
+from onnx import TensorProto
 
 from tconv.backends.onnx_model import build
 from tconv.cases.operands import NUMPY_TYPES
@@ -77,13 +77,8 @@ def _imports(body: str, modules: Sequence[str]) -> Iterator[str]:
     yield from (f"import {module}" for module in modules)
     if re.search(r"\b(inf|nan)\b", body):
         yield "from numpy import inf, nan"
-    mentioned = [
-        name
-        for name in ("AttributeProto", "TensorProto", "helper", "numpy_helper")
-        if re.search(rf"(?<!\.)\b{name}\b", body)
-    ]
-    if mentioned:
-        yield f"from onnx import {', '.join(mentioned)}"
+    if "parser." in body:
+        yield "from onnx import numpy_helper, parser"
     yield ""
 
 
@@ -108,38 +103,15 @@ def _literal(array: Array) -> str:
 
 
 def _graph(problem: Problem, model: onnx.ModelProto) -> Iterator[str]:
-    yield "nodes = []"
-    for node in model.graph.node:
-        values = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-        arguments = "".join(f", {name}={_argument(value)}" for name, value in values.items() if value != [])
-        yield f"nodes.append(helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{arguments}))"
-        for attribute in node.attribute:
-            # `make_node` cannot infer the type of an empty list.
-            if attribute.type == AttributeProto.INTS and not attribute.ints:
-                empty = f"AttributeProto(name={attribute.name!r}, type=AttributeProto.INTS)"
-                yield f"nodes[-1].attribute.append({empty})"
-    yield f"fed = [{', '.join(map(_declared, model.graph.input))}]"
-    yield f"output = {_declared(model.graph.output[0])}"
     names = [tensor.name for tensor in problem.call.inputs if tensor.constant]
     constants = [f"numpy_helper.from_array({name}, {name!r})" for name in names]
-    constants += [_shape(tensor) for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT64]
-    yield f'graph = helper.make_graph(nodes, "tconv", fed, [output], [{", ".join(constants)}])'
-    opset = f'[helper.make_opsetid("", {problem.dialect.opset})]'
-    yield f"model = helper.make_model(graph, opset_imports={opset}, ir_version={model.ir_version})"
-
-
-def _argument(value: Any) -> str:  # noqa: ANN401 - an attribute's value: integers, an integer, or bytes
-    return repr(value if isinstance(value, int | bytes) else list(value))
-
-
-def _declared(info: onnx.ValueInfoProto) -> str:
-    element_type = TensorProto.DataType.Name(info.type.tensor_type.elem_type)
-    dims = [(dim, dim.WhichOneof("value")) for dim in info.type.tensor_type.shape.dim]
-    ranked = info.type.tensor_type.HasField("shape")
-    sizes = [None if field is None else getattr(dim, field) for dim, field in dims] if ranked else None
-    return f"helper.make_tensor_value_info({info.name!r}, TensorProto.{element_type}, {sizes})"
-
-
-def _shape(tensor: TensorProto) -> str:
-    sizes = list(tensor.int64_data)
-    return f"helper.make_tensor({tensor.name!r}, TensorProto.INT64, [{len(sizes)}], {sizes})"
+    constants += [
+        f"numpy_helper.from_array(np.array({list(tensor.int64_data)}), {tensor.name!r})"
+        for tensor in model.graph.initializer
+        if tensor.data_type == TensorProto.INT64
+    ]
+    del model.graph.initializer[:]
+    yield "model = parser.parse_model("
+    yield from (f"    {line!r}" for line in onnx.printer.to_text(model).splitlines(keepends=True))
+    yield ")"
+    yield f"model.graph.initializer.extend([{', '.join(constants)}])"
