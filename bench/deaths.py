@@ -137,7 +137,7 @@ def measured(name: str, cases: list[Case], jobs: int) -> tuple[float, int]:
     """Return how long the cases take after the first worker is there, and how many of them died."""
     with Pool(Asking(f"deaths:{name}", timeout=TIMEOUT), jobs) as pool:
         started = perf_counter()
-        deaths = sum(record.verdict.kind == "died" for record in pool.run(cases))
+        deaths = sum(record.verdict.kind == "crashed" for record in pool.run(cases))
         return perf_counter() - started, deaths
 
 

@@ -53,7 +53,7 @@ def verdict(case: str, number: int) -> ver.Verdict:
         case 1:
             return ver.RefusedValid(f"kernel {drawn % 7} is not implemented")
         case 2:
-            return ver.Died("signal 11", "terminate called after throwing an instance of 'std::bad_alloc'")
+            return ver.Crashed("signal 11", "terminate called after throwing an instance of 'std::bad_alloc'")
         case 3:
             return ver.Disputed(("negative-same-shrunk",), "exact")
         case _:

@@ -17,7 +17,7 @@ RUNNER = Path(__file__).parent / "hostile_runner.py"
 MUST_START = ("name", "version")
 MUST_NOT_START = ("long-name", "list-name", "no-name", "dialect", "dies-at-hello")
 WAYS = (
-    *MUST_START, *MUST_NOT_START, "path-name", "refuses", "unsupported", "broke", "nested", "number", "links", "folders", "pipes",
+    *MUST_START, *MUST_NOT_START, "path-name", "refuses", "unsupported", "backend-error", "nested", "number", "links", "folders", "pipes",
     "removes-folder", "replaces-folder", "sparse-stderr", "prints", "claims-gigabytes", "sparse-output", "grandchild",
     "stops", "deaf", "kills-parent", "abort", "exit", "bytes", "endless-line", "forks-on", "fills-folder",
 )  # fmt: skip

@@ -29,7 +29,7 @@ HELLOS = {
 REPLIES = {
     "refuses": {"refused": TEXT},
     "unsupported": {"unsupported": TEXT},
-    "broke": {"broke": TEXT * 30_000},
+    "backend-error": {"backend-error": TEXT * 30_000},
     "nested": {"refused": [[[]]]},
     "number": {"refused": 10**400},
 }

@@ -57,7 +57,7 @@ def workers_killed(count: int, chance: random.Random) -> Tally:
             wrong = surroundings.wrong(code, frozenset({0, 1}))
             kinds = verdicts(surroundings)
             # A case that is killed twice in a row by something outside looks as if it ended the worker; once it does not.
-            if not wrong and set(kinds.values()) - {"agreed", "inexpressible"}:
+            if not wrong and set(kinds.values()) - {"agreed", "not-applicable"}:
                 wrong = f"verdicts {sorted(set(kinds.values()))}"
             tally.count(f"{how.name} after {after:.2f} s at {len(workers)} workers", wrong)
     return tally

@@ -35,7 +35,7 @@ def reply_to(run: dict[str, object]) -> dict[str, object]:
     if RELEASE in {"2", "3"} and stride == 7:
         return {"refused": f"{'no' if RELEASE == '2' else 'never'}: a stride of 7"}
     if RELEASE == "4" and stride == 3:
-        return {"broke": "Oops: at three"}
+        return {"backend-error": "Oops: at three"}
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:

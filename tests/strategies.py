@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.expected import Inexpressible, expect_of_signature
+from tconv.expectation.expected import NotApplicable, expect_of_signature
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ NARROW = [
     for name, dialect in DIALECTS.items()
     if isinstance(
         expect_of_signature(written((5,), (3,), Attributes((1,), (1,), pads_begin=(1,), pads_end=(0,))), dialect),
-        Inexpressible,
+        NotApplicable,
     )
 ]
 """Dialects that cannot say a pad on one side of one axis: of another number of axes, without pads, or of equal ones."""

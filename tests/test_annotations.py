@@ -49,7 +49,7 @@ def test_a_sweep_is_found_by_the_id_of_any_of_its_cases(tmp_path: Path, monkeypa
 
 def test_a_message_stays_one_command(tmp_path: Path) -> None:
     """A line break, a percent sign and GitHub's own syntax in a runtime's message are data."""
-    hostile = ver.Broke("50%\n::error file=/etc/passwd::forged\r\n::stop-commands::x")
+    hostile = ver.BackendError("50%\n::error file=/etc/passwd::forged\r\n::stop-commands::x")
     lines = list(workflow_commands(run_report(assess(run_of({"a/b": hostile}), None, lambda _: None)), tmp_path, None))
     assert all("\n" not in line and "\r" not in line for line in lines)
     assert all(re.match(r"::(error|notice) title=tconv%3A acme 1\.2\.0::", line) for line in lines)
@@ -58,7 +58,7 @@ def test_a_message_stays_one_command(tmp_path: Path) -> None:
 
 def test_more_causes_than_github_shows_are_counted(tmp_path: Path) -> None:
     """GitHub shows ten errors of a step; the last says how many there are more."""
-    causes = {f"a/b{number}": ver.Broke(f"reason {chr(97 + number)}") for number in range(15)}
+    causes = {f"a/b{number}": ver.BackendError(f"reason {chr(97 + number)}") for number in range(15)}
     report = run_report(assess(run_of(causes), None, lambda _: None))
     lines = list(workflow_commands(report, tmp_path, None))
     notes = [line for line in lines if line.startswith("::notice ")]

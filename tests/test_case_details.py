@@ -15,7 +15,7 @@ from tconv.cases.case import Cite
 from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
 from tconv.expectation.bound import SYMBOLS, derive
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expect
+from tconv.expectation.expected import NotApplicable, Refuse, Values, expect
 from tconv.reports import case_details
 from tconv.vocabulary import DType
 
@@ -192,9 +192,9 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
             assert lines[0] == dialect.name
             assert not any("\n" in line for line in lines)
             match expect(example, dialect):
-                case Inexpressible():
-                    kind = "inexpressible"
-                    assert lines[1].startswith("  inexpressible: ")
+                case NotApplicable():
+                    kind = "not-applicable"
+                    assert lines[1].startswith("  not applicable: ")
                 case Refuse(_, stated):
                     kind = "refusal"
                     assert lines[3].startswith("  owes a refusal: " if stated else "  no value exists: ")
@@ -205,7 +205,7 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
                     assert sum(line.startswith("  a refusal is disputed: ") for line in lines) == len(refusals)
                     assert sum(line.startswith("  tolerance   ") for line in lines) == 1
             kinds[kind] = kinds.get(kind, 0) + 1
-    assert kinds.keys() == {"inexpressible", "refusal", "values"}
+    assert kinds.keys() == {"not-applicable", "refusal", "values"}
     assert min(kinds.values()) > 10
 
 
@@ -245,7 +245,7 @@ def test_show_as_json_has_what_the_text_has(corpus: Corpus) -> None:
     assert (said["id"], list(said["dialects"])) == (example.id, list(DIALECTS))
     (candidate,) = said["dialects"][ONNX_1]["candidates"]
     assert (candidate["pads_begin"], candidate["output"], candidate["readings"]) == ([0], [6], [])
-    assert "inexpressible" in said["dialects"]["geometry/1"]
+    assert "not-applicable" in said["dialects"]["geometry/1"]
     invalid = json.loads(output_of(show_command, "invalid/attributes/groups-zero", "--json", "--dialect", ONNX_22))
     assert "groups-positive" in invalid["dialects"][ONNX_22]["refusal"]["because"]
 

@@ -76,7 +76,7 @@ def test_every_case_has_its_verdict_and_a_death_costs_one(address: str, tmp_path
     kinds = verdicts(address, tmp_path, "Aborts", asked)
     assert kinds.keys() == {case.id for case in asked}
     assert {case.id for case in asked if case.attributes.strides == (7,)} == {
-        case for case, kind in kinds.items() if kind == "died"
+        case for case, kind in kinds.items() if kind == "crashed"
     }
 
 

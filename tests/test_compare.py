@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 ONNX = "onnx/ConvTranspose-22"
 REFUSED = ver.RefusedValid("no <b>kernel</b> for | this")
 DISPUTED = ver.Disputed(("odd-total-at-the-end",), "exact")
-EXCEEDS = ver.ExceedsSummationBound("bound", 2, 8, (0, 0, 3), 3.0, 4.0, 2.5)
+EXCEEDS = ver.Imprecise("bound", 2, 8, (0, 0, 3), 3.0, 4.0, 2.5)
 VARIES = FreshAnswer("agreed", same=False)
 
 
@@ -67,7 +67,7 @@ def run(verdicts: Mapping[str, Ruling], version: str = "1.2.0", *, waived: bool 
         (AGREED, None, Transition.GONE),
         (DIFFERED, AGREED, Transition.FIXED),
         (DIFFERED, ver.AcceptedInvalid("pads-length"), Transition.FIXED),
-        (DIFFERED, ver.Died("SIGSEGV", ""), Transition.CHANGED),
+        (DIFFERED, ver.Crashed("SIGSEGV", ""), Transition.CHANGED),
         (AGREED, DISPUTED, Transition.NEW),
         (DIFFERED, DIFFERED, None),
         (ver.RefusedValid("no axis 1"), ver.RefusedValid("no axis 2"), None),
@@ -367,7 +367,7 @@ def test_cases_of_one_cause_are_one_group_the_largest_first() -> None:
     """With an example each; what became worse comes before what was mended."""
     ids = [f"a/b/long[s={number}]" for number in range(10)]
     old = dict.fromkeys(ids, AGREED) | {"a/x": DIFFERED, "a/y": AGREED}
-    new = dict.fromkeys(ids, REFUSED) | {"a/x": AGREED, "a/y": ver.Died("SIGSEGV", "")}
+    new = dict.fromkeys(ids, REFUSED) | {"a/x": AGREED, "a/y": ver.Crashed("SIGSEGV", "")}
     groups = compared(run(old), run(new)).groups
     assert [(group.transition, len(group.cases), group.example) for group in groups] == [
         (Transition.NEW, 10, ids[0]),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import WIDE, examples, signatures
 from tconv.dialects import DIALECTS, Stated, constraints
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expect_of_signature
+from tconv.expectation.expected import NotApplicable, Refuse, Values, expect_of_signature
 from tconv.vocabulary import Attributes, AutoPad, DataFormat, DType, FilterFormat, Ints, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def test_sizes_of_the_output_are_the_resolvers(dialect: str, name: str, pads: tu
     else:
         assert isinstance(expected, Refuse)
         assert (expected.violation.constraint, expected.violation.got) == (name, "-2")
-        assert isinstance(expect_of_signature(signature, DIALECTS[dialect]), Inexpressible)
+        assert isinstance(expect_of_signature(signature, DIALECTS[dialect]), NotApplicable)
 
 
 def test_a_text_may_forbid_an_empty_output() -> None:
@@ -220,7 +220,7 @@ def test_a_text_may_forbid_an_empty_output() -> None:
     expected = expect_of_signature(signature, stated, "output-not-empty")
     assert isinstance(expected, Refuse)
     assert (expected.violation.constraint, expected.violation.clause) == ("output-not-empty", "'no size is 0'")
-    assert isinstance(expect_of_signature(signature, stated), Inexpressible)
+    assert isinstance(expect_of_signature(signature, stated), NotApplicable)
 
 
 # Each predicate at its edges.
@@ -391,11 +391,11 @@ def test_every_dialect_has_an_expectation_of_everything() -> None:
     @settings(max_examples=600)
     def hold(signature: Signature, dialect: str, on_purpose: bool) -> None:  # noqa: FBT001 - drawn
         expected = expect_of_signature(signature, DIALECTS[dialect])
-        if on_purpose and isinstance(expected, Inexpressible):
+        if on_purpose and isinstance(expected, NotApplicable):
             breaks = expected.violation.constraint
             expected = expect_of_signature(signature, DIALECTS[dialect], breaks)
             assert not isinstance(expected, Refuse) or expected.violation.constraint == breaks
-        if isinstance(expected, Inexpressible):
+        if isinstance(expected, NotApplicable):
             name = expected.violation.constraint
             stated = isinstance(DIALECTS[dialect].constraints.get(name), Stated)
             assert stated or name not in CONSTRAINTS or CONSTRAINTS[name].needed
@@ -405,4 +405,4 @@ def test_every_dialect_has_an_expectation_of_everything() -> None:
         seen.add(type(expected))
 
     hold()
-    assert seen == {Values, Refuse, Inexpressible}
+    assert seen == {Values, Refuse, NotApplicable}

@@ -63,7 +63,7 @@ def test_counts_of_a_dialect_that_cannot_say_all(tmp_path: Path) -> None:
 
 
 def test_reasons_name_the_constraint_and_the_clause(tmp_path: Path) -> None:
-    """Why a value never occurs is what makes its cases inexpressible there."""
+    """Why a value never occurs is what makes its cases not applicable there."""
     found = covered(tmp_path, TINY)
     assert dict(found[OPENVINO].never) == {
         "bias=true": f"without-bias: {DIALECTS[OPENVINO].spelling.inputs['b'].clause}",

@@ -19,7 +19,7 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.dialect import SAID_ELSEWHERE, Spelling
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Same, Sized
 from tconv.errors import Invalid, UsageError
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expect
+from tconv.expectation.expected import NotApplicable, Refuse, Values, expect
 from tconv.nearest_word import nearest
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DataFormat, DType, FilterFormat
 
@@ -192,7 +192,7 @@ def test_what_has_no_word_is_refused_and_never_dropped(dialect: Dialect, name: s
         value = (6, 5, 2)
     if isinstance(found, NoWord):
         expected = expect(asked, dialect)
-        assert isinstance(expected, Inexpressible)
+        assert isinstance(expected, NotApplicable)
         assert expected.violation.attribute == name
         with pytest.raises(Invalid):
             express(asked, dialect)
@@ -332,7 +332,7 @@ def test_tflite_has_strides_and_a_mode_alone() -> None:
         ("output_shape", (4,), (2, 9, 8, 6)),
     ]
     for words in ({"strides": (2,)}, {"auto_pad": "same_lower"}, {"data_format": "NCX"}, {"dtype": DType.F16}):
-        assert isinstance(expect(case((3, 4), (5, 3), **words), row), Inexpressible)  # type: ignore[arg-type]
+        assert isinstance(expect(case((3, 4), (5, 3), **words), row), NotApplicable)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_tflite_takes_a_size_that_leads_back(size: int, mode: str) -> None:
         (3, 3), (5, 5), strides=(3, 3), auto_pad=mode, output_shape=(size, size), breaks="output-shape-leads-back"
     )
     assert isinstance(expect(asked, DIALECTS["tflite/TransposeConv"]), Refuse)
-    assert isinstance(expect(replace(asked, breaks=None), DIALECTS["tflite/TransposeConv"]), Inexpressible)
+    assert isinstance(expect(replace(asked, breaks=None), DIALECTS["tflite/TransposeConv"]), NotApplicable)
 
 
 def test_geometry_is_onnx_without_what_rules_decide() -> None:

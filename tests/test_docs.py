@@ -193,8 +193,8 @@ def test_what_a_backend_imports_is_in_one_place() -> None:
     """All that the docs name of it, and every outcome of the table, is in `tconv.backends`."""
     page = (ROOT / "docs/backends.md").read_text(encoding="utf-8")
     outcomes = re.findall(r"^\| `([A-Z]\w+)\(", page, re.MULTILINE)
-    assert outcomes == ["Produced", "ShapeOnly", "Refused", "Unsupported", "Broke"]
-    assert {"Backend", "BackendInfo", *outcomes, "Died", "TimedOut", "Outcome"} <= set(backends.__all__)
+    assert outcomes == ["Produced", "ShapeOnly", "Refused", "Unsupported", "BackendError"]
+    assert {"Backend", "BackendInfo", *outcomes, "Crashed", "TimedOut", "Outcome"} <= set(backends.__all__)
     assert all(hasattr(backends, name) for name in backends.__all__)
     for name in ("README.md", "docs/backends.md"):
         assert all("tconv.backends.outcome" not in block for block in blocks(name, "python"))

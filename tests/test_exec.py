@@ -112,7 +112,7 @@ def test_a_reply_that_the_protocol_does_not_have_is_broke(how: str, tmp_path: Pa
     """The verdict says what was awaited; the runner is started anew and every other case is judged."""
     others = verdicts(recorded(how, tmp_path))
     trouble = others.pop("trouble")
-    assert isinstance(trouble, ver.Broke)
+    assert isinstance(trouble, ver.BackendError)
     assert BROKEN[how] in trouble.message
     assert {verdict.kind for verdict in others.values()} == {"agreed"}
     assert set(others) == set(NAMES) - {"trouble"}
@@ -122,20 +122,20 @@ def test_a_second_reply_is_not_judged_as_the_next_case(tmp_path: Path) -> None:
     """A second reply breaks the case that would have read it, and is never its verdict."""
     others = verdicts(recorded("twice", tmp_path))
     assert others.pop("trouble").kind == "refused-valid"
-    assert sorted(verdict.kind for verdict in others.values()) in (["agreed"] * 5, ["agreed"] * 4 + ["broke"])
+    assert sorted(verdict.kind for verdict in others.values()) in (["agreed"] * 5, ["agreed"] * 4 + ["backend-error"])
 
 
 def test_a_runner_that_ends_is_a_death_with_the_end_of_its_standard_error(tmp_path: Path) -> None:
     """The exit code and the end of its standard error are recorded, and the next case has a new runner."""
     others = verdicts(recorded("exits", tmp_path))
-    assert others.pop("trouble") == ver.Died("exit code 3", "the runner gives up")
+    assert others.pop("trouble") == ver.Crashed("exit code 3", "the runner gives up")
     assert {verdict.kind for verdict in others.values()} == {"agreed"}
 
 
 def test_a_runner_that_aborts_is_a_death_by_its_signal(tmp_path: Path) -> None:
     """A runner that calls abort() has died, and the cause is SIGABRT."""
     trouble = verdicts(recorded("aborts", tmp_path))["trouble"]
-    assert isinstance(trouble, ver.Died)
+    assert isinstance(trouble, ver.Crashed)
     assert trouble.cause == "SIGABRT"
 
 
@@ -146,7 +146,7 @@ def test_a_runner_that_dies_of_what_an_earlier_case_did_is_asked_again(tmp_path:
     assert {record.verdict.kind for name, record in records.items() if name not in ended} == {"agreed"}
     ((name, record),) = ended.items()
     assert name != "trouble"
-    assert isinstance(record.verdict, ver.Died)
+    assert isinstance(record.verdict, ver.Crashed)
     assert (record.verdict.cause, record.alone) == ("SIGABRT", FreshAnswer("agreed", same=False))
 
 
@@ -244,7 +244,7 @@ def test_isolation_is_suspected_where_the_child_was_not_let_do_something(monkeyp
 )
 def test_the_line_that_says_why_a_child_ended_is_shown(printed: str, reason: str) -> None:
     """Also where others stand below it, as the version of node does."""
-    assert phrase(ver.Died("exit code 1", printed)) == (f"exit code 1: {reason}" if reason else "exit code 1")
+    assert phrase(ver.Crashed("exit code 1", printed)) == (f"exit code 1: {reason}" if reason else "exit code 1")
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])

@@ -109,7 +109,7 @@ def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: 
     for case in asked:
         expected, size = "agreed", case.x.shape[-1]
         if case.attributes.strides == (TROUBLE,) and size % 2 == 0:
-            expected = "timed-out" if size % 8 == 0 else "died"
+            expected = "timed-out" if size % 8 == 0 else "crashed"
         assert kinds[case.id] == expected, case.id
 
 
@@ -124,7 +124,7 @@ def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: 
         assert list(pool.run([])) == []
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
-    assert kinds == [(case.id, "died" if case.id in died else "agreed") for case in asked]
+    assert kinds == [(case.id, "crashed" if case.id in died else "agreed") for case in asked]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -137,8 +137,8 @@ def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(t
     assert Counter(record.case for record in lines) == Counter(case.id for case in asked)
     kinds = {record.case: record.verdict.kind for record in lines}
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
-    assert {case for case, kind in kinds.items() if kind == "died"} == died
-    assert set(kinds.values()) == {"agreed", "died"}
+    assert {case for case, kind in kinds.items() if kind == "crashed"} == died
+    assert set(kinds.values()) == {"agreed", "crashed"}
 
 
 @pytest.mark.parametrize("last", [TROUBLE, TROUBLE + 1])
@@ -148,11 +148,11 @@ def test_a_death_after_the_answer_is_told_wherever_the_case_stands(tmp_path: Pat
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
     with pool_of("DiesAfterwards") as pool:
-        assert {record.case for record in pool.run(asked) if record.verdict.kind == "died"} == died
+        assert {record.case for record in pool.run(asked) if record.verdict.kind == "crashed"} == died
     for case in asked[:3]:
         with pool_of("DiesAfterwards") as pool:
             (record,) = pool.run([case])
-        assert record.verdict.kind == ("died" if case.id in died else "agreed")
+        assert record.verdict.kind == ("crashed" if case.id in died else "agreed")
 
 
 def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Pa
     assert set(lines) == {case.id for case in asked}
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
-    assert {case for case, record in lines.items() if record.verdict.kind == "died"} == died
+    assert {case for case, record in lines.items() if record.verdict.kind == "crashed"} == died
     assert not any(record.alone for record in lines.values())
 
 
@@ -177,7 +177,7 @@ def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: 
     ended = {record.case: record for record in lines if record.alone}
     assert {record.verdict.kind for record in lines if record.case not in ended} == {"agreed"}
     assert {(record.verdict, record.alone) for record in ended.values()} == {
-        (ver.Died("SIGSEGV", ""), FreshAnswer("agreed", same=False))
+        (ver.Crashed("SIGSEGV", ""), FreshAnswer("agreed", same=False))
     }
     # What harms was not judged yet when the worker died: it is asked once more, and harms one more.
     assert after < ended.keys()
@@ -218,7 +218,7 @@ def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: P
     asked = cases(tmp_path, FEW)[:3]
     with pool_of("DiesUnasked") as pool:
         assert [(record.case, record.verdict.kind) for record in pool.run(asked)] == [
-            (case.id, "died") for case in asked
+            (case.id, "crashed") for case in asked
         ]
 
 
@@ -232,7 +232,7 @@ def test_every_death_is_repeated_in_a_process_that_was_asked_nothing_before(
     deadly = [case for case in asked if case.attributes.strides == (TROUBLE,)]
     with pool_of("Aborts", jobs=2) as pool:
         kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
-    assert kinds == {case.id: "died" if case in deadly else "agreed" for case in asked}
+    assert kinds == {case.id: "crashed" if case in deadly else "agreed" for case in asked}
     ended = [line.split(maxsplit=1) for line in log.read_text(encoding="utf-8").splitlines()]
     first, last = dict(reversed(ended)), dict(ended)
     assert set(first.values()) >= {f"({TROUBLE},) {case.x.shape}" for case in deadly}
@@ -243,7 +243,7 @@ def test_after_a_death_a_case_is_asked_alone_once(tmp_path: Path) -> None:
     """Asked several times it may harm the process that it does not end, and die of that."""
     asked = cases(tmp_path, EIGHT)
     with pool_of("DiesOfTheSecondCall") as pool:
-        died = [record for record in pool.run(asked) if record.verdict.kind == "died"]
+        died = [record for record in pool.run(asked) if record.verdict.kind == "crashed"]
     assert died
     assert {record.alone for record in died} == {FreshAnswer("agreed", same=False)}
 
@@ -256,7 +256,9 @@ def test_the_first_death_of_a_process_is_not_repeated(tmp_path: Path, monkeypatc
         records = {record.case: record for record in pool.run(asked)}
     deadly = [case for case in asked if case.attributes.strides == (TROUBLE,)]
     assert deadly == [asked[0], asked[3]]
-    assert {case for case, record in records.items() if record.verdict.kind == "died"} == {case.id for case in deadly}
+    assert {case for case, record in records.items() if record.verdict.kind == "crashed"} == {
+        case.id for case in deadly
+    }
     made = calls(tmp_path / "log")
     assert [made[f"({TROUBLE},) {case.x.shape}"] for case in deadly] == [1, 2]
 
@@ -271,7 +273,7 @@ def test_nothing_is_left_of_a_pool(tmp_path: Path) -> None:
         kinds = [record.verdict.kind for record in pool.run(asked)]
         again = [record.verdict.kind for record in pool.run(asked)]
         assert len(set(children_of_zygote()) - before) <= 3
-    assert sorted(again) == sorted(kinds) == ["agreed"] * 3 + ["died"] * 3
+    assert sorted(again) == sorted(kinds) == ["agreed"] * 3 + ["crashed"] * 3
     assert set(children_of_zygote()) == before
     assert len([*Path("/proc/self/fd").iterdir()]) == opened
 
@@ -295,8 +297,8 @@ def descendants(process: int) -> list[int]:
 
 def test_a_death_keeps_the_lines_that_say_why(tmp_path: Path) -> None:
     """A panic is told by its own lines, though the backtrace below them is longer than what a record keeps."""
-    (died,) = [r for r in read(records("Panics", tmp_path)).records if r.verdict.kind == "died"]
-    assert isinstance(died.verdict, ver.Died)
+    (died,) = [r for r in read(records("Panics", tmp_path)).records if r.verdict.kind == "crashed"]
+    assert isinstance(died.verdict, ver.Crashed)
     assert len(died.verdict.stderr) < 2500
     assert "panicked at" in died.verdict.stderr
     assert phrase(died.verdict).endswith("deconv.rs:41:9: attempt to subtract with overflow")
@@ -308,8 +310,8 @@ def test_the_last_words_of_a_backend_in_python_are_kept(
 ) -> None:
     """What it printed, and what it ended with."""
     monkeypatch.setenv("TCONV_FORK", method)
-    (died,) = [r for r in read(records("ExitsInWords", tmp_path)).records if r.verdict.kind == "died"]
-    assert isinstance(died.verdict, ver.Died)
+    (died,) = [r for r in read(records("ExitsInWords", tmp_path)).records if r.verdict.kind == "crashed"]
+    assert isinstance(died.verdict, ver.Crashed)
     assert died.verdict.stderr.splitlines()[-2:] == ["the licence has ended", "no licence"]
 
 
@@ -345,7 +347,7 @@ def test_a_death_at_a_later_call_of_a_case_is_its_verdict(tmp_path: Path) -> Non
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with Pool(Asking("wrong_backends:DiesOfTheSecondCall", timeout=TIMEOUT, repeat=2)) as pool:
         kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
-    assert kinds == {case.id: "died" if case.attributes.strides == (TROUBLE,) else "agreed" for case in asked}
+    assert kinds == {case.id: "crashed" if case.attributes.strides == (TROUBLE,) else "agreed" for case in asked}
 
 
 def test_an_answer_that_lies_unread_is_in_time(tmp_path: Path) -> None:
@@ -545,7 +547,7 @@ def test_a_runtime_that_stops_the_process_above_costs_no_other_case(tmp_path: Pa
     assert gone(mark)
     found = {record.case: record for record in read(record_file(tmp_path, "StopsItsParent")).records}
     deadly = {case.id for case in asked if case.attributes.strides == (TROUBLE,) and case.x.shape[-1] == 3}
-    assert {case for case, record in found.items() if record.verdict.kind == "died"} == deadly
+    assert {case for case, record in found.items() if record.verdict.kind == "crashed"} == deadly
     assert {record.verdict.kind for case, record in found.items() if case not in deadly} == {"agreed"}
     assert not any(record.alone for record in found.values())
 
@@ -660,7 +662,7 @@ def test_ctrl_c_reaches_no_worker_that_is_just_starting(tmp_path: Path, mark: st
         _, err = process.communicate()
         assert process.returncode == 130
         assert all(line.startswith("tconv: ") for line in filter(None, err.splitlines())), err
-        assert {record.verdict.kind for record in read(path).records} == {"died"}
+        assert {record.verdict.kind for record in read(path).records} == {"crashed"}
         assert gone(mark)
 
 
@@ -753,7 +755,7 @@ def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: 
     assert records.keys() == {case.id for case in asked}
     kinds = {case: record.verdict.kind for case, record in records.items()}
     assert {kinds[case] for case in kinds if case not in guilty} == {"agreed"}
-    assert {kinds[case] for case in guilty} == {"agreed" if backend == "WritesIntoPipes" else "died"}
+    assert {kinds[case] for case in guilty} == {"agreed" if backend == "WritesIntoPipes" else "crashed"}
     assert not any(record.alone for record in records.values())
 
 
@@ -762,7 +764,7 @@ def test_a_case_whose_record_a_runtime_takes_away_is_broken(tmp_path: Path) -> N
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with pool_of("LosesItsRecord") as pool:
         verdicts = {record.case: record.verdict for record in pool.run(asked)}
-    lost = ver.Broke("must leave the journal of its worker alone (got one without the record of this case)")
+    lost = ver.BackendError("must leave the journal of its worker alone (got one without the record of this case)")
     expected = {True: lost, False: AGREED}
     assert verdicts == {case.id: expected[case.attributes.strides == (TROUBLE,)] for case in asked}
 

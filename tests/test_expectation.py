@@ -16,7 +16,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Negative, Same
 from tconv.expectation.expected import (
     Expectation,
-    Inexpressible,
+    NotApplicable,
     Refuse,
     Values,
     expect,
@@ -55,7 +55,7 @@ def texts(owed: Values) -> list[str]:
 def reason(dialect: str, **attributes: Any) -> str:  # noqa: ANN401 - as above
     """Return why a case cannot be said in a dialect."""
     found = owes(dialect, **attributes)
-    assert isinstance(found, Inexpressible), found
+    assert isinstance(found, NotApplicable), found
     return found.reason
 
 
@@ -209,7 +209,7 @@ def test_ranks_that_are_open_in_onednn() -> None:
     assert texts(four) == ["two-or-three-spatial-axes-refused"]
 
 
-# Inexpressible.
+# NotApplicable.
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_output_shape_is_fed_where_it_is_an_input() -> None:
     for dialect in (OPENVINO, ONEDNN_BACKPROP):
         assert isinstance(owes(dialect, **fed), Values)
     refused = owes(ONNX_11, **fed)
-    assert isinstance(refused, Inexpressible)
+    assert isinstance(refused, NotApplicable)
     assert "output_shape is an attribute" in refused.reason
     assert isinstance(owes(ONNX_11, output_shape_source="input"), Values)
 
@@ -307,7 +307,7 @@ def test_a_bias_is_left_out_by_an_empty_name_in_onnx_alone(dialect: Dialect) -> 
     """No other text has names for what is not there; and a bias that is there has a name."""
     without = case((5, 7), (3, 2), channels=4, filters=6, bias_source="unnamed")
     assert isinstance(expect(without, dialect), Values) == (dialect.name in ONNX)
-    assert isinstance(expect(replace(without, b=Operand((6,), DType.F32)), dialect), Inexpressible)
+    assert isinstance(expect(replace(without, b=Operand((6,), DType.F32)), dialect), NotApplicable)
 
 
 def test_operands_are_part_of_validity() -> None:
@@ -350,19 +350,19 @@ def test_operands_that_have_no_such_layout_cannot_be_said(
     plain = case((5, 7), (3, 2), breaks=breaks, **formats)
     unfit = replace(plain, x=Operand(x, DType.F32), w=Operand(w, DType.F32))
     found = expect(unfit, DIALECTS[dialect])
-    assert isinstance(found, Refuse if sayable else Inexpressible)
+    assert isinstance(found, Refuse if sayable else NotApplicable)
     assert found.violation.constraint == breaks
 
 
 # Readings.
 
 
-def test_where_a_rule_of_the_text_refuses_a_case_is_inexpressible() -> None:
+def test_where_a_rule_of_the_text_refuses_a_case_is_not_applicable() -> None:
     """No text's first answer is a refusal yet; one that is has no constraint, and breaks nothing on purpose."""
     text = DIALECTS["onnx/ConvTranspose-22"]
     refusing = replace(text, answers={**text.answers, "negative_sized": Negative.REFUSE.by("its own")})
     found = expect(case((3,), (1,), output_shape=(10,)), refusing)
-    assert isinstance(found, Inexpressible)
+    assert isinstance(found, NotApplicable)
     assert found.violation.constraint == "total-padding-non-negative"
 
 
@@ -420,7 +420,7 @@ def test_violations_list_what_does_not_hold() -> None:
         "pads-without-auto-pad",
         "batch-not-empty",
     }
-    assert isinstance(expect_of_signature(written_out, DIALECTS[ONNX_11]), Inexpressible)
+    assert isinstance(expect_of_signature(written_out, DIALECTS[ONNX_11]), NotApplicable)
 
 
 # A dialect is a value.

@@ -32,7 +32,7 @@ from tconv.export.issue import TITLES, _call, _code, _fenced, recorded_issue
 from tconv.export.snippet import snippet
 from tconv.gate.assessment import assess
 from tconv.records.record import FreshAnswer, Record
-from tconv.verdict.kinds import KINDS, Agreed, Inexpressible
+from tconv.verdict.kinds import KINDS, Agreed, NotApplicable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,7 +193,7 @@ def test_script_and_snippet_do_what_the_harness_does(
     real = [case for case in smoke_cases if case.breaks is None and case.x.data != "integers"]
     for case in [*real[:: every(1)], *smoke_cases[:: every(40)]]:
         verdict = evaluator.evaluate(case).verdict
-        problem = None if verdict.kind == "inexpressible" or case.breaks else expressed(case, dialect)
+        problem = None if verdict.kind == "not-applicable" or case.breaks else expressed(case, dialect)
         outcome = None if problem is None else runtime.run(problem.call, problem.arrays)
         if problem is None or not isinstance(outcome, Produced):
             continue
@@ -311,7 +311,7 @@ def test_a_report_names_the_explanations_that_further_cases_leave(command: Comma
 
 def test_every_failure_has_a_title() -> None:
     """A kind of verdict without a title would end in a KeyError."""
-    assert set(TITLES) == set(KINDS) - {"agreed", "disputed", "inexpressible"}
+    assert set(TITLES) == set(KINDS) - {"agreed", "disputed", "not-applicable"}
 
 
 def test_a_report_says_all_that_there_is_to_say(command: Command, tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_the_page_has_the_report_of_the_example_of_each_cause(command: Command, 
     [
         {"alone": FreshAnswer("agreed", same=False)},
         {"verdict": Agreed("exact")},
-        {"verdict": Inexpressible("no word")},
+        {"verdict": NotApplicable("no word")},
         {"case": "small/gone"},
         {"dialect": "onnx/ConvTranspose-99"},
     ],

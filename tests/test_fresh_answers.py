@@ -103,7 +103,7 @@ BEYOND = replace(WRONG, rule="bound")
     ("after_others", "alone", "answers"),
     [
         (WRONG, ver.Disputed(("kept",), "exact"), [FreshAnswer("disputed", same=False)]),
-        (WRONG, ver.Died("SIGSEGV", ""), [FreshAnswer("died", same=False)]),
+        (WRONG, ver.Crashed("SIGSEGV", ""), [FreshAnswer("crashed", same=False)]),
         (WRONG, ver.Unstable("one, and then another"), [FreshAnswer("unstable", same=False)]),
         (WRONG, WRONG, [FreshAnswer("differed", same=True)]),
         (WRONG, replace(WRONG, wrong=2), [FreshAnswer("differed", same=False)]),
@@ -115,7 +115,7 @@ BEYOND = replace(WRONG, rule="bound")
             ver.RefusedValid("handle 1 of 9"),
             [FreshAnswer("refused-valid", same=True)],
         ),
-        (WRONG, ver.Died("SIGKILL", ""), []),
+        (WRONG, ver.Crashed("SIGKILL", ""), []),
         (WRONG, ver.TimedOut(1.0), []),
     ],
 )
@@ -249,12 +249,12 @@ def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
 
 def test_failures_that_nobody_asks_again_are_counted() -> None:
     """Unless one of them was asked: deaths are confirmed while cases run, and count for neither."""
-    verdicts = {CASES[0]: DIFFERED, CASES[1]: ver.Died("SIGSEGV", ""), CASES[2]: AGREED}
+    verdicts = {CASES[0]: DIFFERED, CASES[1]: ver.Crashed("SIGSEGV", ""), CASES[2]: AGREED}
     run = run_of(verdicts)
     assert assess(run, None, facts).unasked == 1
     dead, differed = (replace(record, alone=AGREES) for record in run.records if record.verdict.kind != "agreed")
-    assert {type(record.verdict) for record in (dead, differed)} == {ver.Died, ver.Differed}
-    died = next(record for record in (dead, differed) if isinstance(record.verdict, ver.Died))
+    assert {type(record.verdict) for record in (dead, differed)} == {ver.Crashed, ver.Differed}
+    died = next(record for record in (dead, differed) if isinstance(record.verdict, ver.Crashed))
     assert assess(run.with_records([died]), None, facts).unasked == 1
     assert assess(run.with_records([dead, differed]), None, facts).unasked == 0
 

@@ -122,7 +122,7 @@ def test_time_ends_it(fuzz: Command) -> None:
     assert fuzz("Right", "--seconds", "0.5").returncode == 0
 
 
-@pytest.mark.parametrize(("kind", "code"), [("differed", 0), ("died", 1)])
+@pytest.mark.parametrize(("kind", "code"), [("differed", 0), ("crashed", 1)])
 def test_what_is_waived_is_no_finding(kind: str, code: int, fuzz: Command, tmp_path: Path) -> None:
     """Where the waiver is of that deviation, and in force."""
     (tmp_path / "waivers.yaml").write_text(WAIVED.format(kind=kind), encoding="utf-8")

@@ -55,19 +55,19 @@ STATUSES = {
     "disputed": Status.DISPUTED,
     "mixed-readings": Status.FAILED,
     "reading-changed": Status.FAILED,
-    "mistrusted": Status.MISTRUSTED,
-    "exceeds-summation-bound": Status.FAILED,
+    "inconclusive": Status.INCONCLUSIVE,
+    "imprecise": Status.FAILED,
     "differed": Status.FAILED,
     "wrong-shape": Status.FAILED,
     "wrong-dtype": Status.FAILED,
     "refused-valid": Status.FAILED,
     "accepted-invalid": Status.REPORTED,
     "unsupported": Status.UNDECLARED,
-    "inexpressible": Status.INEXPRESSIBLE,
-    "died": Status.FAILED,
+    "not-applicable": Status.NOT_APPLICABLE,
+    "crashed": Status.FAILED,
     "timed-out": Status.FAILED,
     "unstable": Status.FAILED,
-    "broke": Status.FAILED,
+    "backend-error": Status.FAILED,
 }
 
 
@@ -93,17 +93,17 @@ def test_each_ruling_has_its_status(verdict: Ruling) -> None:
 
 
 def test_green_is_a_pass_and_no_failure() -> None:
-    """Disputed, reported and inexpressible cases beside it do not matter."""
+    """Disputed, reported and not applicable cases beside it do not matter."""
     verdicts: dict[str, ver.Verdict] = {
         FIRST: AGREED,
         SECOND: ver.Disputed(("other",), "exact"),
         THIRD: ver.AcceptedInvalid("pads-length"),
-        OTHER: ver.Inexpressible("no"),
+        OTHER: ver.NotApplicable("no"),
     }
     assessment = judged(verdicts)
     assert red_lines(assessment) == []
     assert dict(assessment.counts) == dict.fromkeys(
-        (Status.PASSED, Status.DISPUTED, Status.REPORTED, Status.INEXPRESSIBLE), 1
+        (Status.PASSED, Status.DISPUTED, Status.REPORTED, Status.NOT_APPLICABLE), 1
     )
 
 
@@ -121,7 +121,7 @@ def chosen(verdicts: dict[str, ver.Verdict], **header: Any) -> Assessment:  # no
     return assess(replace(run, header=run.header.model_copy(update=header)), DECLARED, facts)
 
 
-@pytest.mark.parametrize("verdicts", [{}, {FIRST: ver.Inexpressible("no"), OTHER: ver.Unsupported("later")}])
+@pytest.mark.parametrize("verdicts", [{}, {FIRST: ver.NotApplicable("no"), OTHER: ver.Unsupported("later")}])
 @pytest.mark.parametrize("patterns", [(), ("a/**",)])
 def test_a_run_without_a_judged_case_is_red(verdicts: dict[str, ver.Verdict], patterns: tuple[str, ...]) -> None:
     """A gate that is green because nothing could be compared would be worse than none."""
@@ -181,7 +181,7 @@ def test_a_choice_of_waived_cases_is_green_and_says_so(capsys: pytest.CaptureFix
     for detail in ("screen", "quiet"):
         terminal.show(run_report(assessment), None, detail)
         assert "nothing passed: all cases are waived" in capsys.readouterr().out
-    beside = judged({FIRST: DIFFERED, SECOND: ver.Inexpressible("no")}, file)
+    beside = judged({FIRST: DIFFERED, SECOND: ver.NotApplicable("no")}, file)
     assert notes_on(beside) == ["nothing passed: all cases that were judged are waived"]
     assert not any("nothing passed" in note for note in notes_on(judged({FIRST: DIFFERED, SECOND: AGREED}, file)))
 
@@ -196,7 +196,7 @@ def test_failures_alone_are_one_reason() -> None:
     assert red_lines(judged({FIRST: DIFFERED})) == ["1 case failed without a waiver"]
 
 
-MISTRUSTED = ver.Mistrusted(4, 8)
+INCONCLUSIVE = ver.Inconclusive(4, 8)
 
 
 def typed(case_id: str) -> dict[str, str]:
@@ -213,7 +213,7 @@ def typed(case_id: str) -> dict[str, str]:
         ({SECOND: ver.Agreed("bound"), THIRD: AGREED}, True),
         ({SECOND: ver.Agreed("refusal"), THIRD: AGREED}, True),
         ({THIRD: AGREED}, True),
-        ({SECOND: MISTRUSTED, THIRD: AGREED}, True),
+        ({SECOND: INCONCLUSIVE, THIRD: AGREED}, True),
     ],
     ids=[
         "exact",
@@ -222,16 +222,16 @@ def typed(case_id: str) -> dict[str, str]:
         "within a bound",
         "a refusal",
         "exact in another type",
-        "mistrusted too",
+        "inconclusive too",
     ],
 )
-def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
+def test_inconclusive_values_are_red_where_nothing_of_their_type_agrees_exactly(
     beside: dict[str, ver.Verdict],
     red: bool,  # noqa: FBT001
 ) -> None:
     """They have a status of their own and are no pass; another case of the type must show that it is computed."""
-    assessment = assess(run_of({FIRST: MISTRUSTED} | beside), None, typed)
-    assert assessment.counts[Status.MISTRUSTED] == 1 + (beside.get(SECOND) == MISTRUSTED)
+    assessment = assess(run_of({FIRST: INCONCLUSIVE} | beside), None, typed)
+    assert assessment.counts[Status.INCONCLUSIVE] == 1 + (beside.get(SECOND) == INCONCLUSIVE)
     assert bool(red_lines(assessment)) is red
     if red:
         assert "of f16 would pass as zeros too, and no case of f16 agrees exactly" in red_lines(assessment)[0]
@@ -240,23 +240,23 @@ def test_mistrusted_values_are_red_where_nothing_of_their_type_agrees_exactly(
 @pytest.mark.parametrize("data", ["normal", "wide", "wide-full", "all-bits"])
 @pytest.mark.parametrize(
     ("twin", "red"),
-    [(AGREED, False), (ver.Disputed(("other",), "exact"), False), (DIFFERED, True), (MISTRUSTED, True)],
+    [(AGREED, False), (ver.Disputed(("other",), "exact"), False), (DIFFERED, True), (INCONCLUSIVE, True)],
 )
-def test_mistrusted_values_are_shown_by_the_same_call_on_integers(data: str, twin: ver.Verdict, red: bool) -> None:  # noqa: FBT001
+def test_inconclusive_values_are_shown_by_the_same_call_on_integers(data: str, twin: ver.Verdict, red: bool) -> None:  # noqa: FBT001
     """Where the run has that case, an exact case of the same type shows nothing: it may have far fewer products."""
     real, integers, other = (f"a/b/c[n=9,data={kind},dtype=f16]" for kind in (data, "integers", "special"))
-    run = run_of({real: MISTRUSTED, integers: twin, other: AGREED})
+    run = run_of({real: INCONCLUSIVE, integers: twin, other: AGREED})
     reasons = [reason for reason in red_lines(assess(run, None, lambda _: {"dtype": "f16"})) if "zeros" in reason]
     assert any(f"the same on integers does not agree exactly, such as {integers}" in why for why in reasons) is red
     assert red or not reasons
 
 
 def test_notes_are_counted_over_verdicts() -> None:
-    """Of values that agree, follow a reading or are mistrusted: the most frequent first, with the shortest id."""
+    """Of values that agree, follow a reading or are inconclusive: the most frequent first, with the shortest id."""
     verdicts: dict[str, ver.Verdict] = {
         FIRST: ver.Agreed("bound", ("reduced-precision",)),
         SECOND: ver.Disputed(("other",), "bound", ("flushed-subnormals", "reduced-precision")),
-        OTHER: ver.Mistrusted(1, 2, (), ("reduced-precision",)),
+        OTHER: ver.Inconclusive(1, 2, (), ("reduced-precision",)),
     }
     noted = noted_of(judged(verdicts))
     assert [(note.name, note.count, note.example) for note in noted] == [
@@ -406,7 +406,7 @@ def ended(run: Run, case: str, *earlier: str) -> Run:
     """Return a run in which a process ended at a case that does not end one alone, after others."""
     (record,) = (record for record in run.records if record.case == case)
     alone = FreshAnswer("agreed", same=False)
-    return run.with_records([replace(record, verdict=ver.Died("SIGSEGV", ""), alone=alone, earlier=earlier)])
+    return run.with_records([replace(record, verdict=ver.Crashed("SIGSEGV", ""), alone=alone, earlier=earlier)])
 
 
 def test_an_end_of_a_process_that_a_case_alone_does_not_repeat_is_red() -> None:
@@ -440,7 +440,7 @@ def test_a_death_after_others_is_waived_by_what_covers_the_case_with_after_other
     died = ended(run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED}), CASES[1])
 
     def failed(cause: str, **more: object) -> int:
-        verdict = {"kind": "died", "cause": cause}
+        verdict = {"kind": "crashed", "cause": cause}
         by_chance = waiver(name="chance", verdict=verdict, cases="a/b/c", where={"s": 2}, example=CASES[1], **more)
         return assess(died, waiver_file(waiver(), by_chance), facts).counts[Status.FAILED]
 
@@ -493,21 +493,21 @@ def test_a_waiver_after_others_is_needed_in_some_runs_only(capsys: pytest.Captur
         assert "note: waiver" not in capsys.readouterr().out
     for verdict in (ver.Disputed(("other",), "exact"), ver.AcceptedInvalid("strides-positive")):
         assert red_lines(judged({FIRST: verdict, SECOND: AGREED, OTHER: AGREED}, file)) == []
-    for verdict in (ver.WrongShape((1,), (2,)), ver.Died("SIGSEGV", "")):
+    for verdict in (ver.WrongShape((1,), (2,)), ver.Crashed("SIGSEGV", "")):
         otherwise = judged({FIRST: verdict, OTHER: AGREED}, file)
         assert [use.waiver.name for use in otherwise.waivers.of_state("stale")] == ["known"]
         assert otherwise.counts[Status.FAILED] == 1
     unknown = waiver_file(waiver(**AFTER_OTHERS, example="x/y/z"))
     assert red_lines(judged({FIRST: AGREED, OTHER: AGREED}, unknown)) == [
-        "waiver 'known' is void: its example 'x/y/z' is no case of this corpus; correct it"
+        "waiver 'known' is invalid: its example 'x/y/z' is no case of this corpus; correct it"
     ]
 
 
 def test_a_waiver_whose_example_fails_by_chance_is_not_stale() -> None:
     """What the example does otherwise is known to come by chance, and says nothing of the other waiver."""
-    crashes = waiver(name="chance", verdict={"kind": "died"}, example=SECOND, **AFTER_OTHERS)
+    crashes = waiver(name="chance", verdict={"kind": "crashed"}, example=SECOND, **AFTER_OTHERS)
     for known in (waiver(), waiver(**AFTER_OTHERS)):
-        run = {FIRST: ver.Died("SIGABRT", ""), SECOND: AGREED, OTHER: AGREED}
+        run = {FIRST: ver.Crashed("SIGABRT", ""), SECOND: AGREED, OTHER: AGREED}
         assert red_lines(judged(run, waiver_file(crashes, known))) == []
 
 
@@ -531,7 +531,7 @@ def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
 def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ver.Verdict]) -> None:
     """A run of some cases says nothing of the others."""
     assessment = judged(verdicts | {OTHER: AGREED}, waiver_file(waiver()))
-    assert (red_lines(assessment), assessment.waivers.of_state("stale"), assessment.waivers.of_state("void")) == (
+    assert (red_lines(assessment), assessment.waivers.of_state("stale"), assessment.waivers.of_state("invalid")) == (
         [],
         [],
         [],
@@ -550,7 +550,7 @@ def test_a_waiver_may_be_for_one_explanation_alone() -> None:
 
 def test_a_waiver_whose_example_the_dialect_cannot_say_is_left_alone() -> None:
     """It is for several dialects, and of this one the example shows nothing."""
-    assessment = judged({FIRST: ver.Inexpressible("no word"), OTHER: AGREED}, waiver_file(waiver()))
+    assessment = judged({FIRST: ver.NotApplicable("no word"), OTHER: AGREED}, waiver_file(waiver()))
     assert (red_lines(assessment), assessment.waivers.of_state("stale")) == ([], [])
 
 
@@ -629,7 +629,7 @@ def test_a_declaration_that_fits_is_not_told() -> None:
     """Of an invalid call that is refused nobody learns whether a valid one is implemented; nor of none at all."""
     entry = {"where": {"s": [1, 2]}, "because": "no such kernel"}
     file = waiver_file(unsupported=(entry,))
-    assert judged({FIRST: ver.Unsupported("x"), SECOND: ver.Inexpressible("no word")}, file).waivers.implemented == []
+    assert judged({FIRST: ver.Unsupported("x"), SECOND: ver.NotApplicable("no word")}, file).waivers.implemented == []
 
     def invalid(case: str) -> dict[str, str]:
         return dict(facts(case) or {}, breaks="groups-positive")
@@ -654,16 +654,16 @@ def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str
     made = waiver(**settings)
     assessment = judged({OTHER: AGREED}, waiver_file(made))
     assert red_lines(assessment) == [
-        f"waiver 'known' is void: its example {made['example']!r} is no case {why}; correct it"
+        f"waiver 'known' is invalid: its example {made['example']!r} is no case {why}; correct it"
     ]
-    assert [use.waiver.name for use in assessment.waivers.of_state("void", "unknown")] == ["known"]
+    assert [use.waiver.name for use in assessment.waivers.of_state("invalid", "unknown")] == ["known"]
 
 
 def test_waivers_that_ship_are_not_void_in_a_corpus_of_someone_s_own() -> None:
     """Their examples are cases of the corpus that ships; an example that is there and not theirs is wrong anywhere."""
     run = run_of({OTHER: AGREED})
     assert red_lines(assess(run, waiver_file(waiver(example="a/b/gone")), facts, own=False)) == []
-    assert len(assess(run, waiver_file(waiver(example=OTHER)), facts, own=False).waivers.of_state("void")) == 1
+    assert len(assess(run, waiver_file(waiver(example=OTHER)), facts, own=False).waivers.of_state("invalid")) == 1
 
 
 def test_an_assessment_is_complete_when_it_is_made() -> None:

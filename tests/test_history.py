@@ -253,7 +253,7 @@ def test_a_release_is_recorded_and_judged_as_any_backend(tmp_path: Path, making:
     run = read(path)
     assert (run.header.backend.name, run.header.backend.version) == ("acme", "4")
     verdicts = {record.case.rpartition("/")[2]: record.verdict for record in run.records}
-    assert verdicts.pop("after") == ver.Broke("Oops: at three")
+    assert verdicts.pop("after") == ver.BackendError("Oops: at three")
     assert {verdict.kind for verdict in verdicts.values()} == {"agreed"}
 
 
@@ -305,8 +305,8 @@ def test_the_runner_of_onnxruntime_does_as_its_backend(dialect: str, tmp_path: P
         ("Opset 22 is under development and support for this is limited.", "unsupported"),
         ("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for the node", "unsupported"),
         ("[ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model", "refused"),
-        ("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : narrowing_error", "broke"),
-        ("vector::_M_range_check", "broke"),
+        ("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : narrowing_error", "backend-error"),
+        ("vector::_M_range_check", "backend-error"),
     ],
 )  # fmt: skip
 def test_what_a_release_has_not_got_yet_is_no_refusal(message: str, kind: str, tmp_path: Path) -> None:
@@ -399,7 +399,7 @@ def test_one_explanation_is_one_cause() -> None:
 
 def test_calls_that_were_fixed_in_different_releases_have_different_causes() -> None:
     """Also if they fail in the same words; a call of which later releases tell nothing is with the most others."""
-    died = dict.fromkeys((FIRST, SECOND, THIRD, "a/d/e"), ver.Died("SIGFPE", ""))
+    died = dict.fromkeys((FIRST, SECOND, THIRD, "a/d/e"), ver.Crashed("SIGFPE", ""))
     fixed_first = {FIRST: AGREED, SECOND: died[SECOND], THIRD: died[THIRD]}
     fixed_all = dict.fromkeys(fixed_first, AGREED)
     assert shown(died, fixed_first, fixed_all) == [(Status.FAILED, "xx.", SECOND), (Status.FAILED, "x..", FIRST)]
@@ -409,8 +409,8 @@ def test_calls_that_were_fixed_in_different_releases_have_different_causes() -> 
 @pytest.mark.parametrize("waived", [False, True])
 def test_valid_and_invalid_calls_have_different_causes(*, waived: bool) -> None:
     """Also if both die by the same signal, and if one waiver covers both."""
-    died = ver.Died("SIGFPE", "")
-    file = waiver_file(waiver(verdict={"kind": "died"})) if waived else None
+    died = ver.Crashed("SIGFPE", "")
+    file = waiver_file(waiver(verdict={"kind": "crashed"})) if waived else None
     of_invalid = {"breaks": "strides-positive"}
     run = run_of({FIRST: died, SECOND: died})
     release = assess(run, file, lambda case: {**(facts(case) or {}), **(of_invalid if case == SECOND else {})})

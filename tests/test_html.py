@@ -213,8 +213,8 @@ def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:
     """A hostile id, message, stderr, waiver or reason makes no element, and arrives as it was."""
     records = [
         _record(f"padding/{HOSTILE}", ver.RefusedValid(HOSTILE)),
-        _record("padding/died", ver.Died(HOSTILE, HOSTILE)),
-        _record("padding/inexpressible", ver.Inexpressible(HOSTILE)),
+        _record("padding/died", ver.Crashed(HOSTILE, HOSTILE)),
+        _record("padding/not applicable", ver.NotApplicable(HOSTILE)),
         _record("padding/grow[strides=3]", EXACT),
         _record(f"{HOSTILE}/topic", ver.Agreed("exact")),
     ]
@@ -245,7 +245,7 @@ def test_commands_ask_as_the_run_did(page: Callable[..., _Page]) -> None:
         about = f"'{row.case}' {asked} --dialect {DIALECT} --cases 'my cases.yaml'"
         offered = {"run", "show", "explain", "export", "shrink", "bug report"}
         match member.record.verdict:
-            case ver.Inexpressible():
+            case ver.NotApplicable():
                 offered = {"run", "show"}
             case ver.Agreed() | ver.Disputed():
                 offered -= {"shrink", "bug report"}
@@ -288,9 +288,9 @@ def test_failures_stand_by_cause_without_scripts(page: Callable[..., _Page]) -> 
     """One explanation is one line, whatever the sweep, with a link to one of its cases."""
     records = [replace(_record(f"padding/grow[s={n}]", EXACT), diagnosis=named("pads-exchanged")) for n in range(3)]
     records += [replace(_record("groups/plain", ver.WrongShape((1,), (2,))), diagnosis=named("pads-exchanged"))]
-    records += [_record(f"bias/all{n}", ver.Broke(f"no node {n}")) for n in range(103)]
+    records += [_record(f"bias/all{n}", ver.BackendError(f"no node {n}")) for n in range(103)]
     written = page(_assessment(records))
-    first, second = written.words.index("broke: no node #"), written.words.index("as if pads-exchanged: ")
+    first, second = written.words.index("backend-error: no node #"), written.words.index("as if pads-exchanged: ")
     assert first < second
     assert "example bias/all0 103 ✗ acme" in written.words
     assert "example groups/plain 4 ✗ acme" in written.words
@@ -469,12 +469,12 @@ def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
 def test_skips_are_counted_by_reason(page: Callable[..., _Page]) -> None:
     """Reasons that differ only in what was found count as one."""
     records = [
-        _record(f"a/b[n={n}]", ver.Inexpressible(f"pads must be absent (got ({n}, 1)) [pads: attribute pads, 'x']"))
+        _record(f"a/b[n={n}]", ver.NotApplicable(f"pads must be absent (got ({n}, 1)) [pads: attribute pads, 'x']"))
         for n in range(4)
     ]
     records += [_record(f"a/c[dtype=bf16,n={n}]", ver.Unsupported(f"NOT_IMPLEMENTED {n}")) for n in range(3)]
     written = page(_assessment(records))
-    assert "Skipped, inexpressible 4 4 pads must be absent (got (0, 1)) [pads: attribute pads, 'x']" in written.words
+    assert "Skipped, not applicable 4 4 pads must be absent (got (0, 1)) [pads: attribute pads, 'x']" in written.words
     assert "Skipped, unsupported 3 3 no bfloat16 unit" in written.words
 
 
@@ -506,7 +506,7 @@ def test_only_addresses_of_the_web_become_links(page: Callable[..., _Page], link
     written = page(_assessment([_record("padding/grow[strides=3]", EXACT)], [_waiver(link=link)]))
     (waiver,) = written.blocks["data"].values["waivers"]
     assert (waiver["href"], waiver["link"]) == ("", link)
-    stale = [_waiver(link=link, verdict={"kind": "died"})]
+    stale = [_waiver(link=link, verdict={"kind": "crashed"})]
     assert link not in page(_assessment([_record("padding/grow[strides=3]", EXACT)], stale)).links()
 
 
@@ -530,13 +530,13 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
         ver.RefusedValid("no\nway"),
         ver.AcceptedInvalid("pads-length"),
         ver.Unsupported("not here"),
-        ver.Inexpressible("cannot say"),
-        ver.Died("signal 11", "the end"),
+        ver.NotApplicable("cannot say"),
+        ver.Crashed("signal 11", "the end"),
         ver.TimedOut(30.0),
         ver.Unstable("two answers"),
-        ver.Broke("no array"),
-        ver.Mistrusted(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
-        ver.ExceedsSummationBound("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
+        ver.BackendError("no array"),
+        ver.Inconclusive(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
+        ver.Imprecise("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
         ReadingChanged("negative_same", "primary", "negative-same-shrunk", ("negative-same-shrunk",), "exact"),
     ]
     assert {type(verdict) for verdict in verdicts} == set(RULINGS.values())
@@ -574,7 +574,7 @@ def test_every_record_has_call_geometry_and_what_is_owed(tmp_path: Path) -> None
     corpus = Corpus.load()
     ids = {
         "padding/auto-pad/same-upper-by-hand": ver.Agreed("exact"),
-        next(corpus.ids("smoke", ["strides-dilations"])): ver.Died("signal 11", ""),
+        next(corpus.ids("smoke", ["strides-dilations"])): ver.Crashed("signal 11", ""),
         next(corpus.ids("smoke", ["invalid/attributes/alone[fault=stride-zero]"])): ver.RefusedValid("no"),
     }
     records = [Record(case, "acme", DIALECT, verdict) for case, verdict in sorted(ids.items())]
@@ -666,7 +666,7 @@ def test_what_is_allowed_is_there(page: Callable[..., _Page], save: Callable[...
 def test_without_an_output_what_is_expected_is_there(page: Callable[..., _Page], save: Callable[..., str]) -> None:
     """An artifact has the arrays that there are."""
     path = save("b.npz", expected=np.zeros((1, 1, 4)))
-    block = page(_assessment([_record("a/c", ver.Died("signal 11", ""), path)])).blocks["arrays-0"]
+    block = page(_assessment([_record("a/c", ver.Crashed("signal 11", ""), path)])).blocks["arrays-0"]
     assert set(block.arrays) == {"expected"}
 
 
@@ -815,7 +815,9 @@ def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
 
 def test_torn_bytes_of_others_are_written(page: Callable[..., _Page]) -> None:
     """A lone surrogate, as a torn byte decodes to, stops no report."""
-    written = page(_assessment([_record("a/\udcff", ver.Inexpressible("\udcff")), _record("b/c", ver.Broke("\udcff"))]))
+    written = page(
+        _assessment([_record("a/\udcff", ver.NotApplicable("\udcff")), _record("b/c", ver.BackendError("\udcff"))])
+    )
     assert len(written.rows()) == 2
 
 

@@ -48,19 +48,19 @@ def read_back(assessments: list[Assessment], folder: Path) -> dict[str, Parsed]:
 
 
 def test_each_status_is_what_readers_of_junit_know(tmp_path: Path) -> None:
-    """A failure fails; waived, unsupported and inexpressible are skipped with their reason; the others pass."""
+    """A failure fails; waived, unsupported and not applicable are skipped with their reason; the others pass."""
     first, second, third, other = CASES
     verdicts: dict[str, ver.Verdict]
-    verdicts = {first: DIFFERED, second: ver.Inexpressible("no word"), third: AGREED, other: ver.Broke("oh\nno")}
+    verdicts = {first: DIFFERED, second: ver.NotApplicable("no word"), third: AGREED, other: ver.BackendError("oh\nno")}
     cases = read_back([assess(run_of(verdicts), waiver_file(waiver()), facts)], tmp_path)
     assert set(cases) == {"a.b.c/c[s=1]", "a.b.c/c[s=2]", "a.b.c/c[s=3]", "a.d.e/e"}
     assert cases["a.b.c/c[s=1]"].is_skipped
     assert cases["a.b.c/c[s=1]"].result[0].message == "waived: it rounds up"
-    assert cases["a.b.c/c[s=2]"].result[0].message == "inexpressible: no word"
+    assert cases["a.b.c/c[s=2]"].result[0].message == "not-applicable: no word"
     assert cases["a.b.c/c[s=3]"].is_passed
     assert cases["a.b.c/c[s=3]"].time == 0.25
     (failure,) = cases["a.d.e/e"].result
-    assert (failure.type, failure.message) == ("broke", "broke: oh no")
+    assert (failure.type, failure.message) == ("backend-error", "backend-error: oh no")
     assert failure.text == "tconv run a/d/e --backend acme --dialect onnx/ConvTranspose-22 --waivers none"
 
 
@@ -94,7 +94,12 @@ def test_every_verdict_can_be_written(verdict: Ruling, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "verdict",
-    [ver.Broke(ANYTHING), ver.RefusedValid(ANYTHING), ver.Died(ANYTHING, ANYTHING), ver.Inexpressible(ANYTHING)],
+    [
+        ver.BackendError(ANYTHING),
+        ver.RefusedValid(ANYTHING),
+        ver.Crashed(ANYTHING, ANYTHING),
+        ver.NotApplicable(ANYTHING),
+    ],
     ids=lambda verdict: verdict.kind,
 )
 def test_any_character_can_come_from_a_runtime(verdict: ver.Verdict, tmp_path: Path) -> None:

@@ -510,7 +510,7 @@ sweeps:
     [
         pytest.param("WrongByChance", "differed", marks=pytest.mark.thorough),
         ("WrongByChanceAtStride3", "differed"),
-        pytest.param("CrashesByChance", "died", marks=pytest.mark.thorough),
+        pytest.param("CrashesByChance", "crashed", marks=pytest.mark.thorough),
         pytest.param("RefusesByChance", "refused-valid", marks=pytest.mark.thorough),
     ],
 )

@@ -258,7 +258,7 @@ def test_a_literal_that_is_right(tmp_path: Path) -> None:
         (literal(spatial="[1, 3]"), "spatial must be what onnx/ConvTranspose-22 gives, [3] (got [1, 3])"),
         (
             literal("openvino/ConvolutionBackpropData-1", bias="true"),
-            "expected values must be of a case with values in openvino/ConvolutionBackpropData-1 (got inexpressible)",
+            "expected values must be of a case with values in openvino/ConvolutionBackpropData-1 (got not applicable)",
         ),
         (
             literal(more="breaks: strides-positive, strides: 0"),

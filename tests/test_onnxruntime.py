@@ -14,7 +14,7 @@ from strategies import ONNX
 from strategies import case as case_of
 from tconv.backends import create, names
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.cases.call import arrange_operands, express
 from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
@@ -150,10 +150,10 @@ class _Session:
         (state.InvalidArgument(" X \n  in node Y\n"), Refused("X ")),
         (state.InvalidProtobuf("no protobuf"), Refused("no protobuf")),
         (state.Fail("Node () Op (ConvTranspose) failed"), Refused("Node () Op (ConvTranspose) failed")),
-        (state.RuntimeException("narrowing_error\nat line 7"), Broke("RuntimeException: narrowing_error")),
-        (state.EPFail("provider"), Broke("EPFail: provider")),
-        (MemoryError("out of it"), Broke("MemoryError: out of it")),
-        (ValueError(), Broke("ValueError: ")),
+        (state.RuntimeException("narrowing_error\nat line 7"), BackendError("RuntimeException: narrowing_error")),
+        (state.EPFail("provider"), BackendError("EPFail: provider")),
+        (MemoryError("out of it"), BackendError("MemoryError: out of it")),
+        (ValueError(), BackendError("ValueError: ")),
     ],
     ids=lambda value: type(value).__name__,
 )

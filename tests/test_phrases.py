@@ -30,35 +30,37 @@ def test_every_verdict_has_a_phrase(verdict: Ruling) -> None:
 @pytest.mark.parametrize(
     ("verdict", "text"),
     [
-        (ver.Died("SIGKILL", ""), "SIGKILL"),
-        (ver.Died("exit code 3", "one\ntwo\n"), "exit code 3: two"),
-        (ver.Died("SIGSEGV", "2026-11-23 06:59:30.501666359 [W:arena] tried to"), "SIGSEGV: [W:arena] tried to"),
-        (ver.Died("SIGSEGV", "[2026-11-23T06:59:30Z] no kernel\n"), "SIGSEGV: no kernel"),
-        (ver.Died("SIGSEGV", "2026-11-23 06:59:30\n"), "SIGSEGV: 2026-11-23 06:59:30"),
-        (ver.Died("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
+        (ver.Crashed("SIGKILL", ""), "SIGKILL"),
+        (ver.Crashed("exit code 3", "one\ntwo\n"), "exit code 3: two"),
+        (ver.Crashed("SIGSEGV", "2026-11-23 06:59:30.501666359 [W:arena] tried to"), "SIGSEGV: [W:arena] tried to"),
+        (ver.Crashed("SIGSEGV", "[2026-11-23T06:59:30Z] no kernel\n"), "SIGSEGV: no kernel"),
+        (ver.Crashed("SIGSEGV", "2026-11-23 06:59:30\n"), "SIGSEGV: 2026-11-23 06:59:30"),
+        (ver.Crashed("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
         (
-            ver.Died("SIGABRT", "loading\nthread 'main' panicked at src/a.rs:1:2:\nno kernel\nnote: run with ...\n"),
+            ver.Crashed("SIGABRT", "loading\nthread 'main' panicked at src/a.rs:1:2:\nno kernel\nnote: run with ...\n"),
             "SIGABRT: thread 'main' panicked at src/a.rs:1:2: no kernel",
         ),
         (
-            ver.Died("SIGABRT", "terminate called after throwing an instance of 'E'\n  what():  no kernel\nAborted\n"),
+            ver.Crashed(
+                "SIGABRT", "terminate called after throwing an instance of 'E'\n  what():  no kernel\nAborted\n"
+            ),
             "SIGABRT: terminate called after throwing an instance of 'E' what(): no kernel",
         ),
         (
-            ver.Died("SIGABRT", "a: b.c:7: f: Assertion `s < 7' failed.\nbye\n"),
+            ver.Crashed("SIGABRT", "a: b.c:7: f: Assertion `s < 7' failed.\nbye\n"),
             "SIGABRT: a: b.c:7: f: Assertion `s < 7' failed.",
         ),
         (
-            ver.Died(
+            ver.Crashed(
                 "SIGABRT", "=====\n==7==ERROR: AddressSanitizer: SEGV on address 0x1\n    #0 0x2 in f\nABORTING\n"
             ),
             "SIGABRT: ==7==ERROR: AddressSanitizer: SEGV on address 0x1",
         ),
         (ver.RefusedValid(MESSAGE), ESCAPED),
-        (ver.Broke(MESSAGE), ESCAPED),
+        (ver.BackendError(MESSAGE), ESCAPED),
         (ver.Unstable(MESSAGE), ESCAPED),
         (ver.Unsupported(MESSAGE), ESCAPED),
-        (ver.Inexpressible(MESSAGE), ESCAPED),
+        (ver.NotApplicable(MESSAGE), ESCAPED),
     ],
     ids=lambda value: getattr(value, "kind", ""),
 )
@@ -102,7 +104,7 @@ def test_the_command_that_asks_again_is_quoted_for_the_shell() -> None:
     [
         (ver.Differed("bound", 1, 8, (0,), 0.1, 0.2, 12.5), "gamma_n(2^-24)*A", f"gamma_n(2^-24)*A; {SYMBOLS}"),
         (ver.Differed("exact", 1, 8, (0,), 1.0, 2.0), "exact: integers", "exact: integers"),
-        (ver.Broke("oh"), None, ""),
+        (ver.BackendError("oh"), None, ""),
     ],
     ids=["bound", "exact", "none"],
 )

@@ -109,12 +109,12 @@ def test_streams_and_consoles_escape_it(hostile: str) -> None:
 def test_records_hold_and_give_printable_text(hostile: str, tmp_path: Path) -> None:
     """A name in a header or a message in a record is printable when it is written, and when another wrote it."""
     own = header().model_copy(update={"backend": BackendHeader(name=f"a{hostile}", version=f"1{hostile}")})
-    record = Record("a/b", own.backend.name, DIALECT, ver.Broke(f"no {hostile}"))
+    record = Record("a/b", own.backend.name, DIALECT, ver.BackendError(f"no {hostile}"))
     path = tmp_path / "records.jsonl"
     path.write_text(f"{header_line(own)}\n{record_line(record)}\n", encoding="utf-8")
     run = read(path)
     assert run.header.backend.title == printable(f"a{hostile} 1{hostile}")
-    assert run.records[0].verdict == ver.Broke(printable(f"no {hostile}"))
+    assert run.records[0].verdict == ver.BackendError(printable(f"no {hostile}"))
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     lines[0]["run"]["backend"]["name"] = lines[1]["backend"] = hostile
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")

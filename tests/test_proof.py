@@ -44,10 +44,10 @@ def test_a_reason_stands_where_the_example_deviates_as_the_waiver_says(tmp_path:
     ("settings", "instead"),
     [
         ({"example": "small/plain"}, "agreed"),
-        ({"verdict": {"kind": "died"}}, "differed"),
+        ({"verdict": {"kind": "crashed"}}, "differed"),
         ({"verdict": {"kind": "differed", "wrong": 1}}, "differed"),
         ({"diagnosis": ["bias-doubled"]}, "differed"),
-        ({"verdict": {"kind": "died"}, "versions": "==1.*", "after-others": True}, "differed"),
+        ({"verdict": {"kind": "crashed"}, "versions": "==1.*", "after-others": True}, "differed"),
         ({"example": "small/gone"}, "its example 'small/gone' is no case that it covers; correct it"),
         ({"cases": "small/after"}, "its example 'small/padded' is no case that it covers; correct it"),
     ],
@@ -84,7 +84,7 @@ def test_a_reason_that_needs_another_version_machine_dialect_or_past_cannot_be_a
 
 def test_an_answer_to_an_invalid_example_does_not_end_a_reason_that_comes_by_chance(tmp_path: Path) -> None:
     """It is no failure: it says of the reason what an agreeing example says."""
-    settings = {"example": "small/invalid", "verdict": {"kind": "died"}, "versions": "==1.*"}
+    settings = {"example": "small/invalid", "verdict": {"kind": "crashed"}, "versions": "==1.*"}
     for chance, standing in ((True, Standing.NOT_HERE), (False, Standing.FALLEN)):
         known = waiver(**PADDED | settings | {"after-others": chance})
         ((_, found, _),) = proved(tmp_path, known, spec="wrong_backends:AcceptsEverything")
@@ -115,10 +115,10 @@ def test_each_example_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_death_stands_as_any_deviation_does(tmp_path: Path) -> None:
     """The next example is run all the same."""
-    dies = waiver(cases="small/trouble", example="small/trouble", verdict={"kind": "died", "cause": "SIGABRT"})
+    dies = waiver(cases="small/trouble", example="small/trouble", verdict={"kind": "crashed", "cause": "SIGABRT"})
     plain = waiver(**PADDED, name="plain")
     standings = [found[1:] for found in proved(tmp_path, dies, plain, spec="wrong_backends:Aborts")]
-    assert standings == [(Standing.STANDS, "died"), (Standing.FALLEN, "agreed")]
+    assert standings == [(Standing.STANDS, "crashed"), (Standing.FALLEN, "agreed")]
 
 
 def test_the_command_prints_a_line_for_each_and_ends_with_1_where_one_has_fallen(

@@ -146,7 +146,7 @@ def test_each_status_has_its_outcome(project: Callable[..., pytest.Pytester]) ->
     text = result.stdout.str()
     assert "reported: breaks pads-without-auto-pad, and was answered" in text
     assert "disputed: " in text
-    assert "Various 1.0, onnx/ConvTranspose-22: 1 disputed, 2 failed, 1 inexpressible, 1 passed, 1 reported" in text
+    assert "Various 1.0, onnx/ConvTranspose-22: 1 disputed, 2 failed, 1 not applicable, 1 passed, 1 reported" in text
     assert "red: 2 cases failed without a waiver" in text
     assert "red: 1 case is unsupported, and not declared so; declare" in text
 
@@ -171,7 +171,7 @@ def test_a_failure_is_explained_without_a_traceback(project: Callable[..., pytes
             "_* various/is-undeclared _*",
             "unsupported: unsupported, and not declared so: only small strides",
             "_* various/dies _*",
-            "died: SIGABRT: stack smashing detected",
+            "crashed: SIGABRT: stack smashing detected",
             "  printed    stack smashing detected",
         ]
     )
@@ -229,14 +229,14 @@ def test_a_stale_waiver_is_red(project: Callable[..., pytest.Pytester]) -> None:
 def test_a_waiver_whose_example_is_deselected_is_left_alone(project: Callable[..., pytest.Pytester]) -> None:
     """-k runs some cases; of the others it says nothing. That its example is no case is known without a run."""
     stale = waiver(name="gone", cases="small/padded", example="small/padded")
-    made = project("PadsSwapped", waivers={"waivers": [stale | {"verdict": {"kind": "died"}}]})
+    made = project("PadsSwapped", waivers={"waivers": [stale | {"verdict": {"kind": "crashed"}}]})
     assert made.runpytest("-k", "plain").ret == pytest.ExitCode.OK
     unknown = waiver(name="lost", cases="small/after", example="small/nothing")
     made.path.joinpath("known.yaml").write_text(
         json.dumps({"format": 1, "backend": "PadsSwapped", "waivers": [stale, unknown]}), encoding="utf-8"
     )
     text = made.runpytest("-k", "plain").stdout.str()
-    assert "red: waiver 'lost' is void: its example 'small/nothing' is no case of this corpus; correct it" in text
+    assert "red: waiver 'lost' is invalid: its example 'small/nothing' is no case of this corpus; correct it" in text
     assert "stale" not in text
 
 

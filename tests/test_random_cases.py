@@ -14,7 +14,7 @@ from hypothesis import settings as configured
 from strategies import WIDE
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import Inexpressible, expect, finds_broken
+from tconv.expectation.expected import NotApplicable, expect, finds_broken
 from tconv.investigation import random_cases, strategies
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.investigation.random_cases import drawn
@@ -52,7 +52,7 @@ def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
     """No case is wasted, and what is broken on purpose is seen to be broken."""
     for case in cases(200, dialect=name):
         expected = expect(case, DIALECTS[name])
-        assert not isinstance(expected, Inexpressible)
+        assert not isinstance(expected, NotApplicable)
         assert case.breaks is None or finds_broken(expected, case.breaks)
 
 
@@ -96,4 +96,4 @@ def test_faults_are_left_out_where_they_are_not_wanted() -> None:
 @given(strategies.cases("geometry/1"))
 def test_a_property_test_draws_them_too(one: Case) -> None:
     """The strategy is hypothesis's own kind."""
-    assert not isinstance(expect(one, DIALECTS["geometry/1"]), Inexpressible)
+    assert not isinstance(expect(one, DIALECTS["geometry/1"]), NotApplicable)

@@ -38,18 +38,18 @@ VERDICTS = {
     ver.Agreed: st.builds(ver.Agreed, RULES, WORDS | st.just(())),
     ver.Disputed: st.builds(ver.Disputed, WORDS, RULES, WORDS | st.just(())),
     ver.Differed: st.builds(ver.Differed, *WRONG_VALUES),
-    ver.ExceedsSummationBound: st.builds(ver.ExceedsSummationBound, *WRONG_VALUES),
-    ver.Mistrusted: st.builds(ver.Mistrusted, COUNTS, COUNTS, WORDS | st.just(()), WORDS),
+    ver.Imprecise: st.builds(ver.Imprecise, *WRONG_VALUES),
+    ver.Inconclusive: st.builds(ver.Inconclusive, COUNTS, COUNTS, WORDS | st.just(()), WORDS),
     ver.WrongShape: st.builds(ver.WrongShape, SIZES, SIZES),
     ver.WrongDtype: st.builds(ver.WrongDtype, TEXT, TEXT),
     ver.RefusedValid: st.builds(ver.RefusedValid, TEXT),
     ver.AcceptedInvalid: st.builds(ver.AcceptedInvalid, TEXT, st.booleans()),
     ver.Unsupported: st.builds(ver.Unsupported, TEXT),
-    ver.Inexpressible: st.builds(ver.Inexpressible, TEXT),
-    ver.Died: st.builds(ver.Died, TEXT, TEXT),
+    ver.NotApplicable: st.builds(ver.NotApplicable, TEXT),
+    ver.Crashed: st.builds(ver.Crashed, TEXT, TEXT),
     ver.TimedOut: st.builds(ver.TimedOut, NUMBERS),
     ver.Unstable: st.builds(ver.Unstable, TEXT),
-    ver.Broke: st.builds(ver.Broke, TEXT),
+    ver.BackendError: st.builds(ver.BackendError, TEXT),
 }
 CALLS = st.builds(
     CallSummary,
@@ -102,8 +102,8 @@ def test_every_kind_of_verdict_is_written_and_read_above() -> None:
 
 def test_half_a_character_is_written_as_its_escape() -> None:
     """Text that a runtime did not decode does not make a file that nobody can read."""
-    line = record_line(Record("a/b", "acme", "d", ver.Broke("\udcff and \ud800")))
-    assert record_of(line).verdict == ver.Broke("\\udcff and \\ud800")
+    line = record_line(Record("a/b", "acme", "d", ver.BackendError("\udcff and \ud800")))
+    assert record_of(line).verdict == ver.BackendError("\\udcff and \\ud800")
 
 
 def test_what_says_nothing_is_not_written() -> None:

@@ -162,15 +162,15 @@ def test_a_baseline_makes_a_run_red_where_a_case_became_worse(run: Command, tmp_
 
 def test_two_exit_codes_are_two_causes() -> None:
     """A number of a message may vary; an exit code tells one end from another."""
-    one, other = (failure(Record("a", "b", DIALECT, ver.Died(f"exit code {code}", ""))) for code in (1, 77))
+    one, other = (failure(Record("a", "b", DIALECT, ver.Crashed(f"exit code {code}", ""))) for code in (1, 77))
     assert one is not None
     assert not one.alike(other)
-    assert one.alike(failure(Record("c", "b", DIALECT, ver.Died("exit code 1", ""))))
+    assert one.alike(failure(Record("c", "b", DIALECT, ver.Crashed("exit code 1", ""))))
 
 
 def test_a_badge_counts_what_was_answered() -> None:
     """What the dialect cannot say, and what is declared unsupported, is no part of it."""
-    made = plain.badge(make_report([assess(run_of({"a/b": AGREED, "a/c": ver.Inexpressible("no")}), None, facts)]))
+    made = plain.badge(make_report([assess(run_of({"a/b": AGREED, "a/c": ver.NotApplicable("no")}), None, facts)]))
     assert made == {"schemaVersion": 1, "label": "tconv acme", "message": "1 of 1 conform", "color": "brightgreen"}
     red = plain.badge(make_report([assess(run_of({"a/b": AGREED, "a/c": DIFFERED}), None, facts)]))
     assert (red["message"], red["color"]) == ("1 of 2 conform, red", "red")

@@ -19,7 +19,7 @@ from tconv.dialects import DIALECTS, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.dialects.readings import Combination
-from tconv.expectation.expected import Inexpressible, Refuse, Values, expect
+from tconv.expectation.expected import NotApplicable, Refuse, Values, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition, tap_alone
 from tconv.expectation.truth import Truth
@@ -59,7 +59,7 @@ def gate(gate_cases: tuple[Case, ...]) -> Gate:
     found = Gate(gate_cases)
     for name, dialect in DIALECTS.items():
         pairs = ((case, expect(case, dialect)) for case in found.cases)
-        found.owed[name] = [(case, expected) for case, expected in pairs if not isinstance(expected, Inexpressible)]
+        found.owed[name] = [(case, expected) for case, expected in pairs if not isinstance(expected, NotApplicable)]
     return found
 
 

@@ -45,7 +45,7 @@ TRULY_MINIMAL: dict[str, tuple[str, dict[str, Any]]] = {
     "DroppedTap": ("differed", BARE),
     "WrongShape": ("wrong-shape", BARE),
     "WrongDtype": ("wrong-dtype", BARE),
-    "Raises": ("broke", BARE | {"bias": True}),
+    "Raises": ("backend-error", BARE | {"bias": True}),
     "UnsupportedEverywhere": ("unsupported", BARE | {"bias": True}),
 }
 """What is left of the large case: bias where the backend's message names its inputs."""
@@ -75,7 +75,7 @@ def test_what_is_left_is_minimal(backend: str, shrink: Command, tmp_path: Path) 
     assert found.about.startswith(kind)
 
 
-@pytest.mark.parametrize(("backend", "kind"), [("Hangs", "timed-out"), ("Aborts", "died")])
+@pytest.mark.parametrize(("backend", "kind"), [("Hangs", "timed-out"), ("Aborts", "crashed")])
 def test_what_costs_a_worker_is_shrunk(backend: str, kind: str, shrink: Command, tmp_path: Path) -> None:
     """Each case that hangs costs its time limit, too."""
     done = shrink(backend, "--timeout", "0.3", "--output", "minimal.yaml", name="trouble")
@@ -255,7 +255,7 @@ def test_deaths_are_alike_by_their_reason_and_not_by_what_varies() -> None:
     """Two panics of one line of code are alike whatever thread and address; two of one signal are not."""
 
     def died(text: str) -> Failure | None:
-        return failure(record(ver.Died("SIGABRT", text)))
+        return failure(record(ver.Crashed("SIGABRT", text)))
 
     one = died("progress 3\nthread 'worker-7' panicked at /a/x.rs:1:2:\nno axis 3\n 0: 0x7f12")
     assert one is not None
@@ -264,7 +264,7 @@ def test_deaths_are_alike_by_their_reason_and_not_by_what_varies() -> None:
     assert died("progress 3") == died("progress of another kind")
 
 
-@pytest.mark.parametrize("verdict", [ver.Agreed("exact"), ver.Inexpressible("no word for it")])
+@pytest.mark.parametrize("verdict", [ver.Agreed("exact"), ver.NotApplicable("no word for it")])
 def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
     """Nor is what was never asked."""
     assert failure(record(verdict)) is None

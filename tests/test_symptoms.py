@@ -85,7 +85,7 @@ def saturated(problem: Problem) -> Array:
 def found_for(change: Callable[[Problem], Array], cases: Sequence[Case], corpus: Corpus) -> tuple[Symptom, ...]:
     """Return the symptoms of a runtime that answers so."""
     records = records_of(lambda problem: presented(problem, change(problem)), cases)
-    failed = [record for record in records if record.verdict.kind not in {"agreed", "disputed", "inexpressible"}]
+    failed = [record for record in records if record.verdict.kind not in {"agreed", "disputed", "not-applicable"}]
     calls = JudgedCalls({record.case: record.verdict for record in records}, corpus.find, ONNX)
     return symptoms(calls, {record.case: record.why for record in failed}, frozenset())
 

@@ -55,7 +55,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], 
 def everything() -> Assessment:
     """Return an assessment with every verdict, a waiver that is used and too wide, and a stale one."""
     rulings = {f"a/{ruling.kind}/{number}": ruling for number, ruling in enumerate(EVERY_RULING)}
-    rulings |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.Broke(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
+    rulings |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.BackendError(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
     stale = waiver(name="gone", cases="a/d", example="a/d/e")
     return ruled(assess(run_of(rulings | {CASES[3]: AGREED}), waiver_file(waiver(), stale), facts), rulings)
 
@@ -70,7 +70,7 @@ def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture
     """Neither ours nor those that a runtime's message holds."""
     terminal.show(run_report(everything()), None)
     out = capsys.readouterr().out
-    assert "broke: " in out
+    assert "backend-error: " in out
     assert ESCAPE not in out
     assert all(line.isprintable() for line in out.split("\n"))
 
@@ -204,7 +204,7 @@ def test_the_head_names_what_was_judged(capsys: pytest.CaptureFixture[str]) -> N
 def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
     """Hundreds of cases of one sweep with one kind of verdict are one line, whose example can be pasted."""
     verdicts: dict[str, ver.Verdict] = {f"a/b/c[s={number}]": DIFFERED for number in range(200)}
-    verdicts |= {"a/d/e": ver.Broke("oh")}
+    verdicts |= {"a/d/e": ver.BackendError("oh")}
     terminal.show(run_report(assess(run_of(verdicts), None, facts)), None)
     flowing = " ".join(capsys.readouterr().out.split())
     asked = f"--backend acme --dialect {DIALECT}"
@@ -228,20 +228,20 @@ def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
     """
     lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}
     texts = {f"a/d{size}/c": f"float32 of 1.{size}: size {size}, rank 4" for size in (8, 9)} | lists
-    assessment = assess(run_of({case: ver.Broke(text) for case, text in texts.items()}), None, facts)
+    assessment = assess(run_of({case: ver.BackendError(text) for case, text in texts.items()}), None, facts)
     said = sorted(cause.what.partition(";")[0] for cause in find_causes(assessment, Status.FAILED))
-    assert said == ["broke: float32 of 1.8: size #, rank 4", "broke: shape=[9]"]
+    assert said == ["backend-error: float32 of 1.8: size #, rank 4", "backend-error: shape=[9]"]
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     """Messages that begin alike differ at their end, which says what is wrong."""
     begin = "[ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) Op (ConvTranspose) " + "of a model " * 20
     words = [begin + "has no kernel", begin + "has no memory", "z " * 200]
-    assessment = assess(run_of({f"a/b/c{n}": ver.Broke(text) for n, text in enumerate(words)}), None, facts)
+    assessment = assess(run_of({f"a/b/c{n}": ver.BackendError(text) for n, text in enumerate(words)}), None, facts)
     kernel, memory, other = sorted(cause.what for cause in find_causes(assessment, Status.FAILED))
-    assert kernel.startswith("broke: [ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) ")
+    assert kernel.startswith("backend-error: [ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) ")
     assert (kernel[-13:], memory[-13:]) == ("has no kernel", "has no memory")
-    assert other.startswith("broke: z z z ")
+    assert other.startswith("backend-error: z z z ")
     assert max(map(len, (kernel, memory, other))) < 230
 
 

@@ -12,7 +12,7 @@ from tconv.corpus import Corpus, tiers
 from tconv.corpus.coverage import find_expressible_rows
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError
-from tconv.expectation.expected import Inexpressible, expect
+from tconv.expectation.expected import NotApplicable, expect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,15 +52,15 @@ def two(tmp_path: Path) -> Corpus:
 
 
 def sayable_is_what_expectations_say(sweep: Sweep) -> None:
-    """Hold that a row is sayable where its case is not inexpressible, row by row and dialect by dialect."""
+    """Hold that a row is sayable where its case is not not applicable, row by row and dialect by dialect."""
     cases = [sweep.case(row) for row in sweep.rows().tolist()]
     assert {name: mask.tolist() for name, mask in find_expressible_rows(sweep).items()} == {
-        name: [not isinstance(expect(case, dialect), Inexpressible) for case in cases]
+        name: [not isinstance(expect(case, dialect), NotApplicable) for case in cases]
         for name, dialect in DIALECTS.items()
     }
 
 
-def test_sayable_is_what_is_not_inexpressible(tmp_path: Path) -> None:
+def test_sayable_is_what_does_apply(tmp_path: Path) -> None:
     """In a sweep over attributes, groups, bias and layouts."""
     sayable_is_what_expectations_say(sweeps(tmp_path, "one").sweeps["one/one"])
 

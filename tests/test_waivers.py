@@ -87,12 +87,12 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (
             "kind: differed",
             "kind: difered",
-            "11:14: must have a kind, one of agreed, disputed, mistrusted, ",
+            "11:14: must have a kind, one of agreed, disputed, inconclusive, ",
         ),
         (
             "kind: differed",
             "kind: [differed]",
-            "11:14: must have a kind, one of agreed, disputed, mistrusted, ",
+            "11:14: must have a kind, one of agreed, disputed, inconclusive, ",
         ),
         ("format: 1", "format: 2", "1:9: must be 1 (got 2)"),
         (
@@ -100,7 +100,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "kind: difered}",
             f"11:14: must have a kind, one of {', '.join(RULINGS)} (got 'difered'); did you mean 'differed'?",
         ),
-        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, mistrusted, "),
+        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, inconclusive, "),
         (
             "kind: differed",
             "kind: differed, frist: [0]",
@@ -114,7 +114,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ),
         *[
             ("kind: differed", f"kind: {kind}", "11:14: must be of a verdict that fails: ")
-            for kind in ("agreed", "disputed", "mistrusted", "inexpressible")
+            for kind in ("agreed", "disputed", "inconclusive", "not-applicable")
         ],
         ("because: no kernel", "because: TODO", "5:14: must be written by a person who knows (got 'TODO'"),
         ('">=1.28"', '"=>1.28"', "12:15: must be a version specifier such as '>=1.28' (got '=>1.28')"),

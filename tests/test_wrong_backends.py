@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from small_corpus import CASES, NAMES, VALID, assessed, records, written
-from tconv.backends import Broke, Refused, create
+from tconv.backends import BackendError, Refused, create
 from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.execution.call import checked
@@ -44,23 +44,23 @@ VERDICTS = {
     "AcceptsEverything": dict.fromkeys(VALID, "wrong-shape") | {"invalid": "accepted-invalid"},
     "RefusesEverything": dict.fromkeys(VALID, "refused-valid"),
     "UnsupportedEverywhere": dict.fromkeys(NAMES, "unsupported"),
-    "Aborts": {"trouble": "died"},
-    "Exits": {"trouble": "died"},
-    "ExitsWell": {"trouble": "died"},
-    "ExitsPolitely": {"trouble": "died"},
-    "IsKilled": {"trouble": "died"},
-    "LeavesChild": {"trouble": "died"},
+    "Aborts": {"trouble": "crashed"},
+    "Exits": {"trouble": "crashed"},
+    "ExitsWell": {"trouble": "crashed"},
+    "ExitsPolitely": {"trouble": "crashed"},
+    "IsKilled": {"trouble": "crashed"},
+    "LeavesChild": {"trouble": "crashed"},
     "Hangs": {"trouble": "timed-out"},
     "Prints": {},
-    "Raises": dict.fromkeys(NAMES, "broke"),
-    "NoArray": dict.fromkeys(VALID, "broke"),
-    "NoOutcome": dict.fromkeys(VALID, "broke"),
-    "NoText": dict.fromkeys(VALID, "broke"),
-    "AnotherKind": dict.fromkeys(VALID, "broke"),
-    "MasksWhatIsWrong": dict.fromkeys(VALID, "broke"),
-    "RaisesWithoutWords": dict.fromkeys(VALID, "broke"),
-    "NotesNumbers": dict.fromkeys(VALID, "broke"),
-    "ShapeOfWords": dict.fromkeys(VALID, "broke"),
+    "Raises": dict.fromkeys(NAMES, "backend-error"),
+    "NoArray": dict.fromkeys(VALID, "backend-error"),
+    "NoOutcome": dict.fromkeys(VALID, "backend-error"),
+    "NoText": dict.fromkeys(VALID, "backend-error"),
+    "AnotherKind": dict.fromkeys(VALID, "backend-error"),
+    "MasksWhatIsWrong": dict.fromkeys(VALID, "backend-error"),
+    "RaisesWithoutWords": dict.fromkeys(VALID, "backend-error"),
+    "NotesNumbers": dict.fromkeys(VALID, "backend-error"),
+    "ShapeOfWords": dict.fromkeys(VALID, "backend-error"),
     "UnreadableTexts": {},
     "RefusesUnreadably": dict.fromkeys(VALID, "refused-valid"),
     "NotesMuch": {},
@@ -96,7 +96,7 @@ def test_every_case_gets_one_record_with_the_verdict_that_says_what_is_wrong(bac
     assert bool(assessment.red) == bool(VERDICTS[backend])
     if backend in DEATHS:
         died = verdicts(assessment)["trouble"]
-        assert isinstance(died, ver.Died)
+        assert isinstance(died, ver.Crashed)
         assert (died.cause, died.stderr) == DEATHS[backend]
 
 
@@ -129,18 +129,20 @@ def test_a_call_that_a_backend_changes_is_recorded_as_it_was_asked(tmp_path: Pat
 def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:
     """Several lines stay, escape codes and half characters in an exception are escaped."""
     verdict = verdicts(assessed("Raises", tmp_path))["plain"]
-    assert isinstance(verdict, ver.Broke)
+    assert isinstance(verdict, ver.BackendError)
     assert verdict.message.startswith("RuntimeError: no kernel \\udcff for onnx/ConvTranspose-22\n\\x1b[31m")
 
 
 def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_return(tmp_path: Path) -> None:
     """The message has the type and no numbers, so that all cases have the same one, and the remedy names `Produced`."""
     assessment = assessed("NoOutcome", tmp_path)
-    broken = {verdict for verdict in verdicts(assessment).values() if isinstance(verdict, ver.Broke)}
+    broken = {verdict for verdict in verdicts(assessment).values() if isinstance(verdict, ver.BackendError)}
     assert broken == {
-        ver.Broke("must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got numpy.ndarray)")
+        ver.BackendError(
+            "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError (got numpy.ndarray)"
+        )
     }
-    record = next(judged.record for judged in assessment.statuses if judged.record.verdict.kind == "broke")
+    record = next(judged.record for judged in assessment.statuses if judged.record.verdict.kind == "backend-error")
     assert "return Produced(array), or Refused(message)" in remedy(record, (), {}, None)
     assert len(find_causes(assessment, Status.FAILED)) == 1
 
@@ -148,14 +150,14 @@ def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_retur
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (None, "must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got None)"),
-        ((1, 2), "must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got tuple)"),
+        (None, "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError (got None)"),
+        ((1, 2), "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError (got tuple)"),
         (Refused(7), "must give the fields of an outcome values of their types (got Refused(message=7))"),  # type: ignore[arg-type] # that is what is wrong
     ],
 )
 def test_what_is_no_outcome_is_told_by_its_type(outcome: object, message: str) -> None:
     """An outcome with a wrong field is told by that field."""
-    assert checked(outcome) == Broke(message)
+    assert checked(outcome) == BackendError(message)
 
 
 def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: Path) -> None:
@@ -173,7 +175,7 @@ def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
     text = CASES + "  - {name: half, with: {dtype: f16}}\n"
     assessment = assessed("DiesOnHalf", tmp_path, text)
     kinds = {name: verdict.kind for name, verdict in verdicts(assessment).items()}
-    assert kinds == dict.fromkeys(NAMES, "agreed") | {"half": "died"}
+    assert kinds == dict.fromkeys(NAMES, "agreed") | {"half": "crashed"}
 
 
 def test_a_module_of_the_current_folder_has_backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def waiver_file() -> Schema:
 def record_line() -> Schema:
     """Return the schema of a line of a record file: the header, or the record of a case."""
     schema = TypeAdapter(HeaderLine | Record).json_schema(schema_generator=_Generator)
-    for kind, name in product(("Differed", "ExceedsSummationBound"), ("expected", "actual", "worst")):
+    for kind, name in product(("Differed", "Imprecise"), ("expected", "actual", "worst")):
         number = schema["$defs"][kind]["properties"][name]
         number["anyOf"] = [*number.get("anyOf", [{"type": number.pop("type", None)}]), _NON_FINITE]
     about = "The first line of a record file is its header, every other line the record of one case."

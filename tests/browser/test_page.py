@@ -83,7 +83,7 @@ def _failures(folder: Path) -> Iterator[Record]:
     np.savez(folder / "shape.npz", expected=np.ones((1, 1, 3, 2)), actual=np.zeros((1, 1, 2, 2)))
     other = ver.WrongShape((1, 1, 3, 2), (1, 1, 2, 2))
     yield Record(SHAPE, "acme", "onnx/ConvTranspose-22", other, 0.02, "shape.npz", call)
-    yield Record(HOSTILE, "acme", "onnx/ConvTranspose-22", ver.Died("signal 11", HOSTILE), 0.03, None, call)
+    yield Record(HOSTILE, "acme", "onnx/ConvTranspose-22", ver.Crashed("signal 11", HOSTILE), 0.03, None, call)
 
 
 def _assessment(records: Sequence[Record], folder: Path, name: str = "acme") -> Assessment:
@@ -344,7 +344,7 @@ def test_keys_reach_everything(opened: Callable[..., Page]) -> None:
         ("no-such-word", "0 of 10,018"),
         ("status=failed|waived", "6 of 10,018"),
         ("acme:passed zeta:passed", "24 of 10,018"),
-        ("acme:died", "1 of 10,018"),
+        ("acme:crashed", "1 of 10,018"),
     ],
 )
 def test_search_knows_words_labels_and_patterns(opened: Callable[..., Page], query: str, found: str) -> None:
@@ -439,7 +439,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
 def test_commands_are_those_of_the_other_reports(opened: Callable[..., Page]) -> None:
     """The command that reproduces a case is quoted as in the other reports, hostile ids included."""
     for case in (PLANE, HOSTILE):
-        record = Record(case, "acme", "onnx/ConvTranspose-22", ver.Broke(""))
+        record = Record(case, "acme", "onnx/ConvTranspose-22", ver.BackendError(""))
         command = opened(_fragment(case)).locator("#detail .command pre").first
         backend = ("--backend", "acme", "--timeout", "30")
         expect(command).to_have_text(reproduce(record, backend, cases="my cases/own.yaml"))

@@ -5,7 +5,7 @@ import { PageData } from "./build/page_data.js";
 import { labelsOf } from "./build/patterns.js";
 
 export const STATUSES = ["failed", "waived", "passed"];
-export const KINDS = ["agreed", "differed", "died"];
+export const KINDS = ["agreed", "differed", "crashed"];
 
 /**
  * @param {{run?: number, id: string, status?: string, kind?: string, phrase?: string, seconds?: number, cause?: number,

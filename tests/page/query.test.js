@@ -51,7 +51,7 @@ test("the whole query may be a pattern with spaces in its path", () => {
 
 const BOTH = madeData(
   [
-    { id: "a/x[n=1]", status: "failed", kind: "died", cause: 2 },
+    { id: "a/x[n=1]", status: "failed", kind: "crashed", cause: 2 },
     { id: "a/x[n=2]" },
     { id: "a/x[n=1]", run: 1 },
     { id: "a/x[n=2]", run: 1, status: "failed", kind: "differed", cause: 1 },
@@ -71,10 +71,10 @@ test("a record's status, verdict, backend and cause are conditions like a case's
 });
 
 test("a backend and an answer leave the cases that it answered so, with all their records", () => {
-  assert.deepEqual(found("acme:died"), [0, 2]);
+  assert.deepEqual(found("acme:crashed"), [0, 2]);
   assert.deepEqual(found("zeta:failed acme:passed"), [1, 3]);
-  assert.deepEqual(found("zeta-1.0:died"), []);
-  assert.deepEqual(found("-acme:died"), [1, 3]);
+  assert.deepEqual(found("zeta-1.0:crashed"), []);
+  assert.deepEqual(found("-acme:crashed"), [1, 3]);
 });
 
 test("a value of a facet is added to its word, and taken from it", () => {

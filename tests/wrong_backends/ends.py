@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from tconv.backends import BackendInfo, Died, Outcome, Produced
+from tconv.backends import BackendInfo, Crashed, Outcome, Produced
 from tconv.execution import worker
 from tconv.execution.journal import Journal
 from wrong_backends.misread import BiasDoubled
@@ -100,7 +100,7 @@ class SaysThatItDied(Troubled):
         if not troubled(call):
             return super().run(call, arrays)
         log(call)
-        return Died("SIGSEGV", "")
+        return Crashed("SIGSEGV", "")
 
 
 class ExitsInWords(Troubled):

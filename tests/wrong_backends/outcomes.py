@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.backends import BackendInfo, Broke, Outcome, Produced, Refused, ShapeOnly, Unsupported
+from tconv.backends import BackendError, BackendInfo, Outcome, Produced, Refused, ShapeOnly, Unsupported
 from wrong_backends.right import SPOKEN, Array, Right, Troubled, log
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class AnotherKind(Right):
 
     def answer(self, y: Array) -> Outcome:
         """Return what is no answer by the word for one."""
-        return Broke(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
+        return BackendError(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
 
 
 class MasksWhatIsWrong(Right):

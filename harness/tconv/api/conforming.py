@@ -218,7 +218,7 @@ def _account(
         yield "owed", _owed(geometry, candidate.readings, truth)
     if isinstance(verdict, ver.WrongDtype):
         yield "advice", "give the operands in the type that the runtime got, and y in the type that it gave"
-    if isinstance(verdict, ver.Mistrusted):
+    if isinstance(verdict, ver.Inconclusive):
         yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
     if isinstance(verdict, ver.WrongValues):
         rule = derive(truth.dtype, accumulator) if verdict.rule == "bound" else _EXACT

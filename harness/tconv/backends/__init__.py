@@ -13,7 +13,7 @@ from tconv.backends.extras import installing
 from tconv.backends.info import BackendInfo
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
 from tconv.backends.options import Option, checked
-from tconv.backends.outcome import Broke, Died, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
+from tconv.backends.outcome import BackendError, Crashed, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
 from tconv.shown_texts import raised
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUP",
     "Backend",
+    "BackendError",
     "BackendInfo",
-    "Broke",
-    "Died",
+    "Crashed",
     "Option",
     "Outcome",
     "Produced",

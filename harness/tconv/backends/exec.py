@@ -2,7 +2,7 @@
 
 One JSON object a line, UTF-8, on its standard input and output; its standard error goes to a file. The child is
 started without a shell and lives in the worker's process group, so that the pool ends it with the worker. Its output is
-not trusted: anything but the awaited reply is `broke`, and the child is started anew.
+not trusted: anything but the awaited reply is `backend-error`, and the child is started anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tconv.backends.exec_child import ChildStarter, ExecChild, Unusable
 from tconv.backends.exec_files import ExecFiles
 from tconv.backends.info import BackendInfo
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.backends.process_end import main_reason
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
@@ -106,11 +106,11 @@ class Exec:
         try:
             self._child = child = self._child or self._started()[0]
         except BackendMissing as error:
-            return Broke(str(error))
+            return BackendError(str(error))
         try:
             return self._reply(child, call, arrays)
         except Unusable as error:
-            outcome: Outcome = Broke(str(error))
+            outcome: Outcome = BackendError(str(error))
         except (BrokenPipeError, EOFError):
             outcome = child.died()
         self._child = None
@@ -191,8 +191,8 @@ class Exec:
                 return Produced(files.loaded(call))
             case {"refused": str(message)}:
                 return Refused(message)
-            case {"broke": str(message)}:
-                return Broke(message)
+            case {"backend-error": str(message)}:
+                return BackendError(message)
             case {"unsupported": str(reason)}:
                 return Unsupported(reason)
             case _:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tconv.backends import confinement
 from tconv.backends.orphans import end_children, end_with_parent
-from tconv.backends.outcome import Died
+from tconv.backends.outcome import Crashed
 from tconv.backends.process_end import ending, last_words
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
@@ -140,11 +140,11 @@ class ExecChild:
             return False
         return True
 
-    def died(self) -> Died:
+    def died(self) -> Crashed:
         """Return how it ended; what is left of it is killed, so that all of its last words are there."""
         code = self.code
         self._kill()
-        return Died(ending(code), self.last_words)
+        return Crashed(ending(code), self.last_words)
 
     def end(self) -> None:
         """End it, and what it has left behind in sessions of its own."""

@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class OnnxReference:
             outputs: Any = ReferenceEvaluator(model).run(None, call.feeds(arrays))
             return Produced(np.asarray(outputs[0]))
         except Exception as error:  # noqa: BLE001 - it has no exceptions of its own: any of numpy's may come
-            return Broke(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            return BackendError(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
 
 class OnnxReferenceUnchecked(OnnxReference):

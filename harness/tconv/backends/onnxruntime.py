@@ -10,7 +10,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ class OnnxRuntime:
             not_implemented = isinstance(error, state.NotImplemented) or _FELL_BACK in message
             return (Unsupported if not_implemented else Refused)(message)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
-            return Broke(f"{type(error).__name__}: {_first_line(error)}")
+            return BackendError(f"{type(error).__name__}: {_first_line(error)}")
 
 
 def _first_line(error: Exception) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -66,4 +66,4 @@ class OpenCv:
             message = one_line(str(error.err or error))
             return (Unsupported if error.code == cv2.Error.StsNotImplemented else Refused)(message)
         # A blob without elements comes as None, and its shape is lost.
-        return Broke("forward() returned None") if output is None else Produced(np.array(output))
+        return BackendError("forward() returned None") if output is None else Produced(np.array(output))

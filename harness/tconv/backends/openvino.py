@@ -12,7 +12,7 @@ import openvino as ov
 from tconv.backends import BackendInfo, Option, onednn_isa
 from tconv.backends.openvino_nodes import GROUPED, PLAIN, output_of, tensor_of
 from tconv.backends.options import with_defaults
-from tconv.backends.outcome import Broke, Produced, Refused, Unsupported
+from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.shown_texts import beginning, one_line
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class OpenVino:
             return Produced(_inferred(compiled, call.feeds(arrays).values()))
         except RuntimeError as error:
             # Sizes that the model does not have are not known before: what is wrong with them is refused here.
-            return (Broke if _has_sizes(call) else Refused)(_said(error))
+            return (BackendError if _has_sizes(call) else Refused)(_said(error))
 
 
 def _has_sizes(call: Call) -> bool:

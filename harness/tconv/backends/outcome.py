@@ -53,7 +53,7 @@ class Unsupported(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class Died(Recorded):
+class Crashed(Recorded):
     """The backend's process ended on this case.
 
     Attributes:
@@ -63,7 +63,7 @@ class Died(Recorded):
 
     cause: str
     stderr: str
-    kind: Literal["died"] = field(default="died", kw_only=True, repr=False)
+    kind: Literal["crashed"] = field(default="crashed", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class TimedOut(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class Broke(Recorded):
+class BackendError(Recorded):
     """Something happened that is neither an answer nor a refusal.
 
     Attributes:
@@ -87,7 +87,7 @@ class Broke(Recorded):
     """
 
     message: str
-    kind: Literal["broke"] = field(default="broke", kw_only=True, repr=False)
+    kind: Literal["backend-error"] = field(default="backend-error", kw_only=True, repr=False)
 
 
-Outcome = Produced | ShapeOnly | Refused | Unsupported | Died | TimedOut | Broke
+Outcome = Produced | ShapeOnly | Refused | Unsupported | Crashed | TimedOut | BackendError

@@ -46,7 +46,7 @@ _TIME = re.compile(r"^\s*\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+
 
 
 def ending(code: int | None) -> str:
-    """Return the cause of a process's end, as in `Died`: a signal's name, or the exit code."""
+    """Return the cause of a process's end, as in `Crashed`: a signal's name, or the exit code."""
     if code is None or code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):

@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv.cases.case import PRESENTATION
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import Inexpressible, can_express, expect
+from tconv.expectation.expected import NotApplicable, can_express, expect
 from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
@@ -211,8 +211,8 @@ def _holding(rows: Rows, values: dict[int, int]) -> Rows:
 def _reason(sweep: Sweep, row: Rows, dialect: Dialect) -> str:
     """Return why the dialect cannot express the case in a row."""
     expected = expect(sweep.case(row.tolist()), dialect)
-    if not isinstance(expected, Inexpressible):
-        raise TypeError(f"{sweep.id} must be inexpressible in {dialect.name}")
+    if not isinstance(expected, NotApplicable):
+        raise TypeError(f"{sweep.id} must not be applicable in {dialect.name}")
     return f"{expected.violation.constraint}: {expected.violation.clause}"
 
 
@@ -230,7 +230,7 @@ def find_expressible_rows(sweep: Sweep) -> dict[str, Mask]:
 
 
 def _is_presentation(axis: Axis) -> bool:
-    """Return whether an axis sets presentation alone, in known words: an unknown layout may be inexpressible."""
+    """Return whether an axis sets presentation alone, in known words: an unknown layout may not be applicable."""
     return all(
         key in _WITHOUT_EFFECT and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
     )

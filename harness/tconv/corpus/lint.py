@@ -13,7 +13,7 @@ from tconv.corpus.coverage import find_expressible_rows
 from tconv.corpus.tiers import FILE_NAME, advise, count_missing_tuples
 from tconv.dialects import DIALECTS, Absent
 from tconv.errors import FileError, joined
-from tconv.expectation.expected import Inexpressible, Values, can_express, expect, finds_broken
+from tconv.expectation.expected import NotApplicable, Values, can_express, expect, finds_broken
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _sweep_findings(sweep: Sweep, corpus: Corpus, masks: _Masks) -> Iterator[Fou
     try:
         if corpus.tiers.selections and masks is not None:
             yield from ((message, ()) for message in _tiers(sweep, corpus, masks))
-        yield from ((message, ()) for message in _inexpressible(sweep))
+        yield from ((message, ()) for message in _not_applicable(sweep))
     except FileError:
         return  # A row makes no case: that is found with the cases.
 
@@ -206,13 +206,13 @@ def _says_any(file: CorpusFile, dialect: Dialect, masks: Mapping[str, _Masks]) -
     return False
 
 
-def _inexpressible(sweep: Sweep) -> Iterator[str]:
+def _not_applicable(sweep: Sweep) -> Iterator[str]:
     """Yield a finding where no dialect that is cited can express any case of a sweep that is looked at."""
     cited = list(dict.fromkeys(cite.dialect for cite in sweep.cites))
     rows = _sample(sweep)
     expected = (expect(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
     first = next(expected, None)
-    if isinstance(first, Inexpressible) and all(isinstance(owed, Inexpressible) for owed in expected):
+    if isinstance(first, NotApplicable) and all(isinstance(owed, NotApplicable) for owed in expected):
         yield _cited(cited[0], first.reason)
 
 
@@ -222,13 +222,13 @@ def _cited(dialect: str, reason: str) -> str:
 
 def _expressibility(case: Case) -> Iterator[Found]:
     """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
-    # Of a sweep some cases may be for the dialects that are not cited; see `_inexpressible`.
+    # Of a sweep some cases may be for the dialects that are not cited; see `_not_applicable`.
     cited = [cite.dialect for cite in case.cites] if "[" not in case.id else []
     if case.breaks is None and any(can_express(case, DIALECTS[name]) for name in cited or DIALECTS):
         # The first dialect that can express it is enough: eight would take most of the time of a check.
         return
     expected = {name: expect(case, dialect) for name, dialect in DIALECTS.items()}
-    reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, Inexpressible)}
+    reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, NotApplicable)}
     if len(reasons) == len(DIALECTS):
         reason = next(iter(reasons.values()))
         yield f"must be sayable in a dialect (got none; the first says: {reason}); skip it", ("with",)

@@ -17,7 +17,7 @@ from tconv.cases.case import KindOfGroup
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import reach
 from tconv.expectation.bound import bound_errors
-from tconv.expectation.expected import Inexpressible, can_express, expect
+from tconv.expectation.expected import NotApplicable, can_express, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
 from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
@@ -251,7 +251,7 @@ def _in_dialect(dialect: Dialect, found: dict[Combination, list[Case]]) -> Produ
             said += 1
         elif cases:
             refused = expect(cases[0], dialect)
-            assert isinstance(refused, Inexpressible)  # noqa: S101 - no dialect that can say it
+            assert isinstance(refused, NotApplicable)  # noqa: S101 - no dialect that can say it
             unsaid[refused.violation.constraint] += 1
         else:
             absent.append(wanted)

@@ -78,7 +78,7 @@ class WaitingFailures:
         """Return the record of a failure that was asked again, with what came of it; None of any other case."""
         if (record := self.records.pop(alone.case, None)) is None:
             return None
-        killed = isinstance(alone.verdict, ver.Died) and alone.verdict.cause == _KILLED
+        killed = isinstance(alone.verdict, ver.Crashed) and alone.verdict.cause == _KILLED
         # A busy machine is slow, and one without memory kills.
         if killed or isinstance(alone.verdict, ver.TimedOut):
             return record

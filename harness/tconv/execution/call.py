@@ -52,7 +52,7 @@ class CallResult:
 
 
 def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
-    """Return the outcome, or `Broke` for a value that is none: it would end the worker, or break the record file.
+    """Return the outcome, or `BackendError` for a value that is none, which would end the worker or break the file.
 
     The outcome is made anew, of plain values: texts are cut, and an output is copied, as the backend may use its memory
     for the next call.
@@ -63,31 +63,34 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
         case out.ShapeOnly(tuple() as shape, str(dtype)) if all(_is_size(size) for size in shape):
             return out.ShapeOnly(tuple(shape), plain(dtype))
         case (
-            out.Refused(str(text)) | out.Unsupported(str(text), kind="unsupported") | out.Broke(str(text), kind="broke")
+            out.Refused(str(text))
+            | out.Unsupported(str(text), kind="unsupported")
+            | out.BackendError(str(text), kind="backend-error")
         ):
-            kind = next(kind for kind in (out.Refused, out.Unsupported, out.Broke) if isinstance(outcome, kind))
+            kind = next(kind for kind in (out.Refused, out.Unsupported, out.BackendError) if isinstance(outcome, kind))
             return kind(plain(text))
-        case out.Died(str(cause), str(stderr), kind="died"):
-            return out.Died(plain(cause), plain(stderr))
+        case out.Crashed(str(cause), str(stderr), kind="crashed"):
+            return out.Crashed(plain(cause), plain(stderr))
         case out.TimedOut(int() | float() as seconds, kind="timed-out") if 0 <= seconds < inf:
             return out.TimedOut(float(seconds))
         case _ if isinstance(outcome, out.Outcome):
-            return out.Broke(f"must give the fields of an outcome values of their types (got {_printed(outcome)})")
+            return out.BackendError(
+                f"must give the fields of an outcome values of their types (got {_printed(outcome)})"
+            )
         case _:
             # The type alone: the numbers of an array say nothing, and would be another message in each case.
-            return out.Broke(
-                f"must return Produced(array), ShapeOnly, Refused, Unsupported or Broke (got {_type_of(outcome)})"
-            )
+            must = "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError"
+            return out.BackendError(f"{must} (got {_type_of(outcome)})")
 
 
-def _produced(array: object, notes: object) -> out.Produced | out.Broke:
+def _produced(array: object, notes: object) -> out.Produced | out.BackendError:
     # Of a subclass, such as a masked array, the backend's own code would compare the output.
     if type(array) is not np.ndarray:
-        return out.Broke(f"must produce a plain array (got {type(array).__name__})")
+        return out.BackendError(f"must produce a plain array (got {type(array).__name__})")
     if not _numeric(array):
-        return out.Broke(f"must produce an array of numbers (got {_printed(array.dtype)})")
+        return out.BackendError(f"must produce an array of numbers (got {_printed(array.dtype)})")
     if not _are_texts(notes):
-        return out.Broke(f"must note at most {_MOST_NOTES} texts in a tuple (got {_printed(notes)})")
+        return out.BackendError(f"must note at most {_MOST_NOTES} texts in a tuple (got {_printed(notes)})")
     return out.Produced(array.copy(), tuple(plain(note, _LONGEST_NOTE) for note in notes))
 
 

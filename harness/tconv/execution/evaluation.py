@@ -18,7 +18,7 @@ from tconv.execution.again import TIMES
 from tconv.execution.call import CallResult, FloatingPoint, alike, changed, checked, patterned, private
 from tconv.execution.journal import Journal
 from tconv.execution.recording import Recorder
-from tconv.expectation.expected import Inexpressible
+from tconv.expectation.expected import NotApplicable
 from tconv.expectation.problem import PREPARED, SMALL, Problem
 from tconv.records.record import Sums
 from tconv.shown_texts import raised
@@ -110,7 +110,7 @@ class Evaluator:
 
     def prepare(self, problem: Problem) -> None:
         """Work out all that is needed to ask a problem."""
-        if not isinstance(problem.expectation, Inexpressible):
+        if not isinstance(problem.expectation, NotApplicable):
             _ = problem.call, problem.arrays
 
     def ask(self, problem: Problem) -> CallResult | None:
@@ -118,11 +118,11 @@ class Evaluator:
 
         None if the dialect has no call for the case.
         """
-        if isinstance(problem.expectation, Inexpressible):
+        if isinstance(problem.expectation, NotApplicable):
             return None
         result = self._timed(problem)
         for _ in range(1, max(self._repeat, TIMES if self.again else 1)):
-            if isinstance(result.outcome, out.Died | out.TimedOut):
+            if isinstance(result.outcome, out.Crashed | out.TimedOut):
                 # Of a process of the backend's own.
                 break
             again = self._timed(problem, filled=True)
@@ -147,7 +147,7 @@ class Evaluator:
         try:
             outcome = checked(self._backend.run(call, arrays))
         except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
-            outcome = out.Broke(raised(error))
+            outcome = out.BackendError(raised(error))
         seconds = perf_counter() - started
         self._floating_point.leave()
         if os.getpid() != process:
@@ -160,8 +160,8 @@ class Evaluator:
         """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
         self._recorder.writes = not self.again
         if result is None:
-            assert isinstance(problem.expectation, Inexpressible)  # noqa: S101 - there is no other reason not to ask
-            return self._recorder.inexpressible(problem.case, problem.expectation.reason)
+            assert isinstance(problem.expectation, NotApplicable)  # noqa: S101 - there is no other reason not to ask
+            return self._recorder.not_applicable(problem.case, problem.expectation.reason)
         if result.other is not None:
             return self._recorder.record(problem, result, ver.Unstable(changed(result.outcome, result.other)))
         sums = self._sums(problem, result.outcome)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
-from tconv.backends.outcome import Broke, Died, TimedOut
+from tconv.backends.outcome import BackendError, Crashed, TimedOut
 from tconv.dialects import find_dialect
 from tconv.errors import BackendLost, BackendMissing
 from tconv.execution.again import WaitingFailures
@@ -194,7 +194,7 @@ class Pool:
         worker.kill()
         yield from self._answers(worker, queue)
         if code is not None:
-            yield from self._after(worker, queue, Died(worker.cause(code), worker.last_words), code)
+            yield from self._after(worker, queue, Crashed(worker.cause(code), worker.last_words), code)
         elif worker.deadline is not None and monotonic() > worker.deadline:
             yield from self._after(worker, queue, TimedOut(worker.seconds), 0)
         else:
@@ -246,7 +246,7 @@ class Pool:
                     f" (got {name} {value!r}{self._last_end}, and {before!r} before)"
                 )
 
-    def _after(self, worker: WorkerProcess, queue: Queue, outcome: Died | TimedOut, code: int) -> Iterator[Record]:
+    def _after(self, worker: WorkerProcess, queue: Queue, outcome: Crashed | TimedOut, code: int) -> Iterator[Record]:
         """Yield the verdict of the case at which a worker ended, if that is certain, and let the others wait again."""
         number, earlier, path = worker.number, worker.asked_besides(), worker.probed
         case = None if number is None or path is not None else worker.pending.pop(number)
@@ -264,7 +264,9 @@ class Pool:
         """Ask cases again, each alone, whose records have gone; one that loses it again and again does so itself."""
         for case in worker.pending.values():
             if not queue.asked_in_vain(case):
-                outcome = Broke("must leave the journal of its worker alone (got one without the record of this case)")
+                outcome = BackendError(
+                    "must leave the journal of its worker alone (got one without the record of this case)"
+                )
                 yield from queue.answered(case, self._unanswered(case, outcome), None)
         self._remove(worker)
 

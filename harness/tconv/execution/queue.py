@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tconv.backends.outcome import Died, TimedOut
+from tconv.backends.outcome import Crashed, TimedOut
 from tconv.records.record import FreshAnswer
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Queue:
             record: what came of it now.
             earlier: the cases that the worker was asked before; None for none.
         """
-        ended = isinstance(record.verdict, Died | TimedOut)
+        ended = isinstance(record.verdict, Crashed | TimedOut)
         if (before := self._ends.pop(case.id, None)) is not None:
             yield record if ended else replace(before, alone=FreshAnswer(record.verdict.kind, same=False))
         elif (failure := self._failures.answered(record)) is not None:

@@ -64,13 +64,13 @@ class Recorder:
         record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
         return record if sums is None else replace(record, sums=sums)
 
-    def inexpressible(self, case: Case, reason: str) -> Record:
+    def not_applicable(self, case: Case, reason: str) -> Record:
         """Return the record of a case that the dialect cannot express."""
-        return self._record(case, ver.Inexpressible(reason))
+        return self._record(case, ver.NotApplicable(reason))
 
     def _explained(self, problem: Problem, result: CallResult, verdict: ver.Verdict, accumulator: DType) -> Record:
         case, call, outcome, seconds = problem.case, problem.call, result.outcome, result.seconds
-        if isinstance(verdict, ver.Agreed | ver.Mistrusted):
+        if isinstance(verdict, ver.Agreed | ver.Inconclusive):
             return self._record(case, verdict, seconds)
         output = _wrong_output(problem, outcome, verdict)
         artifact = None if output is None else self._artifact(problem, output, verdict, accumulator)
@@ -85,7 +85,7 @@ class Recorder:
             diagnosis = diagnose(problem, output.array, accumulator)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
-        if isinstance(verdict, ver.ExceedsSummationBound):
+        if isinstance(verdict, ver.Imprecise):
             if not diagnosis.explained:
                 return replace(record, described=_TRANSFORM)
             # A misreading that gives the output says more than the size of its errors.

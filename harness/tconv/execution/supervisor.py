@@ -43,7 +43,7 @@ START_SECONDS = 120.0
 _ENDING_SECONDS = 5.0
 """How long a worker may take to end that has closed its journal."""
 _MOST_EARLIER = 1000
-_NO_DEVIATION = ver.Agreed | ver.Inexpressible | ver.Mistrusted | ver.Unsupported
+_NO_DEVIATION = ver.Agreed | ver.NotApplicable | ver.Inconclusive | ver.Unsupported
 _INFO: TypeAdapter[tuple[str, dict[str, object], list[tuple[str, str, str, str]]]] = TypeAdapter(
     tuple[str, dict[str, object], list[tuple[str, str, str, str]]]
 )

@@ -103,7 +103,7 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
-class Inexpressible:
+class NotApplicable:
     """The dialect cannot express the case: a constraint forbids it that is not the one broken on purpose."""
 
     violation: Violation
@@ -114,7 +114,7 @@ class Inexpressible:
         return str(self.violation)
 
 
-Expectation = Values | Refuse | Inexpressible
+Expectation = Values | Refuse | NotApplicable
 
 
 def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Expectation:
@@ -122,16 +122,16 @@ def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Ex
 
     A constraint that the case breaks on purpose: stated, the dialect owes a refusal; absent, the value; open, the
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
-    inexpressible, and so does a presentation that the dialect does not have.
+    not applicable, and so does a presentation that the dialect does not have.
     """
     expected = expect_of_signature(written or write_signature(case, dialect), dialect, case.breaks)
-    missing = None if isinstance(expected, Inexpressible) else _presentation(case, dialect)
-    return expected if missing is None else Inexpressible(missing)
+    missing = None if isinstance(expected, NotApplicable) else _presentation(case, dialect)
+    return expected if missing is None else NotApplicable(missing)
 
 
 def can_express(case: Case, dialect: Dialect) -> bool:
     """Return whether `dialect` has words for `case`, and it breaks nothing there but on purpose."""
-    return not isinstance(expect(case, dialect), Inexpressible)
+    return not isinstance(expect(case, dialect), NotApplicable)
 
 
 def _presentation(case: Case, dialect: Dialect) -> Violation | None:
@@ -155,7 +155,7 @@ def finds_broken(expected: Expectation, constraint: str) -> bool:
             return violation.constraint == constraint
         case Values():
             return constraint in expected.open_constraints
-        case Inexpressible():
+        case NotApplicable():
             return False
         case _:
             assert_never(expected)
@@ -208,9 +208,9 @@ def _found(written: Signature, dialect: Dialect, breaks: str | None) -> Expectat
         elif name == breaks and dialect.can_write(violation):
             refusal = Refuse(violation, stated=not is_open)
         else:
-            return Inexpressible(violation)
+            return NotApplicable(violation)
     if refusal is not None:
-        return refusal if _fits_layouts(written, dialect) else Inexpressible(refusal.violation)
+        return refusal if _fits_layouts(written, dialect) else NotApplicable(refusal.violation)
     return _values(written, dialect, breaks, open_constraints)
 
 
@@ -237,19 +237,19 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
         answer = dialect.constraints.get(primary.result.constraint)
         if answer is None:
             # An answer of the rules refuses the call, and no constraint.
-            return Inexpressible(primary.result)
+            return NotApplicable(primary.result)
         violation = replace(primary.result, clause=answer.clause)
         if violation.constraint != breaks:
-            return Inexpressible(violation)
+            return NotApplicable(violation)
         return Refuse(violation, stated=isinstance(answer, Stated))
     if breaks is not None and (elements := _elements(written, primary.result)) > LARGEST_OUTPUT:
         must = f"must have at most {LARGEST_OUTPUT} elements, all of which are computed"
-        return Inexpressible(Violation("output-size-computable", "output", must, str(elements)))
+        return NotApplicable(Violation("output-size-computable", "output", must, str(elements)))
     not_empty = dialect.constraints["output-not-empty"]
     if 0 in primary.result.output and isinstance(not_empty, Stated):
         got = show_value(list(primary.result.output))
         violation = Violation("output-not-empty", "output", "must have no size of 0", got, not_empty.clause)
-        return Refuse(violation, stated=True) if breaks == "output-not-empty" else Inexpressible(violation)
+        return Refuse(violation, stated=True) if breaks == "output-not-empty" else NotApplicable(violation)
     if 0 in primary.result.output and isinstance(not_empty, Open):
         open_constraints = [*open_constraints, "output-not-empty"]
     return Values(

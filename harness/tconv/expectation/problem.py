@@ -13,7 +13,7 @@ from tconv.cases.call import arrange_operands, express, write_signature
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
-from tconv.expectation.expected import Inexpressible, Values, expect
+from tconv.expectation.expected import NotApplicable, Values, expect
 from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def expressed(case: Case, dialect: Dialect) -> Problem:
         UsageError: the dialect cannot express it.
     """
     problem = Problem(case, dialect)
-    if isinstance(problem.expectation, Inexpressible):
+    if isinstance(problem.expectation, NotApplicable):
         reason = problem.expectation.reason
         raise UsageError(f"a case must be one that {dialect.name} can say (got {case.id}: {reason})")
     return problem

@@ -14,7 +14,7 @@ from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
-from tconv.expectation.expected import Inexpressible, Refuse
+from tconv.expectation.expected import NotApplicable, Refuse
 from tconv.expectation.problem import Problem
 from tconv.export.asking import asking
 from tconv.export.clauses import clauses
@@ -47,17 +47,17 @@ _INSTALLED_BY = (
 """How tconv itself is installed, for the readers of a report."""
 TITLES = {
     "differed": "gives wrong values",
-    "exceeds-summation-bound": "gives values that are less exact than sums are",
+    "imprecise": "gives values that are less exact than sums are",
     "wrong-shape": "gives an output of the wrong shape",
     "wrong-dtype": "gives an output of the wrong type",
     "refused-valid": "refuses a valid call",
     "accepted-invalid": "answers an invalid call",
-    "mistrusted": "gives values that no bound can test",
+    "inconclusive": "gives values that no bound can test",
     "unsupported": "does not implement a valid call",
-    "died": "dies",
+    "crashed": "dies",
     "timed-out": "does not answer",
     "unstable": "answers the same call differently",
-    "broke": "fails",
+    "backend-error": "fails",
 }
 """What a report says of a runtime in its title, for each kind of failure."""
 
@@ -75,12 +75,12 @@ def recorded_issue(assessment: Assessment, member: RecordStatus, find: Callable[
     """
     record, header = member.record, assessment.run.header
     case, dialect = find(record.case), DIALECTS.get(record.dialect)
-    if isinstance(record.verdict, ver.Allowed | ver.Inexpressible) or record.varies or member.is_spoilt:
+    if isinstance(record.verdict, ver.Allowed | ver.NotApplicable) or record.varies or member.is_spoilt:
         return None
     if case is None or dialect is None:
         return None
     problem = Problem(case, dialect)
-    if isinstance(problem.expectation, Inexpressible):
+    if isinstance(problem.expectation, NotApplicable):
         return None
     # The explanations that the other records of the run leave. The reader asks the case alone anyway.
     record = replace(record, diagnosis=member.why.explained or record.diagnosis, alone=None)
@@ -193,7 +193,7 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
     yield f"{record.verdict.kind}{', with the index in NCX' if compared else ''}:"
     yield ""
     yield _fenced(phrase(record.verdict))
-    if isinstance(record.verdict, ver.Died) and record.verdict.stderr:
+    if isinstance(record.verdict, ver.Crashed) and record.verdict.stderr:
         yield from ("", "It printed at last:", "", _fenced(record.verdict.stderr))
     if actual is not None:
         # An output of another rank has no layout, and is recorded as it was returned.

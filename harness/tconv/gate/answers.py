@@ -281,7 +281,7 @@ def compare_answers(
     # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
     elsewhere = {} if vary else others.find_contradicted(mixed) | others.find_denied(values)
     # A value that is right shows the answers of its readings; a wrong one shows at least that the case is not refused.
-    wrong = ver.WrongOutput | ver.WrongDtype | ver.Mistrusted
+    wrong = ver.WrongOutput | ver.WrongDtype | ver.Inconclusive
     found = (
         find(record.case) for record in records if len(values) < len(records) and isinstance(record.verdict, wrong)
     )

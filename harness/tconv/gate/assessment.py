@@ -72,7 +72,7 @@ class Assessment:
     def unasked(self) -> int:
         """How many failures may depend on earlier calls, as none was asked again."""
         failed = [member for member in self.statuses if member.status in FAILING]
-        asked = any(member.record.alone and not isinstance(member.record.verdict, ver.Died) for member in failed)
+        asked = any(member.record.alone and not isinstance(member.record.verdict, ver.Crashed) for member in failed)
         return 0 if asked else sum(member.may_vary for member in failed)
 
     @property
@@ -105,7 +105,7 @@ class Assessment:
     @property
     def judged(self) -> int:
         """The number of cases that the dialect can say and the backend does not decline."""
-        return self.counts.total() - self.counts[Status.UNSUPPORTED] - self.counts[Status.INEXPRESSIBLE]
+        return self.counts.total() - self.counts[Status.UNSUPPORTED] - self.counts[Status.NOT_APPLICABLE]
 
     @cached_property
     def computes(self) -> bool:

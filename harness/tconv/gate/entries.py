@@ -83,8 +83,8 @@ class ActiveEntries:
 
 _UNWAIVED: Mapping[str, Status] = {
     "agreed": Status.PASSED,
-    "mistrusted": Status.MISTRUSTED,
-    "inexpressible": Status.INEXPRESSIBLE,
+    "inconclusive": Status.INCONCLUSIVE,
+    "not-applicable": Status.NOT_APPLICABLE,
     "disputed": Status.DISPUTED,
     "accepted-invalid": Status.REPORTED,
     "unsupported": Status.UNDECLARED,
@@ -147,7 +147,7 @@ def _find_refusal(member: RecordStatus) -> str | None:
             return None
 
 
-State = Literal["unknown", "void", "stale", "unneeded", "wide", "fitting"]
+State = Literal["unknown", "invalid", "stale", "unneeded", "wide", "fitting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ def find_uses(
         if example_facts is None and own:
             return WaiverUse(waiver, "unknown")
         if example_facts is not None and not waiver.covers(waiver.example, example_facts):
-            return WaiverUse(waiver, "void")
+            return WaiverUse(waiver, "invalid")
         covered = find_covered(waiver)
         waived = sum(member.waiver is waiver for member in covered)
         agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
@@ -320,9 +320,9 @@ def _may_deviate(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str]
         facts: the facts of its example.
         whole: whether the run has the cases of the gate.
     """
-    if waiver.after_others and example.status in {*AGREEING, Status.MISTRUSTED, Status.REPORTED}:
+    if waiver.after_others and example.status in {*AGREEING, Status.INCONCLUSIVE, Status.REPORTED}:
         return True
-    if example.status is Status.INEXPRESSIBLE or (example.waiver is not None and example.waiver.after_others):
+    if example.status is Status.NOT_APPLICABLE or (example.waiver is not None and example.waiver.after_others):
         return True
     return not whole if isinstance(example.ruling, ver.Disputed) else waiver.waives(example, facts)
 

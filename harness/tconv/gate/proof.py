@@ -136,7 +136,7 @@ class Prover:
         record = None if dialect in self._unspoken else self._run_alone(case, dialect)
         if record is None:
             return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
-        if isinstance(record.verdict, ver.Inexpressible):
+        if isinstance(record.verdict, ver.NotApplicable):
             return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot say the example", record)
         member = select_active(file, dialect, self.backend).assign_status(record, case.facts)
         deviates = waiver.waives(member, case.facts)

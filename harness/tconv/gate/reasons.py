@@ -67,7 +67,7 @@ class WaiverStale(NamedTuple):
     example: RecordStatus
 
 
-class WaiverVoid(NamedTuple):
+class WaiverInvalid(NamedTuple):
     """A waiver's example is no case that it covers, or no case of the corpus."""
 
     waiver: Waiver
@@ -103,7 +103,7 @@ class NothingShown(NamedTuple):
 
 OfRecords = RecordsMissing | ShardsMissing | OtherCorpus
 """The reasons that the records give themselves."""
-Reason = CasesFailed | CasesUndeclared | OfRecords | WaiverStale | WaiverVoid | PinStale | ZerosPass | NothingShown
+Reason = CasesFailed | CasesUndeclared | OfRecords | WaiverStale | WaiverInvalid | PinStale | ZerosPass | NothingShown
 
 
 def find_reasons(assessment: Assessment) -> Iterator[Reason]:
@@ -115,13 +115,13 @@ def find_reasons(assessment: Assessment) -> Iterator[Reason]:
     yield from assessment.incomplete
     uses = assessment.waivers.uses
     yield from (WaiverStale(use.waiver, use.example) for use in uses if use.state == "stale" and use.example)
-    yield from (WaiverVoid(use.waiver, is_case=True) for use in uses if use.state == "void")
-    yield from (WaiverVoid(use.waiver, is_case=False) for use in uses if use.state == "unknown")
+    yield from (WaiverInvalid(use.waiver, is_case=True) for use in uses if use.state == "invalid")
+    yield from (WaiverInvalid(use.waiver, is_case=False) for use in uses if use.state == "unknown")
     yield from map(PinStale, assessment.pins.stale)
     # What only other cases can show is for those who have all shards.
     if assessment.run.header.shard:
         return
-    if assessment.counts[Status.MISTRUSTED]:
+    if assessment.counts[Status.INCONCLUSIVE]:
         yield from _find_untrusted(assessment.statuses, assessment.facts)
     # Who chooses cases by a pattern may choose those that must be refused. A failure is reason enough.
     if not assessment.judged:
@@ -139,7 +139,7 @@ def find_incomplete(run: Run, digest: str | None) -> Iterator[OfRecords]:
 
 
 def _find_untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Reason]:
-    """Yield why mistrusted values are red, a reason for each element type, where nothing shows that they are computed.
+    """Yield why inconclusive values are red, a reason for each type, if nothing shows that they are computed.
 
     The same call on integers must agree exactly where the run has it: sums of few products show nothing of sums of
     many. Where the run has no such case, another case of the type must.
@@ -155,12 +155,12 @@ def _find_untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping
     verdicts = {member.record.case: member.record.verdict for member in members}
     exact = {case for case, verdict in verdicts.items() if isinstance(verdict, ver.Allowed) and verdict.rule == "exact"}
     types = set(map(dtype_of, exact))
-    mistrusted = [member.record.case for member in members if member.status is Status.MISTRUSTED]
-    alone = [case for case in mistrusted if _find_integer_twin(case) not in verdicts]
+    inconclusive = [member.record.case for member in members if member.status is Status.INCONCLUSIVE]
+    alone = [case for case in inconclusive if _find_integer_twin(case) not in verdicts]
     for dtype, count in Counter(map(dtype_of, alone)).items():
         if dtype not in types:
             yield ZerosPass(count, dtype)
-    beside = [case for case in mistrusted if _find_integer_twin(case) in verdicts.keys() - exact]
+    beside = [case for case in inconclusive if _find_integer_twin(case) in verdicts.keys() - exact]
     for dtype, count in Counter(map(dtype_of, beside)).items():
         yield ZerosPass(count, dtype, str(_find_integer_twin(next(case for case in beside if dtype_of(case) == dtype))))
 

@@ -24,11 +24,11 @@ class Status(StrEnum):
 
     PASSED = "passed"
     DISPUTED = "disputed"
-    MISTRUSTED = "mistrusted"
+    INCONCLUSIVE = "inconclusive"
     WAIVED = "waived"
     REPORTED = "reported"
     UNSUPPORTED = "unsupported"
-    INEXPRESSIBLE = "inexpressible"
+    NOT_APPLICABLE = "not-applicable"
     UNDECLARED = "undeclared"
     FAILED = "failed"
 

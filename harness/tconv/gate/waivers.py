@@ -26,7 +26,7 @@ from tconv.gate.scope import NarrowScope, Scalar, Scope, list_texts
 from tconv.gate.status import RULINGS
 from tconv.nearest_word import nearest
 from tconv.records.headers import WaiversHeader
-from tconv.verdict.kinds import Died, Disputed, RefusedValid, TimedOut
+from tconv.verdict.kinds import Crashed, Disputed, RefusedValid, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +44,8 @@ OPEN = "TODO"
 _WAIVED_NOWHERE = {
     "unsupported": "must be declared under 'unsupported:', by cases or where, and because",
     "agreed": "must be of a verdict that fails: what agrees needs no waiver",
-    "inexpressible": "must be of a verdict that fails: what the dialect cannot say needs no waiver",
-    "mistrusted": "must be of a verdict that fails: cases on integers show whether such values are computed",
+    "not-applicable": "must be of a verdict that fails: what the dialect cannot say needs no waiver",
+    "inconclusive": "must be of a verdict that fails: cases on integers show whether such values are computed",
     "disputed": "must be of a verdict that fails: what follows a reading needs no waiver; a refusal that has another"
     " reason than the reading is waived by the kind refused-valid with its message",
     "reading-changed": "must be of a verdict that fails for another reason: a new pin accepts another reading; write it"
@@ -183,7 +183,7 @@ class Waiver(Versioned, NarrowScope):
         the case alone does not end is waived by whatever covers the case with `after-others`.
         """
         record, ruling = member.record, member.ruling
-        if isinstance(ruling, Died | TimedOut) and record.varies:
+        if isinstance(ruling, Crashed | TimedOut) and record.varies:
             return self.after_others and self.covers(record.case, facts)
         if isinstance(ruling, Disputed):
             if ruling.message is None or "message" not in self.verdict:

@@ -218,7 +218,7 @@ def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Combination, 
     return f"{failure.kind}: {failure.words}" if failure.words else failure.kind
 
 
-_UNSPECIFIC = {"died", "timed-out"}
+_UNSPECIFIC = {"crashed", "timed-out"}
 """Kinds of failures that have the same words whatever their cause."""
 
 

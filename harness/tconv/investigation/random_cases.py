@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.dialects import NoWord
-from tconv.expectation.expected import Inexpressible, expect, finds_broken
+from tconv.expectation.expected import NotApplicable, expect, finds_broken
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.investigation.random_choices import Seeded
 
@@ -63,7 +63,7 @@ def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: b
     except ImpossibleCase:
         return None
     expected = expect(case, dialect)
-    if isinstance(expected, Inexpressible) or not (case.breaks is None or finds_broken(expected, case.breaks)):
+    if isinstance(expected, NotApplicable) or not (case.breaks is None or finds_broken(expected, case.breaks)):
         return None
     return case
 

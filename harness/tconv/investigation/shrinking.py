@@ -13,7 +13,7 @@ from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.writing import PRESENTATION_WITH_DEFAULTS, settings
 from tconv.dialects.geometry import reach
-from tconv.expectation.expected import Inexpressible, expect
+from tconv.expectation.expected import NotApplicable, expect
 from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def shrunk(
         case, result, smaller = smaller.case, smaller.result, None
         for candidate in simpler(case):
             content = candidate.content
-            if content in seen or isinstance(expect(candidate, dialect), Inexpressible):
+            if content in seen or isinstance(expect(candidate, dialect), NotApplicable):
                 continue
             seen.add(content)
             tried += 1

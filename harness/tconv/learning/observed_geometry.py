@@ -160,7 +160,7 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
             yield ObservedGeometry(case, situation_of(case), problem.signature, expected, placement)
 
 
-SHOWING = ver.Allowed | ver.Mistrusted | ver.Differed | ver.WrongShape
+SHOWING = ver.Allowed | ver.Inconclusive | ver.Differed | ver.WrongShape
 
 
 def _placement(record: Record, problem: Problem, expected: Values) -> Placement | None:
@@ -173,7 +173,7 @@ def _placement(record: Record, problem: Problem, expected: Values) -> Placement 
         # No value tells where the output of an empty operand lies.
         sizes = (*problem.case.x.shape, *problem.case.w.shape, *geometry.output)
         return _of(geometry, (geometry.pads_begin,) if verdict.rule != "shape" and 0 not in sizes else ())
-    if isinstance(verdict, ver.Mistrusted):
+    if isinstance(verdict, ver.Inconclusive):
         geometry = expected.geometry(verdict.readings)
         return None if geometry is None else _of(geometry, (geometry.pads_begin,))
     if record.placement is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tconv.learning.judged_calls import Condition, JudgedCalls
 
-UNANSWERED = ver.RefusedValid | ver.Broke | ver.Died | ver.TimedOut | ver.Unsupported
+UNANSWERED = ver.RefusedValid | ver.BackendError | ver.Crashed | ver.TimedOut | ver.Unsupported
 """Failures without values."""
 _FEWEST = 12
 """So many calls have hardly a condition in common by chance."""

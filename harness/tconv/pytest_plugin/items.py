@@ -88,7 +88,7 @@ class CaseItem(pytest.Item):
                 self._failure = "\n".join(_explained(member, header))
                 if member.status is Status.WAIVED:
                     self.add_marker(pytest.mark.xfail(reason=reason(member)))
-            case Status.UNSUPPORTED | Status.INEXPRESSIBLE | Status.MISTRUSTED:
+            case Status.UNSUPPORTED | Status.NOT_APPLICABLE | Status.INCONCLUSIVE:
                 self.add_marker(pytest.mark.skip(reason=reason(member)))
             case _:
                 self._failure = ""
@@ -116,7 +116,7 @@ def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
         inputs = ", ".join(f"{name} {dtype} {shape}" for name, shape, dtype in record.call.inputs)
         yield _line("call", words or "no attribute")
         yield _line("inputs", f"{inputs}, in {record.call.data_format} and {record.call.filter_format}")
-    if isinstance(record.verdict, ver.Died):
+    if isinstance(record.verdict, ver.Crashed):
         for line in record.verdict.stderr.splitlines()[-_MOST_LINES:]:
             yield _line("printed", one_line(line))
     if why := explanation(record, member.why):

@@ -53,7 +53,7 @@ class Failure:
 def failure(
     record: Record, verdict: ver.Verdict | None = None, explained: tuple[Combination, ...] | None = None
 ) -> Failure | None:
-    """Return the failure that a record shows; None for agreed, mistrusted and inexpressible.
+    """Return the failure that a record shows; None for agreed, inconclusive and not applicable.
 
     A disputed verdict is one too: two runs may differ in it. Where an answer depends on earlier
     calls, its values are not compared.
@@ -68,19 +68,19 @@ def failure(
     if record.alone is not None and record.varies:
         return Failure(verdict.kind, (), f"after other calls, and {record.alone.kind} alone")
     match verdict:
-        case ver.Agreed() | ver.Mistrusted() | ver.Inexpressible():
+        case ver.Agreed() | ver.Inconclusive() | ver.NotApplicable():
             return None
-        case ver.RefusedValid(words) | ver.Broke(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
+        case ver.RefusedValid(words) | ver.BackendError(words) | ver.Unsupported(words) | ver.AcceptedInvalid(words):
             pass
         case ver.WrongDtype(_, words) | ver.Unstable(words):
             pass
-        case ver.Died(cause, stderr):
+        case ver.Crashed(cause, stderr):
             # An exit code is no number that varies: it tells one end from another.
             end = " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
             return Failure(verdict.kind, explained, end)
         case ver.Disputed():
             words = " ".join(filter(None, (" or ".join(verdict.choices), verdict.message)))
-        case ver.Differed() | ver.ExceedsSummationBound() | ver.WrongShape() | ver.TimedOut():
+        case ver.Differed() | ver.Imprecise() | ver.WrongShape() | ver.TimedOut():
             words = ""
         case _:
             assert_never(verdict)

@@ -17,7 +17,7 @@ from tconv.dialects import (  # noqa: TC001 - as above
     RecordedDialect,
 )
 from tconv.records.texts import with_plain_values
-from tconv.verdict.kinds import Broke, Died, RefusedValid, TimedOut, Verdict, WrongDtype, WrongOutput
+from tconv.verdict.kinds import BackendError, Crashed, RefusedValid, TimedOut, Verdict, WrongDtype, WrongOutput
 from tconv.vocabulary import DType
 
 
@@ -129,7 +129,7 @@ class Record(Recorded):
     @property
     def may_vary(self) -> bool:
         """Whether its answer may depend on the calls before it, for all that is known; not of a death."""
-        return self.alone is None and isinstance(self.verdict, WrongOutput | WrongDtype | RefusedValid | Broke)
+        return self.alone is None and isinstance(self.verdict, WrongOutput | WrongDtype | RefusedValid | BackendError)
 
     @property
     def size(self) -> tuple[int, int, str]:
@@ -140,7 +140,7 @@ class Record(Recorded):
     @property
     def answer_varies(self) -> bool:
         """Whether it varies so that other answers may vary too: the end of a process says nothing of them."""
-        return self.varies and not isinstance(self.verdict, Died | TimedOut)
+        return self.varies and not isinstance(self.verdict, Crashed | TimedOut)
 
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)

@@ -148,7 +148,7 @@ def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | No
 def _of_readings(record: Record) -> str | None:
     """Return what is wrong with the readings that a verdict names: they decide that it is no failure."""
     verdict, dialect = record.verdict, DIALECTS.get(record.dialect)
-    if not isinstance(verdict, ver.Disputed | ver.Mistrusted) or dialect is None:
+    if not isinstance(verdict, ver.Disputed | ver.Inconclusive) or dialect is None:
         return None
     if isinstance(verdict, ver.Disputed) and not verdict.readings:
         return "a disputed verdict must name a reading (got none)"

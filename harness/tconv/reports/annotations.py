@@ -13,7 +13,7 @@ from tconv import documents
 from tconv.cases.patterns import path_of
 from tconv.corpus.file_reading import find_files
 from tconv.errors import FileError
-from tconv.gate.reasons import CasesFailed, CasesUndeclared, WaiverStale, WaiverVoid
+from tconv.gate.reasons import CasesFailed, CasesUndeclared, WaiverInvalid, WaiverStale
 from tconv.gate.status import FAILING
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.red import sentence
@@ -47,7 +47,7 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
     ]
     for reason in run.assessment.red:
         if not isinstance(reason, CasesFailed | CasesUndeclared):
-            name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverVoid) else ""
+            name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverInvalid) else ""
             place = _waiver_place(waivers, name) if waivers and name else None
             errors.append((sentence(reason, run.assessment), place))
     yield from _commands("error", title, errors)

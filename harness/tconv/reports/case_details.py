@@ -12,7 +12,7 @@ from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Combination
 from tconv.expectation.bound import SYMBOLS, bound_errors, derive
-from tconv.expectation.expected import Inexpressible, Refuse, Values
+from tconv.expectation.expected import NotApplicable, Refuse, Values
 from tconv.expectation.problem import Problem
 from tconv.reports.phrases import attribute_words
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 24
 """Elements of an array that are written out."""
-_INEXPRESSIBLE = "  inexpressible: "
+_NOT_APPLICABLE = "  not applicable: "
 _CALL_LINES = 2
 """Lines of a call, before what is owed."""
 
@@ -57,7 +57,7 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
     lines at the end that all share which can say the case, such as the tolerance, come last.
     """
     texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
-    distinct = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_INEXPRESSIBLE)}
+    distinct = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_NOT_APPLICABLE)}
     backwards = zip(*map(reversed, distinct), strict=False) if len(distinct) > 1 else ()
     shared = sum(1 for _ in takewhile(lambda lines: len(set(lines)) == 1, backwards))
     by_owed: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -88,8 +88,8 @@ def as_json(case: Case, dialects: Sequence[Dialect]) -> dict[str, Any]:
 
 def _as_json(problem: Problem) -> dict[str, Any]:
     expected = problem.expectation
-    if isinstance(expected, Inexpressible):
-        return {"inexpressible": expected.reason}
+    if isinstance(expected, NotApplicable):
+        return {"not-applicable": expected.reason}
     call = problem.call
     values = {
         "attributes": dict(call.attributes),
@@ -123,8 +123,8 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
     yield dialect.name
     problem = Problem(case, dialect)
     expected = problem.expectation
-    if isinstance(expected, Inexpressible):
-        yield f"{_INEXPRESSIBLE}{expected.reason}"
+    if isinstance(expected, NotApplicable):
+        yield f"{_NOT_APPLICABLE}{expected.reason}"
         return
     yield from _call(problem.call)
     if isinstance(expected, Refuse):

@@ -111,7 +111,7 @@ def _known(shown: RecordStatus) -> str:
     """Return the line of records that neither failed nor follow another reading."""
     if shown.waiver is not None:
         return f"{shown.waiver.name}: {shown.waiver.because}"
-    return STATUSES[shown.status].total if shown.status is Status.MISTRUSTED else headline(shown.ruling)
+    return STATUSES[shown.status].total if shown.status is Status.INCONCLUSIVE else headline(shown.ruling)
 
 
 def _failure_cause(cause: Cause, group: Group, shown: RecordStatus, assessment: Assessment, phrase: str) -> Cause:

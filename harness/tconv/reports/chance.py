@@ -46,7 +46,7 @@ def grouped_by_words(members: Iterable[RecordStatus]) -> dict[str, list[RecordSt
 
 def _words(member: RecordStatus) -> str:
     match member.ruling:
-        case ver.RefusedValid(message) | ver.Broke(message) as verdict:
+        case ver.RefusedValid(message) | ver.BackendError(message) as verdict:
             return f"{verdict.kind}: {without_numbers(message)}"
         case verdict:
             return "wrong" if isinstance(verdict, _WRONG) else verdict.kind

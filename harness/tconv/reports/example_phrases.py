@@ -21,7 +21,7 @@ _LONGEST = 160
 """Characters of a phrase; a longer one loses its middle."""
 _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
 """A whole number that is no part of a name or of a version."""
-_MESSAGES = ver.RefusedValid | ver.Broke | ver.Unsupported | ver.Died
+_MESSAGES = ver.RefusedValid | ver.BackendError | ver.Unsupported | ver.Crashed
 """Verdicts whose phrase is a runtime's message."""
 
 

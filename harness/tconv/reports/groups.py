@@ -117,7 +117,7 @@ def _own_key(member: RecordStatus, explained: Combination | None, *, invalid: bo
     """
     if member.waiver is not None:
         return ("waiver", member.waiver.name)
-    if member.status is Status.MISTRUSTED:
+    if member.status is Status.INCONCLUSIVE:
         return (member.status,)
     if member.status not in {*FAILING, Status.DISPUTED}:
         return (member.status, member.ruling)

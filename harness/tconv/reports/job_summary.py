@@ -27,7 +27,7 @@ _MOST_CASES = 50
 _TABLE = ("| cases | what | command that shows more |", "|--:|---|---|")
 _LISTED = (Transition.NEW, Transition.CHANGED)
 """Transitions of which a comparison lists the cases."""
-_FOLDED = (Status.REPORTED, Status.MISTRUSTED, Status.DISPUTED, Status.WAIVED)
+_FOLDED = (Status.REPORTED, Status.INCONCLUSIVE, Status.DISPUTED, Status.WAIVED)
 
 
 def markdown(report: Report) -> str:

@@ -28,7 +28,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def write(report: Report, path: Path) -> None:
-    """Write a suite for each run; what is waived, unsupported or inexpressible is skipped with its reason.
+    """Write a suite for each run; what is waived, unsupported or not applicable is skipped with its reason.
 
     That cases became worse since a baseline is a failure of the gate.
 

@@ -108,5 +108,5 @@ def noted(member: RecordStatus) -> Iterator[str]:
     match member.ruling:
         case ver.Agreed(rule="shape") | ver.Disputed(rule="shape"):
             yield NO_VALUES
-        case ver.Agreed(notes=notes) | ver.Disputed(notes=notes) | ver.Mistrusted(notes=notes):
+        case ver.Agreed(notes=notes) | ver.Disputed(notes=notes) | ver.Inconclusive(notes=notes):
             yield from notes

@@ -41,26 +41,26 @@ UNDECLARED = "unsupported, and not declared so"
 def phrase(verdict: Ruling) -> str:
     """Return what a verdict, or what the gate makes of it, says beyond its kind, in one line."""
     match verdict:
-        case ver.Agreed() | ver.Disputed() | MixedReadings() | ver.Mistrusted():
+        case ver.Agreed() | ver.Disputed() | MixedReadings() | ver.Inconclusive():
             return _of_allowed_values(verdict)
         case ReadingChanged(question, was, now):
             return f"was {was}, is {now} (question {question})"
-        case ver.Differed() | ver.ExceedsSummationBound():
+        case ver.Differed() | ver.Imprecise():
             return _of_differences(verdict)
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
             return f"must be {_bracketed(expected)} (got {_bracketed(actual)})"
         case (
             ver.RefusedValid(text)
-            | ver.Broke(text)
+            | ver.BackendError(text)
             | ver.Unstable(text)
             | ver.Unsupported(text)
-            | ver.Inexpressible(text)
+            | ver.NotApplicable(text)
         ):
             # A runtime's own message may have several lines and escape codes.
             return one_line(text)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
-        case ver.Died(cause, stderr):
+        case ver.Crashed(cause, stderr):
             return ": ".join(filter(None, (cause, one_line(main_reason(stderr)))))
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
@@ -68,7 +68,7 @@ def phrase(verdict: Ruling) -> str:
             assert_never(verdict)
 
 
-def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Mistrusted) -> str:
+def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Inconclusive) -> str:
     """Return what a verdict says of an answer that the text allows."""
     match verdict:
         case ver.Agreed(rule, notes):
@@ -78,8 +78,8 @@ def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Mistrusted) ->
         case MixedReadings(readings):
             follows = str(Combination(readings)) if readings else "the text's first answer"
             return f"follows {follows}{_contrast(verdict)}"
-        case ver.Mistrusted():
-            return _mistrusted(verdict)
+        case ver.Inconclusive():
+            return _inconclusive(verdict)
         case _:
             assert_never(verdict)
 
@@ -116,12 +116,12 @@ def _contrast(verdict: MixedReadings) -> str:
     return f"; other cases answer {verdict.question} by {verdict.elsewhere}"
 
 
-def _mistrusted(verdict: ver.Mistrusted) -> str:
+def _inconclusive(verdict: ver.Inconclusive) -> str:
     follows = (f"follows {Combination(verdict.readings)}",) if verdict.readings else ()
     return ", ".join((_untested(verdict), *follows, *verdict.notes))
 
 
-def _untested(verdict: ver.Mistrusted) -> str:
+def _untested(verdict: ver.Inconclusive) -> str:
     return f"{verdict.untested} of {verdict.of} elements would pass as zero"
 
 
@@ -139,10 +139,10 @@ def reason(member: RecordStatus) -> str:
     match member.ruling:
         case ver.Unsupported(text):
             return f"{UNDECLARED}: {text}"
-        case ver.Inexpressible(text):
+        case ver.NotApplicable(text):
             return text
-        case ver.Mistrusted() as mistrusted:
-            return _untested(mistrusted)
+        case ver.Inconclusive() as inconclusive:
+            return _untested(inconclusive)
         case _:
             return ""
 

@@ -189,7 +189,7 @@ def _waiver(
         cause: the cause of the members; None if they deviate by chance.
     """
     header, first = assessment.run.header, members[0].ruling
-    said = isinstance(first, ver.RefusedValid | ver.Broke) and first.kind == verdict["kind"]
+    said = isinstance(first, ver.RefusedValid | ver.BackendError) and first.kind == verdict["kind"]
     if said and (words := _words(members)):
         verdict = {**verdict, "message": words}
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
@@ -219,7 +219,7 @@ def _words(members: Iterable[RecordStatus]) -> str:
 
 def _message(member: RecordStatus) -> str:
     ruling = member.ruling
-    return ruling.message if isinstance(ruling, ver.RefusedValid | ver.Broke) else ""
+    return ruling.message if isinstance(ruling, ver.RefusedValid | ver.BackendError) else ""
 
 
 def _versions(version: str) -> str:

@@ -33,7 +33,7 @@ _NAMES: Mapping[type[Reason], str] = {
     reasons.OtherCorpus: "other-corpus",
     reasons.ShardsMissing: "shards-missing",
     reasons.WaiverStale: "waiver-stale",
-    reasons.WaiverVoid: "waiver-invalid",
+    reasons.WaiverInvalid: "waiver-invalid",
     reasons.PinStale: "pin-stale",
     reasons.ZerosPass: "zeros-pass",
     reasons.NothingShown: "nothing-shown",
@@ -59,7 +59,7 @@ def sentence(reason: Reason, assessment: Assessment) -> str:
             return f"{count} {are} unsupported, and not declared so; {remedy}"
         case reasons.RecordsMissing() | reasons.OtherCorpus() | reasons.ShardsMissing():
             return _of_records(reason)
-        case reasons.WaiverStale() | reasons.WaiverVoid() | reasons.PinStale():
+        case reasons.WaiverStale() | reasons.WaiverInvalid() | reasons.PinStale():
             return _of_entries(reason)
         case reasons.ZerosPass():
             return _of_zeros(reason)
@@ -72,13 +72,13 @@ def sentence(reason: Reason, assessment: Assessment) -> str:
             assert_never(reason)
 
 
-def _of_entries(reason: reasons.WaiverStale | reasons.WaiverVoid | reasons.PinStale) -> str:
+def _of_entries(reason: reasons.WaiverStale | reasons.WaiverInvalid | reasons.PinStale) -> str:
     match reason:
         case reasons.WaiverStale(waiver):
             return f"waiver {waiver.name!r} is stale: its example {waiver.example!r} {_now(reason)}"
-        case reasons.WaiverVoid(waiver, is_case):
+        case reasons.WaiverInvalid(waiver, is_case):
             why = "no case that it covers" if is_case else "no case of this corpus"
-            return f"waiver {waiver.name!r} is void: its example {waiver.example!r} is {why}; correct it"
+            return f"waiver {waiver.name!r} is invalid: its example {waiver.example!r} is {why}; correct it"
         case reasons.PinStale(pin):
             return f"pin '{pin}' is stale: no case of the run that it covers has an answer to its question; remove it"
         case _:

@@ -19,19 +19,19 @@ _CHANGES = {
     "agreed": "change nothing: this is what the text says; if it failed in a run, earlier calls or chance decide",
     # One case shows one answer: whether all cases have it is known by a run alone.
     "disputed": "nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it",
-    "mistrusted": "nothing is shown yet: run the same case on integers, where zeros would not pass",
+    "inconclusive": "nothing is shown yet: run the same case on integers, where zeros would not pass",
     "differed": _UNKNOWN,
-    "exceeds-summation-bound": _UNKNOWN,
+    "imprecise": _UNKNOWN,
     "wrong-shape": _UNKNOWN,
     "wrong-dtype": "change this: the output must be {verdict.expected}, not {verdict.actual}",
     "refused-valid": "change this: the call is valid, so answer it, with the values of: {show}",
     "accepted-invalid": "change this: the call breaks {verdict.constraint}, so refuse it",
     "unsupported": "implement the call; until then nothing is computed that could be judged",
-    "inexpressible": "ask in another dialect, which can say the case",
-    "died": "change this: answer the call or refuse it, in a process that lives on",
+    "not-applicable": "ask in another dialect, which can say the case",
+    "crashed": "change this: answer the call or refuse it, in a process that lives on",
     "timed-out": "change this: answer the call or refuse it, in less time",
     "unstable": "change this: the same question must always have the same answer",
-    "broke": "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the "
+    "backend-error": "change this in the backend: return Produced(array), or Refused(message) where the runtime refuses the "
     "call; a runner replies with ok or refused",
 }
 """What to change where nothing explains the output, or there is none, for each kind of verdict."""

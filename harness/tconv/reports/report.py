@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tconv.reports.notes import Note, Noted
     from tconv.reports.red import Reason
 
-_CAUSELESS = {Status.PASSED, Status.INEXPRESSIBLE}
+_CAUSELESS = {Status.PASSED, Status.NOT_APPLICABLE}
 
 
 @dataclass(frozen=True, kw_only=True)

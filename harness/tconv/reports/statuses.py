@@ -61,12 +61,12 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             total="as another reading of the same text says",
             heading="disputed readings that it follows",
         ),
-        Status.MISTRUSTED: Look(
+        Status.INCONCLUSIVE: Look(
             symbol="≈",
             meaning="within a bound that zeros would be within too; red where integers do not agree exactly",
             style="bright_yellow",
             total="within a bound that zeros would be within too",
-            heading="mistrusted",
+            heading="inconclusive",
         ),
         Status.WAIVED: Look(
             symbol="~",
@@ -81,7 +81,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             style="dim",
             total="declared so",
         ),
-        Status.INEXPRESSIBLE: Look(
+        Status.NOT_APPLICABLE: Look(
             symbol="∅",
             meaning="the dialect cannot say the case",
             style="dim",

@@ -26,7 +26,7 @@ Detail = Literal["quiet", "screen", "verbose"]
 _PIPED_LINES = 60
 """Lines of a screen where there is none."""
 _AROUND = 5
-_ORDER = (Status.FAILED, Status.UNDECLARED, Status.MISTRUSTED, Status.WAIVED, Status.DISPUTED, Status.REPORTED)
+_ORDER = (Status.FAILED, Status.UNDECLARED, Status.INCONCLUSIVE, Status.WAIVED, Status.DISPUTED, Status.REPORTED)
 _FAILED = STATUSES[Status.FAILED].heading
 Entry = list[str]
 """The lines of one cause."""
@@ -124,7 +124,7 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
     counts = assessment.counts
     for status in Status:
         if counts[status] or status in (Status.PASSED, Status.FAILED):
-            first = f"{counts[status]:>6,}  {status:<13}  "
+            first = f"{counts[status]:>6,}  {status:<14}  "
             # Without an output, what passed are refusals.
             refused = "refused, " if status is Status.PASSED and counts[status] and not assessment.computes else ""
             for line in folded(refused + STATUSES[status].total, width, first, " " * 8):

@@ -9,7 +9,7 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.cases.layouts import data_shape, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.expected import Candidate, Inexpressible, Refuse, Values
+from tconv.expectation.expected import Candidate, NotApplicable, Refuse, Values
 from tconv.verdict import kinds as ver
 from tconv.verdict.transform_errors import is_transform
 from tconv.verdict.values import compare
@@ -36,8 +36,8 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
     if not isinstance(outcome, out.Refused | out.Produced | out.ShapeOnly):
         return outcome
     match problem.expectation:
-        case Inexpressible() as expected:
-            return ver.Inexpressible(expected.reason)
+        case NotApplicable() as expected:
+            return ver.NotApplicable(expected.reason)
         case Refuse(violation, stated):
             refused = isinstance(outcome, out.Refused)
             return ver.Agreed("refusal") if refused else ver.AcceptedInvalid(violation.constraint, stated)
@@ -93,7 +93,7 @@ def judge_values(
         if comparison.conforms:
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
-                return ver.Mistrusted(comparison.untested, actual.size, candidate.readings, notes)
+                return ver.Inconclusive(comparison.untested, actual.size, candidate.readings, notes)
             # What the text says first needs no other reading.
             others = candidates[number + 1 :] if candidate.readings else ()
             alike = [o for o in others if compare(actual, truth, o.geometry, accumulator).conforms]
@@ -101,7 +101,7 @@ def judge_values(
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
         if is_transform(actual, truth, candidate.geometry):
-            return _differ(ver.ExceedsSummationBound, comparison, actual)
+            return _differ(ver.Imprecise, comparison, actual)
     return _differ(ver.Differed, comparisons[0], actual)
 
 

@@ -12,8 +12,8 @@ from tconv.dialects import RecordedConstraint  # noqa: TC001 - the file boundary
 from tconv.dialects.readings import Combination
 
 # A call that was not answered has its outcome as its verdict.
-Broke = out.Broke
-Died = out.Died
+BackendError = out.BackendError
+Crashed = out.Crashed
 TimedOut = out.TimedOut
 Unsupported = out.Unsupported
 Rule = Literal["exact", "bound", "shape", "refusal"]
@@ -71,7 +71,7 @@ class Disputed(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class Mistrusted(Recorded):
+class Inconclusive(Recorded):
     """Values are within a bound that zeros in their place would be within too: nothing is shown of them.
 
     Attributes:
@@ -85,7 +85,7 @@ class Mistrusted(Recorded):
     of: int
     readings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    kind: Literal["mistrusted"] = "mistrusted"
+    kind: Literal["inconclusive"] = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,10 @@ class Differed(_WrongValues):
 
 
 @dataclass(frozen=True, slots=True)
-class ExceedsSummationBound(_WrongValues):
+class Imprecise(_WrongValues):
     """Values are off by more than any sum of the products is, and by no more than a transform algorithm is."""
 
-    kind: Literal["exceeds-summation-bound"] = "exceeds-summation-bound"
+    kind: Literal["imprecise"] = "imprecise"
 
     @property
     def differed(self) -> Differed:
@@ -185,7 +185,7 @@ class AcceptedInvalid(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
-class Inexpressible(Recorded):
+class NotApplicable(Recorded):
     """The dialect cannot express the case.
 
     Attributes:
@@ -193,7 +193,7 @@ class Inexpressible(Recorded):
     """
 
     reason: str
-    kind: Literal["inexpressible"] = "inexpressible"
+    kind: Literal["not-applicable"] = "not-applicable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,24 +211,24 @@ class Unstable(Recorded):
 Verdict = (
     Agreed
     | Disputed
-    | Mistrusted
+    | Inconclusive
     | Differed
-    | ExceedsSummationBound
+    | Imprecise
     | WrongShape
     | WrongDtype
     | RefusedValid
     | AcceptedInvalid
     | Unsupported
-    | Inexpressible
-    | Died
+    | NotApplicable
+    | Crashed
     | TimedOut
     | Unstable
-    | Broke
+    | BackendError
 )
 
 Allowed = Agreed | Disputed
 """The verdicts on what a reading of the text gives, a value or a refusal."""
-WrongValues = Differed | ExceedsSummationBound
+WrongValues = Differed | Imprecise
 """The verdicts on outputs of the right shape and type whose values are wrong."""
 WrongOutput = WrongValues | WrongShape
 """The verdicts on outputs that a misreading may explain."""
@@ -248,4 +248,4 @@ def is_output(verdict: Verdict) -> bool:
     """
     if isinstance(verdict, Allowed):
         return verdict.rule != "refusal"
-    return isinstance(verdict, Mistrusted | WrongOutput | WrongDtype)
+    return isinstance(verdict, Inconclusive | WrongOutput | WrongDtype)

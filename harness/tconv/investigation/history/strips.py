@@ -26,7 +26,7 @@ ORDER = (
     Status.FAILED,
     Status.UNDECLARED,
     Status.WAIVED,
-    Status.MISTRUSTED,
+    Status.INCONCLUSIVE,
     Status.REPORTED,
     Status.DISPUTED,
     Status.UNSUPPORTED,
@@ -35,7 +35,7 @@ ORDER = (
 
 _Key = GroupKey
 _LEARNT = "learnt"
-_WORDED = {"refused-valid", "broke", "unsupported", "died"}
+_WORDED = {"refused-valid", "backend-error", "unsupported", "crashed"}
 """Kinds of verdicts whose causes are told apart by words, which change from release to release."""
 
 
@@ -245,7 +245,7 @@ def _strip(
 
 def _mark(member: RecordStatus | None, of: Status) -> Mark:
     """Return what a record of the smallest case shows of a cause that its release does not have."""
-    if member is None or member.status is Status.INEXPRESSIBLE:
+    if member is None or member.status is Status.NOT_APPLICABLE:
         return Mark.SILENT
     if isinstance(member.ruling, ver.Unsupported):
         return Mark.UNSUPPORTED

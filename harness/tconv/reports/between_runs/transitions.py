@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from tconv.dialects.readings import Combination
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
 from tconv.reports.notes import NO_VALUES, noted
-from tconv.verdict.kinds import Agreed, Differed, Disputed, ExceedsSummationBound, WrongDtype, WrongShape
+from tconv.verdict.kinds import Agreed, Differed, Disputed, Imprecise, WrongDtype, WrongShape
 
 if TYPE_CHECKING:
     from tconv.gate.status import GroupKey, RecordStatus, Ruling
 
 _LEVELS = (
-    {Status.PASSED, Status.DISPUTED, Status.INEXPRESSIBLE},
-    {Status.UNSUPPORTED, Status.REPORTED, Status.MISTRUSTED},
+    {Status.PASSED, Status.DISPUTED, Status.NOT_APPLICABLE},
+    {Status.UNSUPPORTED, Status.REPORTED, Status.INCONCLUSIVE},
     {Status.WAIVED},
     set(FAILING),
 )
@@ -121,7 +121,7 @@ def _compared(member: RecordStatus, *, digests: bool) -> set[str]:
             return {"refusal"}
         case Agreed() | Disputed() | MixedReadings() | ReadingChanged():
             return {str(Combination(readings)) for readings in _choices(ruling)}
-        case ExceedsSummationBound():
+        case Imprecise():
             # The last bits alone are wrong, and these differ between machines.
             return {ruling.kind}
         case Differed() | WrongShape() | WrongDtype() if digests:

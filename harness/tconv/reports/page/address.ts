@@ -7,7 +7,7 @@ const NAMES = ["q", "view", "down", "across", "count", "sort", "case", "run"];
 
 /**
  * Read a fragment; `+` is itself, since ids are full of it. Other names than the state's are facets of the query:
- * `#topic=padding&status=failed,died`.
+ * `#topic=padding&status=failed,crashed`.
  */
 export function parseFragment(fragment: string) {
   const state: State = {};

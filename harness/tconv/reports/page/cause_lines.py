@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
-EXPLAINED = (*FAILING, Status.REPORTED, Status.DISPUTED, Status.MISTRUSTED, Status.WAIVED)
+EXPLAINED = (*FAILING, Status.REPORTED, Status.DISPUTED, Status.INCONCLUSIVE, Status.WAIVED)
 """The statuses that have a cause; the others are as they should be, or were not asked."""
 _LONGEST = 280
 """Characters of a cause's words."""

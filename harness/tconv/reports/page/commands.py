@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tconv.records.headers import cases_option
 from tconv.reports.phrases import reproduce_in
-from tconv.verdict.kinds import Allowed, Inexpressible
+from tconv.verdict.kinds import Allowed, NotApplicable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def commands(header: RunHeader, member: RecordStatus) -> Iterator[tuple[str, str
     asked = (*header.arguments, *dialect, *cases)
     yield "run", reproduce_in(header, replace(member, record=record))
     yield "show", shlex.join(["tconv", "show", CASE, *dialect, *cases])
-    if isinstance(record.verdict, Inexpressible):
+    if isinstance(record.verdict, NotApplicable):
         return
     yield "explain", shlex.join(["tconv", "explain", CASE, *asked])
     # Its script knows no options of a backend, and the command refuses them.

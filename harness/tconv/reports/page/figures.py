@@ -42,13 +42,13 @@ def _figure(verdict: Ruling, name: str, value: object, data_format: str) -> tupl
             name = f"{name} shape, {data_format}" if data_format else f"{name} shape"
         case ver.WrongDtype(), _:
             name = f"{name} type"
-        case ver.Differed() | ver.ExceedsSummationBound(), "first":
+        case ver.Differed() | ver.Imprecise(), "first":
             name = "first, NCX"
-        case ver.Differed() | ver.ExceedsSummationBound(), "expected" | "actual":
+        case ver.Differed() | ver.Imprecise(), "expected" | "actual":
             name = f"{name} there"
-        case (ver.Differed(of=of) | ver.ExceedsSummationBound(of=of), "wrong") | (ver.Mistrusted(of=of), "untested"):
+        case (ver.Differed(of=of) | ver.Imprecise(of=of), "wrong") | (ver.Inconclusive(of=of), "untested"):
             figure = f"{figure} of {of}"
-        case ver.Differed(worst=float(worst)) | ver.ExceedsSummationBound(worst=float(worst)), "worst":
+        case ver.Differed(worst=float(worst)) | ver.Imprecise(worst=float(worst)), "worst":
             figure = f"{worst:.4g} times what is allowed there"
         case _, "rule":
             figure = next((words for rule, words in _RULES.items() if rule == value), figure)
@@ -68,7 +68,7 @@ def readings(verdict: Ruling) -> tuple[str, ...]:
     """
     if isinstance(verdict, ver.Disputed) and verdict.alike:
         return (" or ".join(verdict.choices),)
-    return verdict.readings if isinstance(verdict, ver.Disputed | ver.Mistrusted) else ()
+    return verdict.readings if isinstance(verdict, ver.Disputed | ver.Inconclusive) else ()
 
 
 def reading_names(verdict: Ruling) -> list[str]:

@@ -9,9 +9,9 @@ import { formatCount } from "./text.js";
 /** The most values of an axis; the rest is said to be left out. */
 const [MOST_DOWN, MOST_ACROSS] = [60, 24];
 /** What counts as not as the text says. */
-const DEVIATING = ["failed", "undeclared", "reported", "mistrusted", "waived"];
+const DEVIATING = ["failed", "undeclared", "reported", "inconclusive", "waived"];
 /** Statuses that say nothing of the answer: there is none. */
-const UNASKED = ["unsupported", "inexpressible"];
+const UNASKED = ["unsupported", "not-applicable"];
 
 interface MatrixOptions {
   down: Facet;
@@ -23,7 +23,7 @@ interface MatrixOptions {
 
 /** What can be counted: the statuses that there are, and all that deviates. */
 export const COUNTED = [
-  ...["deviating", "failed", "undeclared", "waived", "reported", "mistrusted", "disputed", "passed"],
+  ...["deviating", "failed", "undeclared", "waived", "reported", "inconclusive", "disputed", "passed"],
   ...UNASKED,
 ];
 

@@ -31,7 +31,7 @@ interface Owed {
   disputed?: [string, number[], number[]][]; // other readings of the text: names, pads_begin, output
   refusals?: string[]; // why the same text may also refuse
   refusal?: [string, string, boolean]; // the constraint, how the call breaks it, whether the text states it
-  inexpressible?: string;
+  notApplicable?: string;
 }
 
 export type Answer = { record: CaseRecord; detail: Detail };
@@ -117,7 +117,7 @@ function describeDetail({ placement, ...detail }: DetailRow): Detail {
 }
 
 function describeProblem(problem: ProblemRow) {
-  const { layouts, shape, dtype, disputed, refusals, refusal, inexpressible } = problem;
+  const { layouts, shape, dtype, disputed, refusals, refusal, notApplicable } = problem;
   const named = (begin: string) => Object.entries(problem).filter(([name]) => name.startsWith(begin));
   const { about = "", clause = "" } = problem;
   const attributes = named("attribute ").map(([name, text]): [string, string] => [
@@ -130,6 +130,6 @@ function describeProblem(problem: ProblemRow) {
     geometry: problem.spatial ? problem : null,
     about,
     clause,
-    owed: { shape, dtype, disputed, refusals, refusal, inexpressible },
+    owed: { shape, dtype, disputed, refusals, refusal, notApplicable },
   };
 }

@@ -191,7 +191,7 @@ def _pairs(named: Mapping[str, str], between: str) -> str:
 
 
 def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
-    for status in (Status.UNSUPPORTED, Status.INEXPRESSIBLE):
+    for status in (Status.UNSUPPORTED, Status.NOT_APPLICABLE):
         reasons = [phrases.reason(member) for member in assessment.statuses if member.status is status]
         # Reasons that differ only in the numbers that were found count as the same: the first stands for all.
         first = {without_numbers(reason): reason for reason in reversed(reasons)}

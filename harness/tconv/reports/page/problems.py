@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
-from tconv.expectation.expected import Inexpressible, Refuse, Values
+from tconv.expectation.expected import NotApplicable, Refuse, Values
 from tconv.expectation.problem import share_problem
 from tconv.reports.page import figures
 from tconv.reports.page.tables import Table
@@ -62,8 +62,8 @@ class Problems:
             return (_recorded(record.call),) if record.call else ()
         problem = share_problem(case, dialect)
         expected = problem.expectation
-        if isinstance(expected, Inexpressible):
-            return (_part("inexpressible", expected.reason),)
+        if isinstance(expected, NotApplicable):
+            return (_part("notApplicable", expected.reason),)
         # The call is not kept with the problem: of thousands of cases that would be much memory.
         call = express(case, dialect, problem.signature)
         key = id(expected), call.data_format

@@ -3,7 +3,7 @@ import { matches, type Pattern, parsePattern } from "./patterns.js";
 
 // The one language of filters. All words of a query must hold:
 //   strides=2|3           a fact of the case, or status, verdict, backend, cause of the record
-//   onednn:died           what a backend answered to the case: a status or a verdict
+//   onednn:crashed           what a backend answered to the case: a status or a verdict
 //   padding/*/grow[n=2]   a pattern of the command line
 //   crop                  a part of the id or of the answer's words
 //   -word                 none of these
@@ -126,7 +126,7 @@ function restrict(holds: Uint8Array, name: string, allowed: readonly string[], d
   }
 }
 
-/** The records of cases to which a backend gave an answer: `onednn:died`. Null where the text is none. */
+/** The records of cases to which a backend gave an answer: `onednn:crashed`. Null where the text is none. */
 function answered(text: string, { runs, statuses, kinds, ids, columns, length }: PageData) {
   const [, backend, answer] = ANSWER.exec(text) ?? [];
   if (!backend) return null;

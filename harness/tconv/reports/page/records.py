@@ -22,7 +22,7 @@ from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, reason, tolerance
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
-from tconv.verdict.kinds import Agreed, Disputed, Inexpressible, RefusedValid, Unsupported
+from tconv.verdict.kinds import Agreed, Disputed, NotApplicable, RefusedValid, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _LONGEST = 200
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(RULINGS)}
 _COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds")
-_SHARED = Agreed | Disputed | Inexpressible | RefusedValid | Unsupported
+_SHARED = Agreed | Disputed | NotApplicable | RefusedValid | Unsupported
 """Verdicts that many records have, and that have no numbers: of those that are equal one may have 0 and another -0."""
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 

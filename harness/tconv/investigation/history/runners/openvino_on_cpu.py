@@ -1,7 +1,7 @@
 """Any OpenVINO since 2022 on its CPU: a model compiled and run, in words of the runner protocol."""
 
 import numpy
-from runner_protocol import Broke, Refused, Unsupported, one_line
+from runner_protocol import BackendError, Refused, Unsupported, one_line
 
 try:
     import openvino as ov
@@ -36,7 +36,7 @@ def output(make, inputs):
         return _inferred(compiled, inputs)
     except RuntimeError as error:
         # Sizes that the model does not have are not known before: what is wrong with them is refused here.
-        raise (Broke if static else Refused)(one_line(error))
+        raise (BackendError if static else Refused)(one_line(error))
 
 
 def _inferred(compiled, inputs):

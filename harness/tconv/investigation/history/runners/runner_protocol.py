@@ -15,7 +15,7 @@ class Refused(Exception):
     """The runtime says that the call is invalid."""
 
 
-class Broke(Exception):
+class BackendError(Exception):
     """The runtime fails in these words, which are no verdict on the call."""
 
 
@@ -57,9 +57,9 @@ def _reply(run, answer):
         return {"unsupported": str(error)}
     except Refused as error:
         return {"refused": str(error)}
-    except Broke as error:
-        return {"broke": str(error)}
+    except BackendError as error:
+        return {"backend-error": str(error)}
     except Exception as error:
-        return {"broke": "{}: {}".format(type(error).__name__, str(error).strip().partition("\n")[0])}
+        return {"backend-error": "{}: {}".format(type(error).__name__, str(error).strip().partition("\n")[0])}
     numpy.save(run["output"], output)
     return {"ok": True}
