@@ -9,7 +9,7 @@ repeated with new processes.
 
 What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
 
-Only cases that owe a value are run, and none with an empty input: onnxruntime dies of some others.
+Only cases that expect a value are run, and none with an empty input: onnxruntime dies of some others.
 
 Run `python bench/floor.py [--cases N] [--passes N] [--small] [--json FILE] [--against FILE]`.
 """
@@ -202,15 +202,15 @@ class Bench:
         self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, None, 1, self.journal)
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
-        """Return about so many cases of a tier that owe a value and get one, in chunks."""
+        """Return about so many cases of a tier that expect a value and get one, in chunks."""
         cases = islice(Corpus.load().cases(tier, patterns), MOST)
         answerable = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
         return [[case for case in chunk if self.answers(case)] for chunk in sample(answerable, count)]
 
     def owes_value(self, case: Case) -> bool:
-        """Return whether the dialect owes a value, which no other reading disputes."""
-        owed = expect(case, self.dialect)
-        return isinstance(owed, Values) and not owed.disputed and not owed.refusals
+        """Return whether the dialect expects a value, which no other reading disputes."""
+        expected = expect(case, self.dialect)
+        return isinstance(expected, Values) and not expected.disputed and not expected.refusals
 
     def answers(self, case: Case) -> bool:
         """Return whether the runtime answers a case: what it refuses has no floor."""

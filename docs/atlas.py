@@ -230,13 +230,13 @@ def _pairs(corpus: Corpus, texts: Sequence[Dialect]) -> Iterator[list[str]]:
         for case in corpus.cases("gate")
         if case.breaks is None and not case.omit and case.plain and prod(case.x.shape) * prod(case.w.shape) > 0
     ]
-    owed = {text: [expect(case, text) for case in cases] for text in texts}
+    expected = {text: [expect(case, text) for case in cases] for text in texts}
     for source, target in permutations(texts, 2):
         data, filters = zip(*((text.data_format, text.filter_format) for text in (source, target)), strict=True)
         layouts = (("data", data), ("filter", filters))
         changes: Counter[tuple[str, str]] = Counter()
         missing: set[str] = set()
-        for case, before, after in zip(cases, owed[source], owed[target], strict=True):
+        for case, before, after in zip(cases, expected[source], expected[target], strict=True):
             if not isinstance(before, Values):
                 continue
             if not isinstance(after, Values):

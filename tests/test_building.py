@@ -412,7 +412,7 @@ def test_every_case_there_is_can_be_said_and_shown(settings: dict[str, Any]) -> 
 @given(ANYTHING)
 @examples(150)
 def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> None:
-    """Where sizes are refused from a limit on, no reading of any dialect owes an output beyond the limit."""
+    """Where sizes are refused from a limit on, no reading of any dialect expects an output beyond the limit."""
     limit = 200
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tconv.corpus.building.MOST_ELEMENTS", limit)
@@ -420,7 +420,7 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
             case = built(**settings)
         except ImpossibleCase:
             return
-    # `owed` bounds such an output, for those who are asked at all.
+    # `expected` bounds such an output, for those who are asked at all.
     assume(case.breaks != "output-padding-below-stride-or-dilation")
     for dialect in DIALECTS.values():
         expected = expect(case, dialect)

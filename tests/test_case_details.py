@@ -73,10 +73,10 @@ def test_a_value(corpus: Corpus) -> None:
         "  inputs      X [1, 1, 3], W [1, 1, 3] constant, in NCX and IOX",
         "  primary reading",
         "    full [7], pads_begin [1], pads_end [0], output [6]",
-        "    owes [1, 1, 6]  [10, 102, 20, 203, 30, 300] in NCX order",
+        "    expects [1, 1, 6]  [10, 102, 20, 203, 30, 300] in NCX order",
         EXACT,
     ]
-    assert "    owes [1, 1, 6]  [1, 10, 102, 20, 203, 30] in NCX order" in account_of(example, ONNX_1)
+    assert "    expects [1, 1, 6]  [1, 10, 102, 20, 203, 30] in NCX order" in account_of(example, ONNX_1)
 
 
 def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
@@ -87,7 +87,7 @@ def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
         lines[2]
         == "  inputs      data [1, 3, 1], filter [3, 1, 1] constant, output_shape [1] of [6] constant, in NXC and XOI"
     )
-    assert "    owes [1, 6, 1]  [1, 10, 102, 20, 203, 30] in NCX order" in lines
+    assert "    expects [1, 6, 1]  [1, 10, 102, 20, 203, 30] in NCX order" in lines
 
 
 def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
@@ -96,12 +96,12 @@ def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
     assert lines[3:6] == [
         "  primary reading",
         "    full [8], pads_begin [-1], pads_end [-1], output [10]",
-        "    owes [1, 1, 10]  [0, 1, 10, 0, 2, 20, 0, 3, 30, 0] in NCX order",
+        "    expects [1, 1, 10]  [0, 1, 10, 0, 2, 20, 0, 3, 30, 0] in NCX order",
     ]
     assert lines[6:9] == [
         "  under negative-sized-appended",
         "    full [8], pads_begin [0], pads_end [-2], output [10]",
-        "    owes [1, 1, 10]  [1, 10, 0, 2, 20, 0, 3, 30, 0, 0] in NCX order",
+        "    expects [1, 1, 10]  [1, 10, 0, 2, 20, 0, 3, 30, 0, 0] in NCX order",
     ]
     (reading,) = (reading for reading in DIALECTS[ONNX_22].disputed if reading.name == "negative-sized-appended")
     assert lines[9:] == [
@@ -127,7 +127,7 @@ def test_what_is_owed_a_refusal() -> None:
     assert lines[0] == ONNX_22
     assert lines[1] == "  call        pads=[1, 0], auto_pad=SAME_UPPER"
     assert lines[3] == (
-        "  owes a refusal: pads must not be written beside auto_pad same_upper (got [1]) "
+        "  expects a refusal: pads must not be written beside auto_pad same_upper (got [1]) "
         f"[pads-without-auto-pad: {clause}]"
     )
     assert len(lines) == 4
@@ -167,21 +167,21 @@ def test_special_values_do_not_hide_the_tolerance() -> None:
 def test_an_empty_output_has_a_formula_and_no_place() -> None:
     """Where no element is there is none with the largest limit."""
     lines = account_of(case((3,), (2,), output_shape=(0,), data="normal"))
-    assert "    owes [1, 1, 0]  [] in NCX order" in lines
+    assert "    expects [1, 1, 0]  [] in NCX order" in lines
     assert lines[-2] == f"  tolerance   {derive(DType.F32, {})}"
 
 
 @pytest.mark.parametrize(("size", "end"), [(24, "] in NCX order"), (25, ", ...] in NCX order")])
 def test_long_lists_are_cut(size: int, end: str) -> None:
     """24 elements are enough to recognise an output; what is left out is marked."""
-    (line,) = (line for line in account_of(case((size,), (1,))) if line.startswith("    owes"))
+    (line,) = (line for line in account_of(case((size,), (1,))) if line.startswith("    expects"))
     assert line.endswith(end)
     assert line.endswith(", ...] in NCX order") == (size > 24)
     assert line.removesuffix(", ...] in NCX order").count(", ") == 2 + 23
 
 
 def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
-    """A sample of some 300 cases has an account in every dialect, each of the kind that the dialect owes."""
+    """A sample of some 300 cases has an account in every dialect, each of the kind that the dialect expects."""
     sample = gate_cases[::18]
     assert len(sample) >= 300
     kinds: dict[str, int] = {}
@@ -197,11 +197,11 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
                     assert lines[1].startswith("  not applicable: ")
                 case Refuse(_, stated):
                     kind = "refusal"
-                    assert lines[3].startswith("  owes a refusal: " if stated else "  no value exists: ")
+                    assert lines[3].startswith("  expects a refusal: " if stated else "  no value exists: ")
                 case Values(_, disputed, refusals):
                     kind = "values"
-                    owed = [line for line in lines if line.startswith("    owes ")]
-                    assert len(owed) == 1 + len(disputed)
+                    expected = [line for line in lines if line.startswith("    expects ")]
+                    assert len(expected) == 1 + len(disputed)
                     assert sum(line.startswith("  a refusal is disputed: ") for line in lines) == len(refusals)
                     assert sum(line.startswith("  tolerance   ") for line in lines) == 1
             kinds[kind] = kinds.get(kind, 0) + 1
@@ -213,7 +213,7 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
 
 
 def test_show_says_once_what_dialects_have_in_common(corpus: Corpus) -> None:
-    """First the case, then each call below the dialects that say it so, and once what several of them owe."""
+    """First the case, then each call below the dialects that say it so, and once what several of them expect."""
     example = corpus.case("padding/output-shape/odd-unit-by-hand")
     shown = output_of(show_command, example.id)
     first, *others = shown.rstrip("\n").split("\n\n")

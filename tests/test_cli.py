@@ -313,7 +313,7 @@ def test_the_cases_of_a_dialect_are_listed(command: Command, tmp_path: Path) -> 
 
 
 def test_a_case_is_shown_in_one_dialect(command: Command, tmp_path: Path) -> None:
-    """The call, the geometry and what is owed."""
+    """The call, the geometry and what is expected."""
     done = command("show", "small/padded", "--dialect", DIALECT, "--cases", str(written(tmp_path)))
     assert done.returncode == 0
     assert done.stdout.startswith("small/padded\n")

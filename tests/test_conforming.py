@@ -58,7 +58,7 @@ def test_the_output_is_in_the_layout_of_the_data(layout: str) -> None:
 
 
 def test_the_error_tells_the_misreading() -> None:
-    """An output that follows OpenVINO's formula is wrong in ONNX; the message names what gives it, and what is owed."""
+    """An output that follows OpenVINO's formula is wrong in ONNX; the message says what gives it, and what is right."""
     y = conv_transpose(X, W, dialect=OPENVINO, **ASKED).astype(np.float32)
     assert assert_conforms(y, X, W, dialect=OPENVINO, **ASKED).kind == "agreed"
     lines = complaint(y, X, W, **ASKED)
@@ -69,7 +69,7 @@ def test_the_error_tells_the_misreading() -> None:
     assert told["call"] == (
         "strides=[2], auto_pad=same_upper, output_shape=[6]; f32, x [1, 1, 3], w [1, 1, 3] in NCX and IOX"
     )
-    assert told["owed"] == "[1, 1, 6], pads_begin [0], pads_end [1]"
+    assert told["expected"] == "[1, 1, 6], pads_begin [0], pads_end [1]"
     assert told["tolerance"].startswith("exact: ")
     (explained,) = (line for line in lines if line.startswith("  explained  as if odd_sized_upper=begin: "))
     assert explained.endswith(f"openvino/ConvolutionBackpropData-1, {GROUPED}")

@@ -62,8 +62,8 @@ def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
     """The bound of a sum does not become zero with the sum: a sum in another order is still as near."""
     problem = Problem(small_products(), ONNX)
     assert problem.values is not None
-    owed = problem.truth.compute_values(problem.values.primary.geometry)
-    rounded = owed.astype(np.float32)
+    expected = problem.truth.compute_values(problem.values.primary.geometry)
+    rounded = expected.astype(np.float32)
     # The last bit of every other sum, as another order of the terms may leave it.
     rounded[..., ::2] = np.nextafter(rounded[..., ::2], np.float32(1))
     flushed = np.where(np.abs(rounded) < np.finfo(np.float32).tiny, np.float32(0), rounded)
@@ -237,11 +237,11 @@ def test_a_search_has_a_budget(corpus: Corpus) -> None:
             "4 of 14 elements differ: they are NaN; positions of axis 0 up to 1",
         ),
         (lambda y: np.where(np.arange(7) % 2 == 1, y + 1, y), "positions of axis 0 of phase 1 modulo the stride 2"),
-        (lambda y: 2 * y, "14 of 14 elements differ: they are 2 times what is owed"),
+        (lambda y: 2 * y, "14 of 14 elements differ: they are 2 times what is expected"),
         (lambda y: np.where(np.arange(2)[:, None] == 1, y + 1, y), "7 of 14 elements differ; channels from 1 on"),
         (lambda y: np.where(np.isin(np.arange(7), [0, 6]), y + 1, y), "positions of axis 0"),
         (lambda y: y * (1 + 1e-8 * np.arange(7)), "12 of 14 elements differ, by at most 6.0e-08 of the largest"),
-        (lambda y: y[..., :5], "the shape is [1, 2, 5], which no misreading gives; [1, 2, 7] is owed"),
+        (lambda y: y[..., :5], "the shape is [1, 2, 5], which no misreading gives; [1, 2, 7] is expected"),
     ],
 )
 def test_where_and_how_an_output_is_wrong(change: object, said: str) -> None:

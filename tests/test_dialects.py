@@ -84,7 +84,7 @@ def test_every_answer_answers_its_question(dialect: Dialect) -> None:
 
 @EVERY_DIALECT
 def test_what_has_no_value_where_it_is_broken_is_never_allowed(dialect: Dialect) -> None:
-    """No text can owe a value where the operator has none: such a constraint is stated or open."""
+    """No text can expect a value where the operator has none: such a constraint is stated or open."""
     allowed = [name for name, constraint in CONSTRAINTS.items() if constraint.needed]
     assert [name for name in allowed if isinstance(dialect.constraints[name], Absent)] == []
 

@@ -109,11 +109,11 @@ def test_a_sample_is_linted(tmp_path: Path) -> None:
 
 @given(st.data())
 def test_every_shipped_case_can_be_said_and_has_an_output(corpus: Corpus, data: st.DataObject) -> None:
-    """Of any row: some dialect owes a value, and the size that explicit pads leave is at least 1 on every axis."""
+    """Of any row: some dialect expects a value, and the size that explicit pads leave is at least 1 on every axis."""
     chosen = data.draw(st.sampled_from([candidate for candidate in corpus.sweeps.values() if candidate.exhaustive]))
     case = chosen.case(data.draw(st.sampled_from(chosen.sample(500).tolist())))
-    owed = [expect(case, dialect) for dialect in DIALECTS.values()]
-    values = [candidate for candidate in owed if not isinstance(candidate, NotApplicable)]
+    expected = [expect(case, dialect) for dialect in DIALECTS.values()]
+    values = [candidate for candidate in expected if not isinstance(candidate, NotApplicable)]
     assert values
     assert all(min(value.primary.geometry.output) > 0 and not value.disputed for value in values)
 

@@ -1,4 +1,4 @@
-"""What a dialect owes: a value, a refusal, or nothing because the case cannot be said."""
+"""What a dialect expects: a value, a refusal, or nothing because the case cannot be said."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 ONEDNN_BACKPROP, OPENVINO, GROUPED = BACKPROP
 
 
-def owes(dialect: str, **attributes: Any) -> Expectation:  # noqa: ANN401 - attributes and fields by their names
-    """Return what a dialect owes to a case with 4 channels and 6 filters on a plane of 5x7 with a 3x2 kernel."""
+def expects(dialect: str, **attributes: Any) -> Expectation:  # noqa: ANN401 - attributes and fields by their names
+    """Return what a dialect expects to a case with 4 channels and 6 filters on a plane of 5x7 with a 3x2 kernel."""
     return expect(case((5, 7), (3, 2), channels=4, filters=6, **attributes), DIALECTS[dialect])
 
 
 def value(dialect: str, **attributes: Any) -> Values:  # noqa: ANN401 - as above
-    """Return the values that a dialect owes."""
-    found = owes(dialect, **attributes)
+    """Return the values that a dialect expects."""
+    found = expects(dialect, **attributes)
     assert isinstance(found, Values), found
     return found
 
 
-def texts(owed: Values) -> list[str]:
+def texts(expected: Values) -> list[str]:
     """Return why a text may refuse, as records say it."""
-    return [str(refusal) for refusal in owed.refusals]
+    return [str(refusal) for refusal in expected.refusals]
 
 
 def reason(dialect: str, **attributes: Any) -> str:  # noqa: ANN401 - as above
     """Return why a case cannot be said in a dialect."""
-    found = owes(dialect, **attributes)
+    found = expects(dialect, **attributes)
     assert isinstance(found, NotApplicable), found
     return found.reason
 
@@ -64,7 +64,7 @@ def reason(dialect: str, **attributes: Any) -> str:  # noqa: ANN401 - as above
 
 @pytest.mark.parametrize("dialect", WIDE)
 def test_a_plain_case_owes_one_value(dialect: str) -> None:
-    """A valid case that no reading tells apart owes one geometry and no refusal."""
+    """A valid case that no reading tells apart expects one geometry and no refusal."""
     found = value(dialect, strides=(2, 1), pads_begin=(1, 0))
     assert (found.primary.readings, found.primary.geometry.output) == ((), (10, 8))
     assert (found.disputed, found.refusals) == ((), ())
@@ -76,7 +76,7 @@ def test_a_plain_case_owes_one_value(dialect: str) -> None:
 @pytest.mark.parametrize("dialect", ONNX)
 def test_stated_and_broken_on_purpose_owes_a_refusal(dialect: str) -> None:
     """ONNX, pads: 'cannot be used simultaneously with auto_pad attribute'. The clause is told with what was found."""
-    found = owes(dialect, auto_pad="same_upper", pads_begin=(1, 0), breaks="pads-without-auto-pad")
+    found = expects(dialect, auto_pad="same_upper", pads_begin=(1, 0), breaks="pads-without-auto-pad")
     assert isinstance(found, Refuse)
     assert found.stated
     assert (found.violation.constraint, found.violation.attribute, found.violation.got) == (
@@ -90,14 +90,14 @@ def test_stated_and_broken_on_purpose_owes_a_refusal(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", [ONEDNN, *BACKPROP])
 def test_absent_and_broken_on_purpose_owes_the_value(dialect: str) -> None:
-    """oneDNN, OpenVINO: pads beside a mode are ignored, so the value is owed, the same as without them."""
+    """oneDNN, OpenVINO: pads beside a mode are ignored, so the value is expected, the same as without them."""
     broken = value(dialect, auto_pad="valid", pads_begin=(1, 0), breaks="pads-without-auto-pad")
     assert broken.refusals == ()
     assert broken == value(dialect, auto_pad="valid")
 
 
 def test_output_padding_between_stride_and_dilation_owes_the_value() -> None:
-    """ONNX 11, 'less than the corresponding stride/dilation dimension': below the dilation the value is owed."""
+    """ONNX 11, 'less than the corresponding stride/dilation dimension': below the dilation the value is expected."""
     for dialect in (ONNX_1, ONNX_11, ONNX_22):
         found = value(dialect, dilations=(3, 3), output_padding=(2, 2))
         assert found.refusals == ()
@@ -115,9 +115,9 @@ def test_open_owes_the_value_and_disputes_the_refusal(breaks: str | None) -> Non
 
 
 def test_an_output_that_nobody_can_compute_is_not_asked() -> None:
-    """ONNX bounds output_padding and owes a refusal; a text without the bound owes 2^63 elements, and is not asked."""
+    """ONNX bounds output_padding and expects a refusal; a text without it expects 2^63 elements, and is not asked."""
     large = {"output_padding": (2**63 - 1, 0), "breaks": "output-padding-below-stride-or-dilation"}
-    assert isinstance(owes(ONNX_22, **large), Refuse)
+    assert isinstance(expects(ONNX_22, **large), Refuse)
     for dialect in (ONNX_1, ONEDNN, OPENVINO, "geometry/1"):
         assert reason(dialect, **large).startswith("output must have at most 16777216 elements, ")
 
@@ -125,18 +125,18 @@ def test_an_output_that_nobody_can_compute_is_not_asked() -> None:
 def test_open_without_an_output_owes_an_open_refusal() -> None:
     """The equations of all texts may give a size below 0, and no sentence forbids it."""
     for dialect in (ONNX_1, ONEDNN, OPENVINO):
-        found = owes(dialect, pads_begin=(9, 0), breaks="output-size-non-negative")
+        found = expects(dialect, pads_begin=(9, 0), breaks="output-size-non-negative")
         assert isinstance(found, Refuse)
         assert not found.stated
 
 
 def test_open_without_a_value_owes_an_open_refusal() -> None:
-    """ONNX gives strides no range, but stride 0 has no sum: the refusal is owed, and it is not the text's."""
+    """ONNX gives strides no range, but stride 0 has no sum: the refusal is expected, and it is not the text's."""
     for dialect in ONNX:
-        found = owes(dialect, strides=(0, 1), breaks="strides-positive")
+        found = expects(dialect, strides=(0, 1), breaks="strides-positive")
         assert isinstance(found, Refuse)
         assert not found.stated
-    stated = owes(ONEDNN, strides=(0, 1), breaks="strides-positive")
+    stated = expects(ONEDNN, strides=(0, 1), breaks="strides-positive")
     assert isinstance(stated, Refuse)
     assert stated.stated
 
@@ -158,8 +158,8 @@ def test_open_without_a_value_owes_an_open_refusal() -> None:
     ],
 )
 def test_each_stated_constraint_owes_a_refusal_when_broken(dialect: str, attributes: dict[str, Any], name: str) -> None:
-    """With `breaks` the refusal is owed; without it the case is a mistake there and cannot be said."""
-    found = owes(dialect, **attributes, breaks=name)
+    """With `breaks` the refusal is expected; without it the case is a mistake there and cannot be said."""
+    found = expects(dialect, **attributes, breaks=name)
     assert isinstance(found, Refuse)
     assert found.violation.constraint == name
     assert f"[{name}: {DIALECTS[dialect].constraints[name].clause}]" in reason(dialect, **attributes)
@@ -193,7 +193,7 @@ def test_what_a_text_allows_owes_its_value(dialect: str, attributes: dict[str, A
     ],
 )
 def test_what_is_open_is_a_disputed_refusal(dialect: str, attributes: dict[str, Any], refusal: str) -> None:
-    """Where a text is silent or speaks on both sides the value is owed, and a refusal is one reading."""
+    """Where a text is silent or speaks on both sides the value is expected, and a refusal is one reading."""
     assert texts(value(dialect, **attributes)) == [refusal]
 
 
@@ -246,7 +246,7 @@ def test_a_reason_is_one_readable_line() -> None:
 
 
 def test_another_broken_constraint_is_not_the_one_broken_on_purpose() -> None:
-    """A case owes a refusal for the constraint that it names, not for one that the dialect happens to state too."""
+    """A case expects a refusal for the constraint that it names, not for one that the dialect happens to state too."""
     two = {"strides": (2,), "bias": (5,)}
     assert "[bias-length: " in reason(ONNX_11, **two, breaks="strides-length")
     assert "[strides-length: " in reason(ONNX_11, **two, breaks="bias-length")
@@ -265,7 +265,7 @@ def test_a_layout_that_the_attribute_does_not_have_cannot_be_said() -> None:
         told = reason(dialect, filter_format="GIOX", groups=2)
         assert told.startswith("filter_format must be one of IOX, XOI (got GIOX) [filter-format-known: ")
     for dialect in (*ONNX, GROUPED, "geometry/1"):
-        assert isinstance(owes(dialect, filter_format="GIOX", groups=2), Values)
+        assert isinstance(expects(dialect, filter_format="GIOX", groups=2), Values)
 
 
 @pytest.mark.parametrize(
@@ -283,23 +283,23 @@ def test_a_layout_that_the_attribute_does_not_have_cannot_be_said() -> None:
 def test_what_cannot_be_written_cannot_be_broken(
     dialects: tuple[str, ...], attributes: dict[str, Any], breaks: str
 ) -> None:
-    """Where a text has no word for what is wrong the call would be a valid one, so no refusal is owed for it."""
+    """Where a text has no word for what is wrong the call would be a valid one, so no refusal is expected for it."""
     for dialect in dialects:
         told = reason(dialect, **attributes, breaks=breaks)
         assert f"[{breaks}: " in told or f"[without-{next(iter(attributes)).replace('_', '-')}: " in told
     for dialect in (ONEDNN, ONEDNN_BACKPROP):
-        assert isinstance(owes(dialect, data_format="NCHW", breaks="data-format-known"), Refuse)
+        assert isinstance(expects(dialect, data_format="NCHW", breaks="data-format-known"), Refuse)
 
 
 def test_output_shape_is_fed_where_it_is_an_input() -> None:
     """Where it is an attribute a case that feeds it cannot be said; where none is given, nothing is fed."""
     fed = {"output_shape": (6, 7), "output_shape_source": "input"}
     for dialect in (OPENVINO, ONEDNN_BACKPROP):
-        assert isinstance(owes(dialect, **fed), Values)
-    refused = owes(ONNX_11, **fed)
+        assert isinstance(expects(dialect, **fed), Values)
+    refused = expects(ONNX_11, **fed)
     assert isinstance(refused, NotApplicable)
     assert "output_shape is an attribute" in refused.reason
-    assert isinstance(owes(ONNX_11, output_shape_source="input"), Values)
+    assert isinstance(expects(ONNX_11, output_shape_source="input"), Values)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
@@ -346,7 +346,7 @@ def test_operands_are_part_of_validity() -> None:
 def test_operands_that_have_no_such_layout_cannot_be_said(
     dialect: str, x: Ints, w: Ints, breaks: str, formats: dict[str, Any], *, sayable: bool
 ) -> None:
-    """A refusal is owed to operands that can be laid out as the call says; others cannot be handed over at all."""
+    """A refusal is expected to operands that can be laid out as the call says; others cannot be handed over at all."""
     plain = case((5, 7), (3, 2), breaks=breaks, **formats)
     unfit = replace(plain, x=Operand(x, DType.F32), w=Operand(w, DType.F32))
     found = expect(unfit, DIALECTS[dialect])
@@ -403,11 +403,11 @@ def test_a_refusing_product_names_all_its_readings() -> None:
 
 
 def test_expectations_are_shared_between_equal_signatures() -> None:
-    """Cases that write the same are owed the very same expectation, in whichever types and layouts the text has."""
-    first = owes(ONNX_11, strides=(2, 2))
-    assert owes(ONNX_11, strides=(2, 2), dtype="f16", data_format="NXC") is first
-    assert owes(ONNX_11, strides=(2, 2), dtype="bf16") is not first
-    assert owes(ONNX_11, strides=(2, 2), data="normal", shapes="symbolic") is first
+    """Cases that write the same are expected the very same expectation, in whichever types and layouts the text has."""
+    first = expects(ONNX_11, strides=(2, 2))
+    assert expects(ONNX_11, strides=(2, 2), dtype="f16", data_format="NXC") is first
+    assert expects(ONNX_11, strides=(2, 2), dtype="bf16") is not first
+    assert expects(ONNX_11, strides=(2, 2), data="normal", shapes="symbolic") is first
 
 
 def test_violations_list_what_does_not_hold() -> None:
@@ -427,7 +427,7 @@ def test_violations_list_what_does_not_hold() -> None:
 
 
 def test_a_dialect_of_ones_own_is_followed() -> None:
-    """What is owed comes from the dialect that is passed in, also where it has the name of a known one."""
+    """What is expected comes from the dialect that is passed in, also where it has the name of a known one."""
     known = DIALECTS[ONNX_11]
     own = replace(known, answers={**known.answers, "same": Same.NO_PADDING.by("its own")}, disputed=())
     asked = case((3,), (3,), strides=(2,), auto_pad="same_upper")

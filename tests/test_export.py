@@ -62,7 +62,7 @@ def tensor(path: Path) -> onnx.TensorProto:
 
 
 def tampered(folder: Path, array: np.ndarray) -> None:
-    """Say that another output is owed."""
+    """Say that another output is expected."""
     path = folder / "test_data_set_0" / "output_0.pb"
     path.write_bytes(numpy_helper.from_array(array, "Y").SerializeToString())
 
@@ -122,20 +122,20 @@ def test_the_script_agrees_where_the_runtime_does(tmp_path: Path) -> None:
     folder = export(small(tmp_path, "padded"), ONNX_22, tmp_path / "out")
     done = repro(folder, PYTHONPATH="")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "equal     onnxruntime does what is owed" in done.stdout
+    assert "equal     onnxruntime does what is expected" in done.stdout
     assert "tconv" not in (folder / "repro.py").read_text(encoding="utf-8")
 
 
 def test_the_script_tells_the_first_difference(tmp_path: Path) -> None:
-    """Exit code 1 where an element, the shape or the type is not what is owed."""
+    """Exit code 1 where an element, the shape or the type is not what is expected."""
     folder = export(small(tmp_path, "padded"), ONNX_22, tmp_path / "out")
-    owed = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
-    other = owed.copy()
+    right = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
+    other = right.copy()
     other[0, 2, 3] += 1
     for array, message in (
-        (other, f"1 of 60 elements; [0, 2, 3] must be {other[0, 2, 3]} (got {owed[0, 2, 3]})"),
-        (owed[..., :-1], "the shape must be [1, 6, 9] (got [1, 6, 10])"),
-        (owed.astype(np.float64), "the type must be float64 (got float32)"),
+        (other, f"1 of 60 elements; [0, 2, 3] must be {other[0, 2, 3]} (got {right[0, 2, 3]})"),
+        (right[..., :-1], "the shape must be [1, 6, 9] (got [1, 6, 10])"),
+        (right.astype(np.float64), "the type must be float64 (got float32)"),
     ):
         tampered(folder, array)
         done = repro(folder)
@@ -201,9 +201,9 @@ def test_script_and_snippet_do_what_the_harness_does(
         folder = export(case, dialect, tmp_path)
         script: dict[str, object] = {"__name__": "repro", "__file__": str(folder / "repro.py")}
         exec((folder / "repro.py").read_text(encoding="utf-8"), script)  # noqa: S102 - it is what is tested
-        owed = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
+        right = numpy_helper.to_array(tensor(folder / "test_data_set_0" / "output_0.pb"))
         with np.errstate(all="ignore"):
-            difference = script["difference"](outcome.array, owed)  # type: ignore[operator] # the script's function
+            difference = script["difference"](outcome.array, right)  # type: ignore[operator] # the script's function
         assert (difference == "") == isinstance(verdict, Agreed), case.id
         if (source := snippet(problem)) is not None:
             shown: list[tuple[np.ndarray, ...]] = []
@@ -389,7 +389,7 @@ def test_a_record_that_does_not_show_a_failure_has_no_report(change: dict[str, o
 
 
 def test_the_report_s_python_runs(command: Command, tmp_path: Path) -> None:
-    """It stands alone, and prints what onnxruntime makes of the call: here what is owed."""
+    """It stands alone, and prints what onnxruntime makes of the call: here what is expected."""
     report = issue(command, tmp_path, "PadsSwapped", "padded").stdout
     (source,) = re.findall(r"^```python\n(.*?)^```$", report, re.MULTILINE | re.DOTALL)
     done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -596,7 +596,7 @@ def test_a_waiver_of_another_version_and_machine_is_not_told() -> None:
 
 
 def test_what_is_unsupported_may_depend_on_the_machine() -> None:
-    """The declaration holds where the machine lacks what the runtime needs; elsewhere the runtime owes the call."""
+    """The declaration holds where the machine lacks what the runtime needs; elsewhere the runtime expects the call."""
     entry = {"where": {"s": 1}, "machine": {"without": ["avx512_fp16"]}, "because": "no such kernel there"}
     verdicts: dict[str, ver.Verdict] = {FIRST: ver.Unsupported("x"), OTHER: AGREED}
     for simd, red in (("avx2", []), ("avx2 avx512_fp16", [UNDECLARED])):

@@ -570,7 +570,7 @@ def test_call_is_told_in_the_words_of_the_dialect(page: Callable[..., _Page]) ->
 
 
 def test_every_record_has_call_geometry_and_what_is_owed(tmp_path: Path) -> None:
-    """They are there whatever became of the case: a pass, a death, a refusal; a refusal that is owed is told."""
+    """They are there whatever became of the case: a pass, a death, a refusal; a refusal that is expected is told."""
     corpus = Corpus.load()
     ids = {
         "padding/auto-pad/same-upper-by-hand": ver.Agreed("exact"),
@@ -585,13 +585,13 @@ def test_every_record_has_call_geometry_and_what_is_owed(tmp_path: Path) -> None
         assert "input 0" in problem
         if "refusal" in problem:
             continue
-        owed = expressed(corpus.case(row.case), DIALECTS[DIALECT])
-        assert isinstance(owed.expectation, Values)
-        geometry = owed.expectation.primary.geometry
+        expected = expressed(corpus.case(row.case), DIALECTS[DIALECT])
+        assert isinstance(expected.expectation, Values)
+        geometry = expected.expectation.primary.geometry
         for name in ("spatial", "kernel", "strides", "dilations", "pads_begin", "output"):
             assert problem[name] == list(getattr(geometry, name))
-        assert owed.output is not None
-        assert problem["output"] == problem["shape"][2:] == list(owed.output.shape[2:])
+        assert expected.output is not None
+        assert problem["output"] == problem["shape"][2:] == list(expected.output.shape[2:])
     assert any("refusal" in row.problem for row in _Page((tmp_path / "index.html").read_text("utf-8")).rows())
 
 

@@ -106,7 +106,7 @@ PROBLEMS = [
     ],
 )
 def test_what_is_no_answer(problem: Problem, outcome: out.Outcome) -> None:
-    """Unsupported, died, timed out and broke are the verdict as they came, whatever is owed."""
+    """Unsupported, died, timed out and broke are the verdict as they came, whatever is expected."""
     assert judge(problem, outcome, DType.F32) is outcome
     assert isinstance(outcome, tuple(KINDS.values()))
 
@@ -184,7 +184,7 @@ def test_an_output_that_is_not_contiguous_is_an_output() -> None:
 
 @pytest.mark.parametrize("bad", [NAN, INF, -INF, 1e30])
 def test_what_is_not_finite_differs_exactly(bad: float) -> None:
-    """NaN or infinity where a number is owed is a difference like any other."""
+    """NaN or infinity where a number is expected is a difference like any other."""
     found = judged(PLAIN, [1, 10, 102, bad, 203, 30, 300])
     assert isinstance(found, ver.Differed)
     assert (found.first, found.wrong, found.expected, found.worst) == ((0, 0, 3), 1, 20.0, None)
@@ -453,7 +453,7 @@ SPECIAL_VALUES = [1, 5, NAN, NAN, 2, 10, INF, INF]
 
 
 def test_nan_equals_nan_and_infinity_itself() -> None:
-    """What the sum makes of NaN and infinity is owed, at each element."""
+    """What the sum makes of NaN and infinity is expected, at each element."""
     assert judged(SPECIAL, SPECIAL_VALUES) == ver.Agreed("bound")
 
 
@@ -564,7 +564,7 @@ def test_flushed_subnormals_are_told(dtype: DType) -> None:
 
 
 def test_subnormals_of_normal_operands_are_not_flushed() -> None:
-    """Normal operands whose product is subnormal owe that product: who flushes it has lost a result."""
+    """Normal operands whose product is subnormal expect that product: who flushes it has lost a result."""
     asked = line((2.0**-100, 1.5), (2.0**-45,))
     assert judged(asked, [2.0**-145, 1.5 * 2.0**-45]) == ver.Agreed("bound")
     assert isinstance(judged(asked, [0, 1.5 * 2.0**-45]), ver.Differed)
@@ -579,7 +579,7 @@ def test_a_backend_that_keeps_some_subnormals_may_not_lose_others() -> None:
 
 
 def test_only_subnormals_are_flushed() -> None:
-    """A normal number that came out as zero is lost, and a zero that is owed is nothing to tell."""
+    """A normal number that came out as zero is lost, and a zero that is expected is nothing to tell."""
     asked = line((3 * 2.0**-149, 1.5), (1,), strides=(2,))
     assert judged(asked, [0, 0, 1.5]) == ver.Agreed("bound", ("flushed-subnormals",))
     assert judged(asked, [3 * 2.0**-149, 0, 1.5]) == ver.Agreed("bound")
@@ -768,7 +768,7 @@ LARGEST = 1.5 * 2.0**1023
 def test_a_sum_of_float64_is_known_though_its_parts_overflow(
     terms: tuple[float, ...], b: float | None, total: float
 ) -> None:
-    """The reference adds in float64 too: it must not owe the infinity of its own order where a number is owed."""
+    """The reference adds in float64 too: it must not expect the infinity of its own order instead of a number."""
     asked = summed(terms, DType.F64, b)
     (value,) = truth_of(asked).compute_values(Problem(asked, DIALECTS[ONNX_22]).values.primary.geometry).ravel()
     assert value == total
@@ -948,7 +948,7 @@ def test_a_backends_own_note_stays_with_what_is_inconclusive() -> None:
 
 
 def test_a_zero_that_is_owed_is_trusted() -> None:
-    """Where nothing but zeros is owed there is nothing that zeros would hide."""
+    """Where nothing but zeros is expected there is nothing that zeros would hide."""
     asked = case((1,), (1,), channels=2, filters=2, data="normal", dtype=DType.F16)
     asked = replace(asked, w=replace(asked.w, data="values", values=(0.0,) * 4))
     assert judged(asked, out.Produced(np.zeros((1, 2, 1), np.float16))).kind == "agreed"

@@ -51,7 +51,7 @@ CATALOGUE = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
 
 
 class Misreads:
-    """Computes what a misreading of the catalogue gives, or what is owed where it changes nothing."""
+    """Computes what a misreading of the catalogue gives, or what is expected where it changes nothing."""
 
     def __init__(self, misreading: Misreading) -> None:
         self.misreading = misreading
@@ -102,13 +102,13 @@ def test_values_say_where_they_lie(data: st.DataObject) -> None:
         "x": random.integers(1, 50, (1, 2, *spatial)).astype(np.float32),
         "w": random.integers(1, 50, (2, 3, *kernel)).astype(np.float32),
     }
-    owed = Geometry(spatial, kernel, strides, dilations, (0,) * rank, (1,) * rank, 1)
-    begin = tuple(data.draw(st.integers(-2, most - 1)) for most in owed.full)
+    expected = Geometry(spatial, kernel, strides, dilations, (0,) * rank, (1,) * rank, 1)
+    begin = tuple(data.draw(st.integers(-2, most - 1)) for most in expected.full)
     given_size = draw(2, 9)
     truth = Truth(operands, DType.F32)
-    actual = truth.compute_values(replace(owed, pads_begin=begin, output=given_size))
+    actual = truth.compute_values(replace(expected, pads_begin=begin, output=given_size))
     assume(np.unique(actual).size > 2)
-    found = placed(actual.astype(np.float32), truth, owed, DType.F32)
+    found = placed(actual.astype(np.float32), truth, expected, DType.F32)
     assert found is not None
     assert found.output == given_size
     assert begin in found.pads_begin or not found.pads_begin
@@ -123,9 +123,9 @@ def test_other_spacings_of_the_taps_are_tried(strides: tuple[int, ...], dilation
     random = np.random.default_rng(0)
     operands = {"x": random.integers(1, 50, (1, 2, 4, 3)), "w": random.integers(1, 50, (2, 3, 2, 2))}
     truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
-    owed = Geometry((4, 3), (2, 2), (2, 3), (1, 2), (0, 0), (8, 9), 1)
-    made = replace(owed, strides=strides, dilations=dilations, pads_begin=(1, 0))
-    found = placed(truth.compute_values(made).astype(np.float32), truth, owed, DType.F32)
+    expected = Geometry((4, 3), (2, 2), (2, 3), (1, 2), (0, 0), (8, 9), 1)
+    made = replace(expected, strides=strides, dilations=dilations, pads_begin=(1, 0))
+    found = placed(truth.compute_values(made).astype(np.float32), truth, expected, DType.F32)
     assert found is not None
     assert (found.strides, found.dilations) == (strides, dilations)
     assert found.pads_begin == ((1, 0),)
@@ -309,7 +309,7 @@ def test_a_part_of_the_corpus_shows_the_formula_of_the_text(valid: list[Case], c
 
 @pytest.mark.parametrize("dialect", [DIALECTS[name] for name in WIDE], ids=str)
 def test_the_text_has_a_formula_for_every_situation_that_it_allows(dialect: Dialect) -> None:
-    """It is found without a single answer, and gives all that the text owes there."""
+    """It is found without a single answer, and gives all that the text expects there."""
     allowed = 0
     for situation in (Situation(sized, mode) for sized in (False, True) for mode in AutoPad):
         axes = list(text_axes(situation, dialect))

@@ -125,10 +125,10 @@ def test_a_case_that_no_dialect_can_say(tmp_path: Path) -> None:
     ],
 )
 def test_a_case_that_breaks_nothing(tmp_path: Path, settings: str, dialect: str) -> None:
-    """Where a dialect that minds the constraint owes a value, and none sees it broken, nothing is broken."""
+    """Where a dialect that minds the constraint expects a value, and none sees it broken, nothing is broken."""
     breaks = settings.partition(": ")[2].partition(",")[0].rstrip("}")
     assert findings(tmp_path, f"cases: [{{name: a, with: {settings}}}]") == [
-        ("file/a", f"must break {breaks} (got a value owed in {dialect}); correct it")
+        ("file/a", f"must break {breaks} (got a value expected in {dialect}); correct it")
     ]
 
 
@@ -181,7 +181,7 @@ def test_each_constraint_that_is_not_broken_is_found(tmp_path: Path, name: str) 
     plain = f"cases: [{{name: a, with: {{breaks: {name}, spatial: [4, 4], kernel: [3, 3]}}}}]"
     ((where, message),) = findings(tmp_path, plain)
     assert where == "file/a"
-    assert message.startswith(f"must break {name} (got a value owed in ")
+    assert message.startswith(f"must break {name} (got a value expected in ")
 
 
 def test_a_case_that_says_nothing_new(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_case_that_says_nothing_new(tmp_path: Path) -> None:
     ],
 )
 def test_presentation_and_spelling_are_something_new(tmp_path: Path, other: str) -> None:
-    """A case that differs in anything a backend may see is another case, though it owes the same values."""
+    """A case that differs in anything a backend may see is another case, though it expects the same values."""
     assert findings(tmp_path, f"cases: [{{name: a}}, {{name: b, with: {{{other}}}}}]") == []
 
 
@@ -267,7 +267,7 @@ def test_a_literal_that_is_right(tmp_path: Path) -> None:
     ],
 )
 def test_a_literal_that_the_reference_contradicts(tmp_path: Path, text: str, message: str) -> None:
-    """The dialect, what it gives and what is written are told; a dialect that owes no value has no literal."""
+    """The dialect, what it gives and what is written are told; a dialect that expects no value has no literal."""
     assert findings(tmp_path, text) == [("file/a", message)]
 
 

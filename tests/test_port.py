@@ -49,10 +49,10 @@ def test_what_is_written_gives_the_output(source: str, target: str) -> None:
     @examples(8)
     @given(cases(source, broken=False))
     def check(case: Case) -> None:
-        owed = expect(case, DIALECTS[source])
-        assert isinstance(owed, Values)
+        expected = expect(case, DIALECTS[source])
+        assert isinstance(expected, Values)
         port = ported(case, DIALECTS[source], DIALECTS[target])
-        assert port.geometry == owed.primary.geometry
+        assert port.geometry == expected.primary.geometry
         if port.written is None:
             return
         way = port.written
@@ -367,12 +367,12 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
 
 
 def test_the_command_ends_with_one_where_a_call_cannot_be_ported(tmp_path: Path) -> None:
-    """Where the model says too little, or the source owes no value, the reason is printed."""
+    """Where the model says too little, or the source expects no value, the reason is printed."""
     code, text = port("--model", str(model(tmp_path / "a.onnx")), "--to", OPENVINO)
     assert code == 1
     assert f"to-middle\n{ONNX} → {OPENVINO}\n  cannot be ported: X must have sizes that are known" in text
     code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--pads-begin", "1")
-    assert (code, "owes no value to it" in text) == (1, True)
+    assert (code, "expects no value to it" in text) == (1, True)
 
 
 @pytest.mark.parametrize(

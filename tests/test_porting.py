@@ -27,12 +27,12 @@ def test_a_rewriting_keeps_the_output(corpus: Corpus, source: str) -> None:
     """The reference gives the source's output, bit for bit, to what is written in the target instead."""
     targets = set()
     for case in list(corpus.cases("gate", ["porting/**"]))[::7]:
-        owed = expect(case, DIALECTS[source])
-        if not isinstance(owed, Values):
+        expected = expect(case, DIALECTS[source])
+        if not isinstance(expected, Values):
             continue
         operands = make_operands(case.x, case.w, case.b)
         for target in NAMES:
-            rewriting = rewritten(case, owed.primary.geometry, DIALECTS[target])
+            rewriting = rewritten(case, expected.primary.geometry, DIALECTS[target])
             if rewriting is None:
                 continue
             outputs = [
@@ -54,15 +54,15 @@ def test_a_rewriting_keeps_the_output(corpus: Corpus, source: str) -> None:
 def test_what_no_pads_say_is_not_rewritten(corpus: Corpus) -> None:
     """An output that begins before the first tap, or goes on past what output_padding may add, has no rewriting."""
     case = corpus.case("porting/asked[shape=gap,auto_pad=same_upper,output_shape=full+3,output_padding=none]")
-    owed = expect(case, DIALECTS[ONNX])
-    assert isinstance(owed, Values)
-    before_the_first_tap = owed.primary.geometry
+    expected = expect(case, DIALECTS[ONNX])
+    assert isinstance(expected, Values)
+    before_the_first_tap = expected.primary.geometry
     assert min(before_the_first_tap.pads_begin) < 0
     assert rewritten(case, before_the_first_tap, DIALECTS[ONNX]) is None
     case = corpus.case("porting/asked[shape=odd,auto_pad=none,output_shape=full+3,output_padding=none]")
-    owed = expect(case, DIALECTS[OPENVINO])
-    assert isinstance(owed, Values)
-    appended = replace(owed.primary.geometry, pads_begin=(0,))
+    expected = expect(case, DIALECTS[OPENVINO])
+    assert isinstance(expected, Values)
+    appended = replace(expected.primary.geometry, pads_begin=(0,))
     assert rewritten(case, appended, DIALECTS[ONNX]) is None
     kept = rewritten(case, appended, DIALECTS[OPENVINO])
     assert kept is not None

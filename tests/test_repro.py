@@ -96,14 +96,14 @@ def test_script_and_report_ask_as_the_backend_does(name: str, tmp_path: Path) ->
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # some runtimes ask the system about its processor so
 @pytest.mark.parametrize("name", BY_PYTHON)
 def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) -> None:
-    """In a process of its own: what is owed, what comes, the runtime's version, exit code 0."""
+    """In a process of its own: what is expected, what comes, the runtime's version, exit code 0."""
     info = runtime(name).info()
     dialect = next(known for known in (ONNX_DIALECT_NAMES[0], info.dialects[0]) if known in info.dialects)
     folder = export(asked(tmp_path)["ungrouped"], DIALECTS[dialect], tmp_path / "out", name)
     command = [sys.executable, str(folder / "repro.py")]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"equal     {name} does what is owed" in done.stdout
+    assert f"equal     {name} does what is expected" in done.stdout
     assert info.version in done.stdout.replace("-", " ")
 
 
@@ -135,11 +135,11 @@ def test_the_script_says_that_it_asks_another_runtime_than_is_meant(tmp_path: Pa
     first, *_, last = done.stdout.splitlines()
     todo = "in answer(), replace the 5 lines below the comment, and then make NOTE empty"
     assert first == f"note      this asks onnxruntime, and not acme:Acme: {todo}"
-    assert last == "equal     onnxruntime does what is owed"
+    assert last == "equal     onnxruntime does what is expected"
     source = (folder / "repro.py").read_text()
     (folder / "repro.py").write_text(re.sub("NOTE = .*", "NOTE = ''", source))
     replaced = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-    assert replaced.stdout.splitlines()[-1] == "equal     acme:Acme does what is owed"
+    assert replaced.stdout.splitlines()[-1] == "equal     acme:Acme does what is expected"
     lines = source.splitlines()
     comment = lines.index(
         "    # For another runtime replace the 5 lines below, which ask onnxruntime: they make `y`, the output,"

@@ -105,7 +105,7 @@ def products(case: Case) -> int:
 
 
 def finite(case: Case) -> bool:
-    """Return whether the operands are numbers, and a value is owed."""
+    """Return whether the operands are numbers, and a value is expected."""
     numbers = {"special", "nan", "infinity"}.isdisjoint(operand.data for operand in (case.x, case.w, case.b) if operand)
     return numbers and isinstance(expect(case, ROW), Values)
 

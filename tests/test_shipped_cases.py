@@ -39,18 +39,18 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 
 @dataclass
 class Gate:
-    """The gate tier, and what every dialect owes to each of its cases that it can say."""
+    """The gate tier, and what every dialect expects to each of its cases that it can say."""
 
     cases: tuple[Case, ...]
-    owed: dict[str, list[tuple[Case, Expectation]]] = field(default_factory=dict)
+    expressed: dict[str, list[tuple[Case, Expectation]]] = field(default_factory=dict)
 
     def topic(self, name: str) -> list[Case]:
         """Return the cases of a topic."""
         return [case for case in self.cases if topic_of(case.id) == name]
 
     def values(self, dialect: str) -> list[tuple[Case, Values]]:
-        """Return the cases to which a dialect owes a value."""
-        return [(case, expected) for case, expected in self.owed[dialect] if isinstance(expected, Values)]
+        """Return the cases to which a dialect expects a value."""
+        return [(case, expected) for case, expected in self.expressed[dialect] if isinstance(expected, Values)]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,9 @@ def gate(gate_cases: tuple[Case, ...]) -> Gate:
     found = Gate(gate_cases)
     for name, dialect in DIALECTS.items():
         pairs = ((case, expect(case, dialect)) for case in found.cases)
-        found.owed[name] = [(case, expected) for case, expected in pairs if not isinstance(expected, NotApplicable)]
+        found.expressed[name] = [
+            (case, expected) for case, expected in pairs if not isinstance(expected, NotApplicable)
+        ]
     return found
 
 
@@ -315,16 +317,16 @@ def test_there_is_no_other_topic(gate: Gate) -> None:
 def test_every_dialect_is_asked_about_every_topic(gate: Gate) -> None:
     """Every dialect can say gate cases of every topic but the bias, which three texts do not have."""
     for name in WIDE:
-        said = {topic_of(case.id) for case, _ in gate.owed[name]}
+        said = {topic_of(case.id) for case, _ in gate.expressed[name]}
         assert said == set(ASKS) - ({"bias"} if name in BACKPROP else set())
-        assert len(gate.owed[name]) > 2500
+        assert len(gate.expressed[name]) > 2500
 
 
 def test_cases_without_a_fault_owe_values(gate: Gate) -> None:
-    """A case that breaks nothing owes a value wherever it can be said."""
+    """A case that breaks nothing expects a value wherever it can be said."""
     for name in DIALECTS:
         assert [
-            case.id for case, expected in gate.owed[name] if case.breaks is None and isinstance(expected, Refuse)
+            case.id for case, expected in gate.expressed[name] if case.breaks is None and isinstance(expected, Refuse)
         ] == []
 
 
@@ -452,7 +454,7 @@ def _differ(case: Case, one: Candidate, two: Candidate) -> bool:
 
 
 def test_the_dialects_are_told_apart(gate: Gate) -> None:
-    """Two texts with other rules owe another output to some gate case; opsets 11 and 22 have the same rules."""
+    """Two texts with other rules expect another output to some gate case; opsets 11 and 22 have the same rules."""
     primary = {name: {case.id: expected.primary.geometry for case, expected in gate.values(name)} for name in DIALECTS}
     for one in WIDE:
         for two in WIDE:
@@ -508,7 +510,7 @@ def test_every_dialect_is_asked_about_its_constraints(gate: Gate) -> None:
     missing = set()
     for name in WIDE:
         dialect = DIALECTS[name]
-        seen = set().union(*(_seen(expected) for _, expected in gate.owed[name]))
+        seen = set().union(*(_seen(expected) for _, expected in gate.expressed[name]))
         minded = {
             constraint
             for constraint, answer in dialect.constraints.items()
@@ -520,14 +522,16 @@ def test_every_dialect_is_asked_about_its_constraints(gate: Gate) -> None:
 
 
 def test_a_fault_is_a_refusal_or_a_value(gate: Gate) -> None:
-    """ONNX and oneDNN owe a refusal to most faults, and each fault makes a difference in one dialect at least."""
+    """ONNX and oneDNN expect a refusal to most faults, and each fault makes a difference in one dialect at least."""
     for name in (*ONNX, ONEDNN):
-        refused = sum(isinstance(expected, Refuse) for case, expected in gate.owed[name] if case.breaks)
+        refused = sum(isinstance(expected, Refuse) for case, expected in gate.expressed[name] if case.breaks)
         assert refused > 120
     faults = {case.id for case in gate.cases if case.breaks}
     assert len(faults) > 120
-    owed = {case.id for name in DIALECTS for case, expected in gate.owed[name] if case.breaks in _seen(expected)}
-    assert faults <= owed
+    noticed = {
+        case.id for name in DIALECTS for case, expected in gate.expressed[name] if case.breaks in _seen(expected)
+    }
+    assert faults <= noticed
 
 
 # Examples.
@@ -575,7 +579,7 @@ def test_every_operator_of_every_text_is_cited(gate: Gate) -> None:
 
 
 def test_neutral_values_change_nothing(gate: Gate, corpus: Corpus) -> None:
-    """What is written at its neutral value owes what is owed without it."""
+    """What is written at its neutral value expects what is expected without it."""
     compared: Counter[str] = Counter()
     plain = corpus.case("presentation/defaults[written=nothing,bias=false,shapes=static]")
     for case in gate.cases:

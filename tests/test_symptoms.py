@@ -43,7 +43,7 @@ def valid(gate_cases: tuple[Case, ...]) -> list[Case]:
 
 
 def canonical(problem: Problem, **operands: Array) -> Array:
-    """Return what is owed to other operands, (N, O, Y...), in float64."""
+    """Return what is expected to other operands, (N, O, Y...), in float64."""
     assert problem.values is not None
     truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
     return truth.compute_values(problem.values.primary.geometry)
@@ -305,7 +305,7 @@ def test_numbers_of_a_relation_that_differ_are_not_said(valid: list[Case], corpu
     def answer(problem: Problem) -> Array:
         return canonical(problem) * (1 + prod(problem.signature.kernel))
 
-    assert found_for(answer, valid[::4], corpus)[0].relation == "are n times what is owed, where n differs"
+    assert found_for(answer, valid[::4], corpus)[0].relation == "are n times what is expected, where n differs"
 
 
 def test_a_relation_that_some_outputs_are_too_small_for_is_counted(valid: list[Case], corpus: Corpus) -> None:
@@ -345,8 +345,8 @@ OWED = np.arange(1.0, 25.0).reshape(2, 3, 4)
     [
         (OWED * (np.arange(4) < 2), "are 0"),
         (np.where(np.arange(4) < 2, OWED, np.nan), "are NaN"),
-        (np.where(np.arange(4) < 2, OWED, -3 * OWED), "are -3 times what is owed"),
-        (np.where(np.arange(4) < 2, OWED, 0.5001 * OWED), "are 0.5 times what is owed"),
+        (np.where(np.arange(4) < 2, OWED, -3 * OWED), "are -3 times what is expected"),
+        (np.where(np.arange(4) < 2, OWED, 0.5001 * OWED), "are 0.5 times what is expected"),
         (OWED - np.array([0.0, 5.0, 6.0])[:, None], ""),
         (np.clip(OWED, 5, 19), "are cut off at 5 and 19"),
         (np.minimum(OWED, 19), "are cut off at 19"),

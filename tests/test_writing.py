@@ -161,7 +161,7 @@ def test_sizes_are_told_by_their_meaning() -> None:
 
 
 def test_literal_outputs_are_written(tmp_path: Path) -> None:
-    """What a case says that a dialect owes."""
+    """What a case says that a dialect expects."""
     one = replace(case((1,), (1,)), expected=(Expected(("geometry/1",), (1,), (2.5,)),), tier="smoke")
     assert content(loaded(one, tmp_path)) == content(one)
 

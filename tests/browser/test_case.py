@@ -59,7 +59,7 @@ def _open(page: Page, case: str) -> None:
 
 @pytest.mark.parametrize(("way", "status", "says"), WHYS)
 def test_three_clicks_from_red_to_why(page: Page, way: str, status: str, says: tuple[str, ...]) -> None:
-    """From the count of a status to the case: its view says what came, why, and draws what was owed."""
+    """From the count of a status to the case: its view says what came, why, and draws what was expected."""
     page.locator(f".totals a.{status}").click()
     page.locator(f'#table a[title="ways/{way}"]').first.click()
     for text in says:
@@ -85,7 +85,7 @@ def test_an_element_is_chosen_by_keys_and_pointer(page: Page) -> None:
     expect(words).to_contain_text("y[0, 0, 0, 0]")
     box = boxes(page, "#detail .planes svg")[2]
     page.locator("#detail .planes svg").nth(2).hover(position={"x": box["width"] / 2, "y": 3})
-    expect(words).to_contain_text("It is no element of what is owed")
+    expect(words).to_contain_text("It is no element of what is expected")
 
 
 def test_a_case_is_drawn_for_the_width_that_it_has(page: Page) -> None:

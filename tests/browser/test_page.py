@@ -452,7 +452,7 @@ def test_slices_are_chosen(opened: Callable[..., Page]) -> None:
     labels = page.locator("#detail .tile-view").first.locator(".slices > label")
     expect(labels).to_contain_text(["axis 0"])
     channels = page.locator("#detail .tile-view").first.locator(".multiples h4")
-    expect(channels).to_have_text(["channel 0, 1 wrong", "channel 1, as owed"])
+    expect(channels).to_have_text(["channel 0, 1 wrong", "channel 1, as expected"])
     before = _pixels(page, 0)
     page.locator('#detail .tile-view >> nth=0 >> select[data-axis="2"]').select_option(label="2, 1 wrong")
     assert _pixels(page, 0) != before
@@ -469,7 +469,7 @@ def test_keys_walk_over_elements(opened: Callable[..., Page]) -> None:
         expect(readout).to_contain_text(text)
     pane.press("ArrowDown")
     expect(readout).to_contain_text("[0, 0, 1, 1]")
-    expect(readout).to_contain_text("✓ as owed")
+    expect(readout).to_contain_text("✓ as expected")
     pane.press("n")
     expect(readout).to_contain_text("[1, 2, 4, 3]")
     expect(readout).to_contain_text("actual NaN")

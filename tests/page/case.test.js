@@ -56,7 +56,7 @@ const opened = (data, more = {}) => ({
   related: [],
   call: null,
   geometry: null,
-  owed: {},
+  expected: {},
   about: "",
   clause: "",
   artifact: null,
@@ -65,7 +65,7 @@ const opened = (data, more = {}) => ({
 
 test("an answer lies where it was found, or where the readings that it follows put it", () => {
   const data = madeData([{ id: "a/b" }]);
-  const owed = {
+  const expected = {
     disputed: [
       ["shrink", [2], [12]],
       ["shrink + floor", [1], [12]],
@@ -81,7 +81,7 @@ test("an answer lies where it was found, or where the readings that it follows p
     [{ readings }, { output: [12], strides, dilations, pads_begin: [[1]] }],
     [{ readings: ["another"] }, null],
   ]) {
-    assert.deepEqual(caseView(opened(data, { detail, owed, geometry: LINE }), data).placement, expected);
+    assert.deepEqual(caseView(opened(data, { detail, expected, geometry: LINE }), data).placement, expected);
   }
 });
 
@@ -94,13 +94,13 @@ test("an explanation is excluded by a case of the same cause that has it not, a 
     ],
     placement: { output: [9], strides: [3], dilations: [2], pads_begin: [[1]] },
   };
-  const owed = { disputed: [["shrink", [2], [12]]] };
+  const expected = { disputed: [["shrink", [2], [12]]] };
   const related = [
     { id: "a/c", names: ["z"] },
     { id: "a/d", names: ["x", "y"] },
     { id: "a/e", names: ["y"] },
   ];
-  const { candidates, explanation } = caseView(opened(data, { detail, owed, related, geometry: LINE }), data).why;
+  const { candidates, explanation } = caseView(opened(data, { detail, expected, related, geometry: LINE }), data).why;
   assert.equal(explanation, "as if does y (y)");
   assert.deepEqual(
     candidates.map(({ name, excludedBy }) => [name, excludedBy?.words, excludedBy?.href]),
@@ -151,7 +151,7 @@ test("every run's answer is there, the open one marked", () => {
     ["acme", "other"],
   );
   const { answers, geometry, values, why } = caseView(
-    opened(data, { owed: { refusal: ["c", "pads with auto_pad", true] } }),
+    opened(data, { expected: { refusal: ["c", "pads with auto_pad", true] } }),
     data,
   );
   assert.deepEqual(

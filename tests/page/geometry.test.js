@@ -16,7 +16,7 @@ import { laneDrawing } from "./build/lanes.js";
 import { placesAt, planeDrawings } from "./build/planes.js";
 import { LINE, PLANE } from "./geometries.js";
 
-const owed = { name: "owed", begin: 2, size: 17, known: true, role: "owed" };
+const expected = { name: "expected", begin: 2, size: 17, known: true, role: "expected" };
 
 test("a place has the products whose input element and tap meet there, and no others", () => {
   const full = fullOf(LINE, 0);
@@ -54,7 +54,7 @@ test("the products of an element are those of its axes, crossed", () => {
   );
 });
 
-test("of several places the nearest to what is owed is drawn, and none where the values do not tell", () => {
+test("of several places the nearest to what is expected is drawn, and none where the values do not tell", () => {
   const placement = { output: [16], strides: [3], dilations: [2], pads_begin: [[9], [3], [-4]] };
   assert.deepEqual(placedGeometry(LINE, placement)?.pads_begin, [3]);
   assert.equal(placedGeometry(LINE, { ...placement, pads_begin: [] }), null);
@@ -111,12 +111,12 @@ test("a scale gives back the number of each pixel, and puts what is left out int
 });
 
 test("lanes show the input, the taps that meet the place, and each frame to scale", () => {
-  const given = { ...owed, name: "acme", begin: 3, size: 16, role: "given" };
-  const { shapes, width } = laneDrawing({ geometry: LINE, axis: 0, frames: [owed, given], place: 8, room: 600 });
+  const given = { ...expected, name: "acme", begin: 3, size: 16, role: "given" };
+  const { shapes, width } = laneDrawing({ geometry: LINE, axis: 0, frames: [expected, given], place: 8, room: 600 });
   const boxes = (style) => shapes.filter((shape) => shape.kind === "rect" && shape.style === style);
   assert.equal(boxes("data").length + boxes("data lit").length, 5);
   assert.deepEqual(productsAt(LINE, 0, 8).length, boxes("tap lit").length);
-  const [one, other] = [boxes("frame owed")[0], boxes("frame given")[0]];
+  const [one, other] = [boxes("frame expected")[0], boxes("frame given")[0]];
   const unit = (one.width + 2) / 17;
   assert.equal(other.x - one.x, unit);
   assert.equal(other.width + 2, 16 * unit);
@@ -126,23 +126,23 @@ test("lanes show the input, the taps that meet the place, and each frame to scal
 
 test("no drawing of a long axis is wider than its room", () => {
   const geometry = { ...LINE, spatial: [4000], output: [12_000] };
-  const { width } = laneDrawing({ geometry, axis: 0, frames: [{ ...owed, size: 12_000 }], place: 6000, room: 340 });
+  const { width } = laneDrawing({ geometry, axis: 0, frames: [{ ...expected, size: 12_000 }], place: 6000, room: 340 });
   assert.ok(width <= 340, width);
 });
 
 test("a frame is told in words: what is cropped, what is added, what is unknown", () => {
-  assert.equal(frameWords(owed, 19), "owed: 17 long, 2 cropped at the beginning, 0 cropped at the end");
-  assert.equal(frameWords({ ...owed, begin: 0, size: 19 }, 19), "owed: 19 long, nothing is cropped");
-  assert.match(frameWords({ ...owed, begin: -1, size: 21 }, 19), /1 added at the beginning, where no tap reaches/u);
+  assert.equal(frameWords(expected, 19), "expected: 17 long, 2 cropped at the beginning, 0 cropped at the end");
+  assert.equal(frameWords({ ...expected, begin: 0, size: 19 }, 19), "expected: 19 long, nothing is cropped");
+  assert.match(frameWords({ ...expected, begin: -1, size: 21 }, 19), /1 added at the beginning, where no tap reaches/u);
   assert.match(
-    frameWords({ ...owed, added: 1 }, 19),
+    frameWords({ ...expected, added: 1 }, 19),
     /1 cropped at the end, and the last 1 is there by output_padding/u,
   );
-  assert.match(frameWords({ ...owed, known: false }, 19), /the values do not tell/u);
+  assert.match(frameWords({ ...expected, known: false }, 19), /the values do not tell/u);
 });
 
 test("the panels of a plane number each product at its input element and at its tap", () => {
-  const frames = [0, 1].map((axis) => ({ ...owed, begin: PLANE.pads_begin[axis], size: PLANE.output[axis] }));
+  const frames = [0, 1].map((axis) => ({ ...expected, begin: PLANE.pads_begin[axis], size: PLANE.output[axis] }));
   const panels = planeDrawings({ geometry: PLANE, axes: [0, 1], frames: [frames], places: [2, 2], room: 900 });
   const numbers = panels
     .slice(0, 2)

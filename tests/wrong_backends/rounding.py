@@ -18,7 +18,7 @@ class HalfResults(Right):
     """Results in single precision are rounded to half precision."""
 
     def answer(self, y: Array) -> Outcome:
-        """Round, and return the type that is owed."""
+        """Round, and return the type that is expected."""
         with np.errstate(over="ignore"):
             return Produced(y.astype(np.float16).astype(y.dtype) if y.dtype == np.float32 else y)
 

@@ -90,7 +90,7 @@ def assert_conforms(
     Raises:
         AssertionError: y differs; the message has the first wrong element, the misreading that gives y where there is
             one, and the tolerance. Or y is within the tolerance, as zeros in its place would be too.
-        Invalid: a constraint that the dialect states is violated, so that no value is owed.
+        Invalid: a constraint that the dialect states is violated, so that no value is expected.
         UsageError: an argument is not as it must be.
 
     Example:
@@ -106,7 +106,7 @@ def assert_conforms(
             ...
         AssertionError: y must conform to onnx/ConvTranspose-22 (got differed: 3 of 5 elements; [0,0,0] must be 1 ...
           call       strides=[2]; f32, x [1, 1, 2], w [1, 1, 3] in NCX and IOX
-          owed       [1, 1, 5], pads_begin [0], pads_end [0]
+          expected   [1, 1, 5], pads_begin [0], pads_end [0]
           tolerance  exact: integers with so few bits that every order of summation gives the same sum
           explained  as if filter-flipped: ...
     """
@@ -183,7 +183,7 @@ def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
 
 
 def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
-    """Return what is owed: all that the text allows, or what the named readings give."""
+    """Return what is expected: all that the text allows, or what the named readings give."""
     expected = problem.expectation
     names = () if reading is None else reading_names(reading)
     if not isinstance(expected, Values) and not names:
@@ -206,7 +206,7 @@ def _accumulator(dtype: DType, accumulates: str | None) -> DType:
 def _account(
     problem: ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, accumulator: DType
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines about an output that does not conform: what was asked, what is owed, and why it is wrong."""
+    """Yield the lines about an output that does not conform: what was asked, what is expected, and why it is wrong."""
     case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in problem.operands.items())
     yield (
@@ -215,7 +215,7 @@ def _account(
     )
     for candidate in values.candidates:
         geometry = candidate.geometry
-        yield "owed", _owed(geometry, candidate.readings, truth)
+        yield "expected", _describe_expected(geometry, candidate.readings, truth)
     if isinstance(verdict, ver.WrongDtype):
         yield "advice", "give the operands in the type that the runtime got, and y in the type that it gave"
     if isinstance(verdict, ver.Inconclusive):
@@ -230,7 +230,7 @@ def _account(
         yield from _diagnosis(problem, to_ncx(actual, layout), accumulator)
 
 
-def _owed(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
+def _describe_expected(geometry: Geometry, readings: tuple[str, ...], truth: Truth) -> str:
     under = f" under {' + '.join(readings)}" if readings else ""
     pads = f"pads_begin {list(geometry.pads_begin)}, pads_end {list(geometry.pads_end)}"
     return f"{list(truth.shape(geometry))}{under}, {pads}"

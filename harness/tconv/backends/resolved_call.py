@@ -18,7 +18,7 @@ ALL_DIALECT_NAMES = ("geometry/1", *(name for name in DIALECTS if name != "geome
 
 
 def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
-    """Return the geometry of a call, or the refusal that the dialect owes.
+    """Return the geometry of a call, or the refusal that the dialect expects.
 
     Args:
         call: the call.

@@ -90,7 +90,7 @@ class Cite:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An output that is written in the case file: dialects that owe it, spatial sizes, elements in NCX order."""
+    """An output that is written in the case file: dialects that expect it, spatial sizes, elements in NCX order."""
 
     dialects: tuple[str, ...]
     spatial: Ints

@@ -328,7 +328,7 @@ class WrittenOutput(Part):
     """An output written out.
 
     Attributes:
-        dialects: whose texts owe it.
+        dialects: whose texts expect it.
         spatial: its spatial sizes.
         values: its elements in NCX order, equal to the reference's.
     """

@@ -212,7 +212,7 @@ def _not_applicable(sweep: Sweep) -> Iterator[str]:
     rows = _sample(sweep)
     expected = (expect(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
     first = next(expected, None)
-    if isinstance(first, NotApplicable) and all(isinstance(owed, NotApplicable) for owed in expected):
+    if isinstance(first, NotApplicable) and all(isinstance(each, NotApplicable) for each in expected):
         yield _cited(cited[0], first.reason)
 
 
@@ -228,7 +228,7 @@ def _expressibility(case: Case) -> Iterator[Found]:
         # The first dialect that can express it is enough: eight would take most of the time of a check.
         return
     expected = {name: expect(case, dialect) for name, dialect in DIALECTS.items()}
-    reasons = {name: owed.reason for name, owed in expected.items() if isinstance(owed, NotApplicable)}
+    reasons = {name: each.reason for name, each in expected.items() if isinstance(each, NotApplicable)}
     if len(reasons) == len(DIALECTS):
         reason = next(iter(reasons.values()))
         yield f"must be sayable in a dialect (got none; the first says: {reason}); skip it", ("with",)
@@ -248,7 +248,7 @@ def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[
         return ""
     valued = [name for name in names if isinstance(expected[name], Values)]
     if valued:
-        return f"must break {case.breaks} (got a value owed in {valued[0]}); correct it"
+        return f"must break {case.breaks} (got a value expected in {valued[0]}); correct it"
     return f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it"
 
 

@@ -21,7 +21,7 @@ class Description(NamedTuple):
 
     Attributes:
         words: where and how.
-        relation: what the wrong elements are beside what is owed, see `relations`; empty where it is not seen.
+        relation: what the wrong elements are beside what is expected, see `relations`; empty where it is not seen.
     """
 
     words: str
@@ -35,14 +35,14 @@ def described(
 
     Args:
         actual: the output, in NCX.
-        expected: what is owed, in NCX.
-        geometry: the geometry that is owed.
+        expected: what is expected, in NCX.
+        geometry: the geometry that is expected.
         wrong: which elements are wrong; None for all that are not equal.
         bias: (O,), or None.
     """
     if actual.shape != expected.shape:
         return Description(
-            f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is owed"
+            f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is expected"
         )
     with np.errstate(invalid="ignore"):
         values = actual.astype(np.float64)

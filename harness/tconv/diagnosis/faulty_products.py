@@ -75,7 +75,7 @@ def accounted(
         actual: the output, (N, O, Y...).
         operands: x, w and perhaps b, in float64, (N, C, X...), (C, O/G, K...) and (O,).
         dtype: the type of the output.
-        geometry: what is owed.
+        geometry: what is expected.
         accumulator: the type that products of f16 or bf16 are added in.
     """
     truth, values = Truth(operands, dtype), actual.astype(np.float64)

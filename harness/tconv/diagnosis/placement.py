@@ -60,7 +60,7 @@ def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) 
     Args:
         actual: the output, (N, O, Y...).
         truth: the reference for the call's operands.
-        geometry: what is owed, with the call's own strides and dilations.
+        geometry: what is expected, with the call's own strides and dilations.
         accumulator: the type that products of f16 or bf16 are added in.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What wrong elements are beside what is owed, in words that are the same for one bug whatever the case."""
+"""What wrong elements are beside what is expected, in words that are the same for one bug whatever the case."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def related(actual: Float64s, expected: Float64s, wrong: Mask, bias: Array | Non
 
     Args:
         actual: the output, (N, O, Y...).
-        expected: what is owed, of the same shape.
+        expected: what is expected, of the same shape.
         wrong: which elements are wrong, of the same shape; at least one.
         bias: (O,), or None.
     """
-    values, owed = actual[wrong], expected[wrong]
+    values, right = actual[wrong], expected[wrong]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if not values.any():
             return "are 0"
@@ -38,19 +38,19 @@ def related(actual: Float64s, expected: Float64s, wrong: Mask, bias: Array | Non
             return ""
         if np.ptp(actual) == 0:
             return f"are all {values[0]:g}"
-        parts = [] if bias is None else [_bias(values, owed, _along_channels(bias, wrong))]
-        parts += [_multiple(values, owed), _cut_off(actual, expected, wrong), _integers(values, owed)]
+        parts = [] if bias is None else [_bias(values, right, _along_channels(bias, wrong))]
+        parts += [_multiple(values, right), _cut_off(actual, expected, wrong), _integers(values, right)]
         parts += [] if bias is None or not bias.any() else [_another_bias(actual - expected, wrong)]
         return next(filter(None, parts), "") or _exchanged(actual, expected, wrong)
 
 
-def _multiple(values: Float64s, owed: Float64s) -> str:
-    ratios = values / owed
-    if not (np.isfinite(owed).all() and np.isfinite(ratios).all()):
+def _multiple(values: Float64s, right: Float64s) -> str:
+    ratios = values / right
+    if not (np.isfinite(right).all() and np.isfinite(ratios).all()):
         return ""
     usual = float(np.median(ratios))
     same = np.ptp(ratios) <= _NEAR * abs(usual) and abs(usual - 1) > _FAR
-    return f"are {usual:.3g} times what is owed" if same else ""
+    return f"are {usual:.3g} times what is expected" if same else ""
 
 
 def _along_channels(bias: Array, wrong: Mask) -> Float64s:
@@ -58,9 +58,9 @@ def _along_channels(bias: Array, wrong: Mask) -> Float64s:
     return np.broadcast_to(bias.reshape(-1, *(1,) * (wrong.ndim - 2)), wrong.shape)[wrong].astype(np.float64)
 
 
-def _bias(values: Float64s, owed: Float64s, bias: Float64s) -> str:
+def _bias(values: Float64s, right: Float64s, bias: Float64s) -> str:
     for times, words in ((-1, "lack the bias"), (1, "have the bias twice")):
-        if bias.all() and (np.abs(values - owed - times * bias) <= _NEAR * np.abs(bias)).all():
+        if bias.all() and (np.abs(values - right - times * bias) <= _NEAR * np.abs(bias)).all():
             return words
     return ""
 
@@ -92,20 +92,20 @@ def _cut_off(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
     return f"are cut off at {' and '.join(f'{end:g}' for end in ends)}" if between.any() else ""
 
 
-def _integers(values: Float64s, owed: Float64s) -> str:
+def _integers(values: Float64s, right: Float64s) -> str:
     """Return whether fractions are lost; numbers that any type writes without a fraction say nothing."""
-    whole = np.array_equal(values, np.rint(values)) and (np.abs(values - owed) < 1).all()
-    telling = owed[np.abs(owed) < _WITH_FRACTIONS]
+    whole = np.array_equal(values, np.rint(values)) and (np.abs(values - right) < 1).all()
+    telling = right[np.abs(right) < _WITH_FRACTIONS]
     return "are rounded to integers" if whole and len(telling) >= _FEWEST and (telling % 1 != 0).all() else ""
 
 
 def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
-    """Return along which axis whole parts of the output are where others are owed."""
+    """Return along which axis whole parts of the output are where others are expected."""
     for axis in range(actual.ndim):
         name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of axis {axis - 2}")
-        parts, owed = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
+        parts, right = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
         at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
-        there = {part.tobytes() for part in owed[at]}
+        there = {part.tobytes() for part in right[at]}
         if len(there) > 1 and {part.tobytes() for part in parts[at]} == there:
             return f"are those of other {name}"
     return ""

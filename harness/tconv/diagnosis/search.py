@@ -44,7 +44,7 @@ class Diagnosis:
     Attributes:
         explained: misreadings that give exactly this output, each by itself or a pair together.
         described: where and how it is wrong, if nothing explains it.
-        relation: what the wrong elements are beside what is owed, if nothing explains them and it is seen.
+        relation: what the wrong elements are beside what is expected, if nothing explains them and it is seen.
         placement: where its values lie; None where not even the channels fit, or it was not looked for.
     """
 
@@ -55,20 +55,20 @@ class Diagnosis:
 
 
 def diagnose(problem: Problem, actual: Array, accumulator: DType, budget: float = BUDGET) -> Diagnosis:
-    """Return why an output is not what a dialect owes.
+    """Return why an output is not what a dialect expects.
 
     Args:
-        problem: the problem; it owes a value.
+        problem: the problem; it expects a value.
         actual: the output, in NCX.
         accumulator: the type that products of f16 or bf16 are added in.
         budget: seconds of this thread's processor time, after which the search ends with what it has found.
 
     Raises:
-        ValueError: the problem owes no value.
+        ValueError: the problem expects no value.
     """
     candidate = problem.held_against(actual.shape)
     if candidate is None:
-        raise ValueError(f"a problem must owe a value to be diagnosed (got {problem.case.id})")
+        raise ValueError(f"a problem must expect a value to be diagnosed (got {problem.case.id})")
     ends = thread_time() + budget
     # What a misreading makes of large operands may overflow, and of special ones be no number.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -108,7 +108,7 @@ def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array,
 
     Args:
         misreadings: the misreadings.
-        problem: the problem; it owes a value.
+        problem: the problem; it expects a value.
         actual: the output, in NCX.
         accumulator: the type that products of f16 or bf16 are added in.
     """

@@ -1,1 +1,1 @@
-"""What is owed: a value under each reading of a text, or a refusal; the reference, and how far from it is allowed."""
+"""What is expected: values under each reading of a text, or a refusal; the reference, and what error is allowed."""

@@ -220,7 +220,7 @@ def bound_last_roundings(terms: Terms, dtype: DType) -> Float64s:
 def near(actual: Float64s, expected: Float64s, allowed: Float64s) -> Mask:
     """Return where numbers are as near as is allowed.
 
-    Nothing is near where infinity is owed: the distance of a finite number is infinite, and so is the bound.
+    Nothing is near where infinity is expected: the distance of a finite number is infinite, and so is the bound.
     """
     with np.errstate(invalid="ignore"):
         distance = np.abs(actual - expected)
@@ -238,7 +238,7 @@ def is_subnormal(values: Float64s, dtype: DType) -> Mask:
 
 SYMBOLS = (
     "n: how many products reach the element, one more with a bias; A: the sum of their magnitudes, |x|*|w| and |b|; "
-    "b: the bias; y: what is owed; gamma_n(u) = n*u / (1 - n*u); see docs/numerics.md"
+    "b: the bias; y: what is expected; gamma_n(u) = n*u / (1 - n*u); see docs/numerics.md"
 )
 """What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
 

@@ -56,12 +56,12 @@ class OpenConstraint:
 
 
 Refusal = OpenConstraint | Combination
-"""Why a text that owes a value may also refuse: a constraint that it leaves open, or readings that give no output."""
+"""Why a text that expects a value may also refuse: a constraint that it leaves open, or readings without an output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The dialect owes a value.
+    """The dialect expects a value.
 
     Attributes:
         primary: the output under the primary readings.
@@ -96,7 +96,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The dialect owes a refusal; where its text leaves the constraint open, because there is no value."""
+    """The dialect expects a refusal; where its text leaves the constraint open, because there is no value."""
 
     violation: Violation
     stated: bool
@@ -118,9 +118,9 @@ Expectation = Values | Refuse | NotApplicable
 
 
 def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Expectation:
-    """Return what `dialect` owes to `case`; `written` is its signature in the dialect where it is at hand.
+    """Return what `dialect` expects to `case`; `written` is its signature in the dialect where it is at hand.
 
-    A constraint that the case breaks on purpose: stated, the dialect owes a refusal; absent, the value; open, the
+    A constraint that the case breaks on purpose: stated, the dialect expects a refusal; absent, the value; open, the
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
     not applicable, and so does a presentation that the dialect does not have.
     """
@@ -149,7 +149,7 @@ def _presentation(case: Case, dialect: Dialect) -> Violation | None:
 
 
 def finds_broken(expected: Expectation, constraint: str) -> bool:
-    """Return whether what a dialect owes rests on this constraint being broken."""
+    """Return whether what a dialect expects rests on this constraint being broken."""
     match expected:
         case Refuse(violation):
             return violation.constraint == constraint

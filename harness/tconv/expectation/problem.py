@@ -1,4 +1,4 @@
-"""A problem, as benchdnn calls it: a case in a dialect, with its operands, what is owed and the reference."""
+"""A problem, as benchdnn calls it: a case in a dialect, with its operands, what is expected and the reference."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Problem:
 
     @cached_property
     def expectation(self) -> Expectation:
-        """What the dialect owes."""
+        """What the dialect expects."""
         return expect(self.case, self.dialect, self.signature)
 
     @property
     def values(self) -> Values | None:
-        """The values that the dialect owes; None where it owes a refusal, or cannot express the case."""
+        """The values that the dialect expects; None where it expects a refusal, or cannot express the case."""
         return self.expectation if isinstance(self.expectation, Values) else None
 
     @cached_property
@@ -92,7 +92,7 @@ class Problem:
 
     @property
     def output(self) -> Array | None:
-        """The output under the primary reading in the call's layout and type; None where no value is owed."""
+        """The output under the primary reading in the call's layout and type; None where no value is expected."""
         if self.values is None:
             return None
         exact = self.truth.compute_values(self.values.primary.geometry)
@@ -106,7 +106,7 @@ class Problem:
             shape: (N, O, Y...).
 
         Returns:
-            The output; None where no value is owed.
+            The output; None where no value is expected.
         """
         if self.values is None:
             return None

@@ -92,7 +92,7 @@ def _smallest_normal(dtype: DType) -> float:
 
 
 def _refusal(problem: Problem) -> str | None:
-    """Return why the model must be refused, or None where a value is owed."""
+    """Return why the model must be refused, or None where a value is expected."""
     expected = problem.expectation
     if not isinstance(expected, Refuse):
         return None
@@ -100,9 +100,9 @@ def _refusal(problem: Problem) -> str | None:
 
 
 _HEAD = '''\
-"""One transposed convolution, and what its specification owes. Run it: python repro.py
+"""One transposed convolution, and what its specification expects. Run it: python repro.py
 
-It needs NEEDED. Exit code 0: the runtime does what is owed. 1: it does not.
+It needs NEEDED. Exit code 0: the runtime does what is expected. 1: it does not.
 """
 
 import sys
@@ -124,18 +124,18 @@ def tensors(kind):
 _MAIN = '''
 
 def wrong(actual, expected):
-    """Return where an output is not what is owed: beyond the derived bound where there is one, else in its bits."""
+    """Return where an output is not what is expected: beyond the derived bound where there is one, else in its bits."""
     bounded = (HERE / "tolerance.npz").exists()
     limits = np.load(HERE / "tolerance.npz", allow_pickle=False) if bounded else {}
-    got, owed = actual.astype(np.float64), limits["reference"] if bounded else expected.astype(np.float64)
-    unequal = (got != owed) & ~(np.isnan(got) & np.isnan(owed))
+    got, right = actual.astype(np.float64), limits["reference"] if bounded else expected.astype(np.float64)
+    unequal = (got != right) & ~(np.isnan(got) & np.isnan(right))
     if not bounded:
         return unequal
-    near = (np.abs(got - owed) <= limits["allowed"]) & np.isfinite(got) & np.isfinite(owed)
-    infinite = np.isinf(got) & limits["overflows"] & (np.sign(got) == np.sign(owed))
+    near = (np.abs(got - right) <= limits["allowed"]) & np.isfinite(got) & np.isfinite(right)
+    infinite = np.isinf(got) & limits["overflows"] & (np.sign(got) == np.sign(right))
     rises, falls = limits["rises"], limits["falls"]
-    infinite |= ((np.isposinf(got) & rises) | (np.isneginf(got) & falls)) & np.isfinite(owed)
-    met = (rises | np.isposinf(owed)) & (falls | np.isneginf(owed))
+    infinite |= ((np.isposinf(got) & rises) | (np.isneginf(got) & falls)) & np.isfinite(right)
+    met = (rises | np.isposinf(right)) & (falls | np.isneginf(right))
     inserted = np.isnan(got) & (limits["poisoned"] | met)
     preserved = ((got != 0) & (np.abs(got) < SMALLEST_NORMAL)).any()
     flushed = (got == 0) & limits["subnormal"] & ~preserved
@@ -170,7 +170,7 @@ def compared(expected):
 
 
 def main():
-    """Print what is owed, what comes, and the first difference; return the exit code."""
+    """Print what is expected, what comes, and the first difference; return the exit code."""
     if NOTE:
         print(f"note      {NOTE}")
     print(f"case      {CASE}\\ndialect   {DIALECT}\\nversions  VERSION", end="")
@@ -182,7 +182,7 @@ def main():
         print(f"expected  {expected.dtype} {expected.shape}\\n{expected}")
     found = compared(expected)
     runtime = "onnxruntime" if NOTE else RUNTIME
-    print(f"differs   {found}" if found else f"equal     {runtime} does what is owed")
+    print(f"differs   {found}" if found else f"equal     {runtime} does what is expected")
     if found and ALLOWED:
         print("the text also allows", *ALLOWED, sep="\\n  ")
     return 1 if found else 0

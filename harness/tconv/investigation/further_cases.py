@@ -172,7 +172,7 @@ def _products(case: Case) -> int:
 
 
 def _predicted(problem: Problem, name: str) -> bytes | None:
-    """Return the output that a misreading gives, as bytes; None where it gives what is owed."""
+    """Return the output that a misreading gives, as bytes; None where it gives what is expected."""
     array, expected = misread_output(problem, misreadings_by_name(problem.dialect)[name]), problem.output
     if array is None or expected is None or (array.shape == expected.shape and array.tobytes() == expected.tobytes()):
         return None

@@ -84,7 +84,7 @@ class Record(Recorded):
         tolerance: how the allowed distance is derived, where values were compared and differ.
         diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
         described: where and how the output is wrong, where no misreading gives it; or which other failures show it.
-        relation: what the wrong elements are beside what is owed, where that is seen and no misreading gives them.
+        relation: what the wrong elements are beside what is expected, where that is seen and no misreading gives them.
         placement: where the values of a wrong output lie, as far as they tell.
         alone: what came of the case when it was asked again, alone in a fresh process; None if it was not.
         earlier: of a process that ended at this case, and does not at the case alone: the cases that it was asked

@@ -1,4 +1,4 @@
-"""An account of one case: its call and what is owed in each dialect, and how far an output may be from that."""
+"""An account of one case: its call and what is expected in each dialect, and how far an output may be from that."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN = 24
 """Elements of an array that are written out."""
 _NOT_APPLICABLE = "  not applicable: "
 _CALL_LINES = 2
-"""Lines of a call, before what is owed."""
+"""Lines of a call, before what is expected."""
 
 
 def of_case(case: Case) -> Iterator[str]:
@@ -53,29 +53,29 @@ def of_case(case: Case) -> Iterator[str]:
 def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, list[str]]]:
     """Yield what dialects say of the case as headings with lines, each text once.
 
-    Dialects that owe the same follow each other, each with its call, and what they owe stands once below them. The
-    lines at the end that all share which can say the case, such as the tolerance, come last.
+    Dialects that expect the same follow each other, each with its call, and what they expect stands once below them.
+    The lines at the end that all share which can say the case, such as the tolerance, come last.
     """
     texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
     distinct = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_NOT_APPLICABLE)}
     backwards = zip(*map(reversed, distinct), strict=False) if len(distinct) > 1 else ()
     shared = sum(1 for _ in takewhile(lambda lines: len(set(lines)) == 1, backwards))
-    by_owed: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    by_lines: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, lines in texts.items():
         calls = _CALL_LINES if tuple(lines) in distinct else 0
-        owed = lines[calls : len(lines) - shared] if calls else lines
-        by_owed[tuple(owed)][tuple(lines[:calls])].append(name)
-    for owed_lines, by_call in by_owed.items():
+        rest = lines[calls : len(lines) - shared] if calls else lines
+        by_lines[tuple(rest)][tuple(lines[:calls])].append(name)
+    for expected_lines, by_call in by_lines.items():
         for call, names in by_call.items():
-            yield ", ".join(names), [*call, *(owed_lines if len(by_call) == 1 else ())]
-        if len(by_call) > 1 and owed_lines:
-            yield f"all {sum(map(len, by_call.values()))} of these", list(owed_lines)
+            yield ", ".join(names), [*call, *(expected_lines if len(by_call) == 1 else ())]
+        if len(by_call) > 1 and expected_lines:
+            yield f"all {sum(map(len, by_call.values()))} of these", list(expected_lines)
     if shared:
         yield "in all that can say it", list(min(distinct)[-shared:])
 
 
 def as_json(case: Case, dialects: Sequence[Dialect]) -> dict[str, Any]:
-    """Return the case, and its call and what is owed in each dialect, as JSON values."""
+    """Return the case, and its call and what is expected in each dialect, as JSON values."""
     return {
         "id": case.id,
         "about": case.about,
@@ -101,7 +101,7 @@ def _as_json(problem: Problem) -> dict[str, Any]:
         "filter_format": str(call.filter_format),
     }
     if isinstance(expected, Refuse):
-        return values | {"refusal": {"owed": expected.stated, "because": str(expected.violation)}}
+        return values | {"refusal": {"stated": expected.stated, "because": str(expected.violation)}}
     return values | {
         "candidates": [
             {
@@ -128,7 +128,7 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
         return
     yield from _call(problem.call)
     if isinstance(expected, Refuse):
-        yield f"  {'owes a refusal' if expected.stated else 'no value exists'}: {expected.violation}"
+        yield f"  {'expects a refusal' if expected.stated else 'no value exists'}: {expected.violation}"
         return
     yield from _values(problem, expected)
 
@@ -156,7 +156,7 @@ def _values(problem: Problem, expected: Values) -> Iterator[str]:
         yield f"  {under}"
         yield from _geometry(candidate.geometry)
         shape = data_shape(truth.shape(candidate.geometry), problem.call.data_format)
-        yield f"    owes {list(shape)}  {_numbers(truth.compute_values(candidate.geometry))} in NCX order"
+        yield f"    expects {list(shape)}  {_numbers(truth.compute_values(candidate.geometry))} in NCX order"
     for reading in problem.disputed_readings:
         yield f"  {reading.name}: {reading.says} [{reading.cites}]"
     for refusal in expected.refusals:

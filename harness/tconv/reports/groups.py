@@ -168,7 +168,7 @@ def common_facts(members: Sequence[RecordStatus], assessment: Assessment) -> Sha
         return None
     refused = {member.ruling.kind for member in members} == {"refused-valid"}
     own, statuses = {member.record.case for member in members}, assessment.statuses
-    # Who is owed a refusal, and refuses, says nothing of why others are refused.
+    # Of whom a refusal is expected, and refuses, says nothing of why others are refused.
     others = [
         number
         for number, other in enumerate(statuses)

@@ -58,9 +58,9 @@ def apply(
 ) -> MisreadCall | None:
     """Return a call as misreadings together change it; None where they change nothing, or leave no output."""
     changes = [misreading.change for misreading in misreadings]
-    owed = resolve(signature, dialect.rules)
+    expected = resolve(signature, dialect.rules)
     geometry = _geometry(changes, signature, dialect)
-    if isinstance(geometry, Violation) or isinstance(owed, Violation) or min(geometry.output, default=0) < 0:
+    if isinstance(geometry, Violation) or isinstance(expected, Violation) or min(geometry.output, default=0) < 0:
         return None
     changed = operands
     for change in changes:
@@ -81,7 +81,7 @@ def apply(
             return MisreadCall(apart, changed, geometry.output, lambda y: pick(y, geometry), precision=precision)
         case ConvolutionOtherwise() as change:
             return _of_convolution(change, MisreadCall(geometry, changed, geometry.output), signature)
-    if geometry == owed and changed is operands and precision is None:
+    if geometry == expected and changed is operands and precision is None:
         return None
     return MisreadCall(geometry, changed, geometry.output, precision=precision)
 

@@ -172,13 +172,13 @@ MISREADINGS = tuple(
         ),
         (
             "begin-of-the-first-axis",
-            "on every axis the output begins as many points in as on the first one, and has the size that is owed",
+            "on every axis the output begins as many points in as on the first one, and has the size that is expected",
             _begin_of_the_first_axis,
             "",
         ),
         (
             "third-axis-begins-as-the-first",
-            "on the third of three axes the output begins as many points in as on the first, and its size is as owed",
+            "on the third of three axes the output begins as many points in as on the first, and has the expected size",
             _third_begins_as_the_first,
             "",
         ),
@@ -190,7 +190,7 @@ MISREADINGS = tuple(
         ),
         (
             "strides-in-the-size-alone",
-            "the output has the size that is owed, and values are placed in it as if every stride was 1",
+            "the output has the size that is expected, and values are placed in it as if every stride was 1",
             _not_spread,
             "pytorch/pytorch#82711",
         ),

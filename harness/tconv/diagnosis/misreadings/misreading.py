@@ -70,7 +70,7 @@ class SumsOtherwise:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionOtherwise:
-    """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is owed.
+    """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is expected.
 
     Attributes:
         at_best: returns the exact values of a type with these bits, as if only the result were stored with them; None

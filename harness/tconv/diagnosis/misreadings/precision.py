@@ -53,7 +53,7 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         # A type has the bits of those that have fewer, too, but not all of their range.
         if any(EXACT_BITS[fewer] < EXACT_BITS[narrow] and _may_be(got, terms, fewer) for fewer in _MOST):
             return False
-        # Where what is owed has few bits, as small integers have, an output of few bits is no evidence.
+        # Where what is expected has few bits, as small integers have, an output of few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
         beyond = wrong & (_nearest(terms.y, narrow) != terms.y)
         if beyond.sum() < max(_EVIDENCE, wrong.sum() / 2):
@@ -72,7 +72,7 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
 
 
 def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
-    """Return whether outputs are as near to what is owed as sums in a narrower type are; see `_rounding`."""
+    """Return whether outputs are as near to what is expected as sums in a narrower type are; see `_rounding`."""
     with np.errstate(invalid="ignore"):
         rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], before)
         # The smallest numbers are rounded to multiples of the smallest one.
@@ -155,15 +155,15 @@ def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
     def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
         if dtype not in _BITS or not np.isfinite(terms.y).all() or not np.isfinite(actual.astype(np.float64)).all():
             return False
-        got, owed = np.abs(actual.astype(np.float64)), np.abs(terms.y)
+        got, right = np.abs(actual.astype(np.float64)), np.abs(terms.y)
         slack = _rounding(terms, UNIT_ROUNDOFF[DType.F32])
-        least, most = (_in_units(np.maximum(end, 0), dtype, towards) for end in (owed - slack, owed + slack))
+        least, most = (_in_units(np.maximum(end, 0), dtype, towards) for end in (right - slack, right + slack))
         same_side = (np.sign(actual) == np.sign(terms.y)) | (got == 0)
         if not (same_side & (least <= got) & (got <= most)).all():
             return False
         half = np.spacing(np.abs(actual)).astype(np.float64) / 2
         # Rounding to nearest would have rounded these the other way.
-        otherwise = (owed - slack > got + half) | (owed + slack < got - half)
+        otherwise = (right - slack > got + half) | (right + slack < got - half)
         return bool(otherwise.sum() >= _EVIDENCE)
 
     return PrecisionOtherwise(at_best, accounts)

@@ -45,7 +45,7 @@ export function namesReading(names: string, followed: string) {
  * The readings of the text: those that the backend follows, and of an answer that is another one those that give this
  * size or place neither.
  */
-function readingsOf({ record, detail, owed, geometry }: OpenedCase, { readings }: PageData): CaseCandidate[] {
+function readingsOf({ record, detail, expected, geometry }: OpenedCase, { readings }: PageData): CaseCandidate[] {
   const known = readings[record.run.dialect] ?? {};
   const joined = (detail.readings ?? []).join(" + ");
   const followed = new Set((detail.readings ?? []).flatMap((name) => name.split(/ \+ | or /)));
@@ -53,7 +53,7 @@ function readingsOf({ record, detail, owed, geometry }: OpenedCase, { readings }
     return { name, says: (known[name] ?? []).filter(Boolean).join(" - "), excludedBy: null };
   });
   if (!(geometry && (joined || detail.placement))) return left;
-  const others = (owed.disputed ?? []).filter(([names]) => !namesReading(names, joined));
+  const others = (expected.disputed ?? []).filter(([names]) => !namesReading(names, joined));
   const excluded = others.map(([name, begin, output]) => {
     return { name, says: `the output is ${formatShape(output)}, from ${formatShape(begin)} on`, excludedBy: THIS_CASE };
   });

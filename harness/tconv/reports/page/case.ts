@@ -51,17 +51,17 @@ class ShownCase {
     for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.remove();
   }
 
-  /** The drawing, with a sentence that says how what came lies to what is owed. */
+  /** The drawing, with a sentence that says how what came lies to what is expected. */
   geometrySection() {
     const { geometry, noAnswer } = this.view;
     if (!geometry)
       return part(
         "Geometry to scale",
-        note("No output is owed, or the corpus does not have this case: there is no geometry to draw."),
+        note("No output is expected, or the corpus does not have this case: there is no geometry to draw."),
       );
     const { given } = this;
     this.drawing = new GeometryView({
-      owed: { name: "owed", role: "owed", geometry, known: true },
+      expected: { name: "expected", role: "expected", geometry, known: true },
       others: given ? [given] : [],
       words: (spatial) => this.elementWords(spatial),
       onSelect: (spatial) => this.tiles?.show([...this.channel, ...spatial]),
@@ -77,12 +77,12 @@ class ShownCase {
       return [note(`What came has the spatial sizes ${formatShape(placement.output)}, and lies nowhere in this.`)];
     const words = offsetWords(geometry, this.given.geometry);
     if (!this.given.known)
-      return [note("The values do not tell where what came lies. It is drawn where what is owed begins.")];
+      return [note("The values do not tell where what came lies. It is drawn where what is expected begins.")];
     if (!sameSpacing(geometry, this.given.geometry)) words.push("is computed with other strides or dilations");
     return words.length > 0 ? [el("p", { class: "answer" }, `What came ${words.join("; it ")}.`)] : [];
   }
 
-  /** What is said of an output element, by its spatial index in what is owed. */
+  /** What is said of an output element, by its spatial index in what is expected. */
   elementWords(spatial: number[]) {
     const { geometry } = this.view;
     if (!geometry) return "";
@@ -91,7 +91,7 @@ class ShownCase {
     const sum = sumWords(geometry, index, this.values?.operands ?? {});
     if (sum) lines.push(sum);
     const outside = spatial.some((at, axis) => at < 0 || at >= geometry.output[axis]);
-    if (outside) lines.push("It is no element of what is owed.");
+    if (outside) lines.push("It is no element of what is expected.");
     const { given } = this;
     if (given?.known && sameSpacing(geometry, given.geometry)) {
       const own = spatial.map((at, axis) => at - shiftOf(geometry, given.geometry)[axis]);
@@ -105,7 +105,7 @@ class ShownCase {
     return lines.join("\n");
   }
 
-  /** The values: what is owed and what came, and the operands. */
+  /** The values: what is expected and what came, and the operands. */
   valuesSection() {
     if (!this.values) return [];
     const { arrays, operands, notes } = this.values;
@@ -133,7 +133,7 @@ class ShownCase {
 
   /** Arrays of different numbers of axes. */
   apart(expected: Grid, actual: Grid) {
-    const shapes = `What is owed has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}`;
+    const shapes = `What is expected has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}`;
     const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
     return el("div", {}, note(`${shapes}: no element stands beside another.`), ...views.flat());
   }
@@ -151,7 +151,7 @@ class ShownCase {
     align.addEventListener("change", show);
     show();
     if (shift.length === 0) return place;
-    const words = `lay what came over its place: its first element over the owed ${formatShape(shift.slice(2))}`;
+    const words = `lay what came over its place: its first element over the expected ${formatShape(shift.slice(2))}`;
     return el("div", {}, el("label", { class: "align" }, align, words), place);
   }
 

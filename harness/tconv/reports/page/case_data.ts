@@ -12,16 +12,16 @@ import { formatCount } from "./text.js";
 // The view of a case, made of what the page has of it. Nothing else knows both.
 
 const NO_ANSWER: Record<string, string> = {
-  died: "The process died, so nothing came. This is what it owed.",
-  "timed-out": "No answer came in time. This is what it owed.",
-  "refused-valid": "The call was refused, so nothing came. This is what it owed.",
-  unsupported: "The backend says that it does not implement this. This is what it would owe.",
-  broke: "What came is no output. This is what it owed.",
-  unstable: "Other answers came to the same call, so none of them is drawn. This is what it owed.",
+  crashed: "The process died, so nothing came. This is what was expected.",
+  "timed-out": "No answer came in time. This is what was expected.",
+  "refused-valid": "The call was refused, so nothing came. This is what was expected.",
+  unsupported: "The backend says that it does not implement this. This is what would be expected.",
+  "backend-error": "What came is no output. This is what was expected.",
+  unstable: "Other answers came to the same call, so none of them is drawn. This is what was expected.",
 };
 
 export function caseView(opened: OpenedCase, data: PageData): CaseView {
-  const { record, detail, owed } = opened;
+  const { record, detail, expected } = opened;
   const { id, run, kind } = record;
   const candidates = candidatesOf(opened, data);
   const waiver = detail.waiver === undefined ? null : data.waivers[detail.waiver];
@@ -35,7 +35,7 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
         .filter(Boolean)
         .join(", "),
       explanation: [ruleOf(record, data) || whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
-      clause: owed.refusal?.[1] ?? opened.clause,
+      clause: expected.refusal?.[1] ?? opened.clause,
       candidates,
     },
     answers: opened.answers.map((answer) => answerOf(answer, record)),
@@ -83,10 +83,10 @@ function whyOf(
 }
 
 /** Where the values of the answer lie: where they were found, or where the readings that it follows put them. */
-function placementOf({ detail, geometry, owed }: OpenedCase): Placement | null {
+function placementOf({ detail, geometry, expected }: OpenedCase): Placement | null {
   if (detail.placement) return { ...detail.placement, pads_begin: detail.placement.pads_begin ?? [] };
   const followed = (detail.readings ?? []).join(" + ");
-  const reading = owed.disputed?.find(([names]) => namesReading(names, followed));
+  const reading = expected.disputed?.find(([names]) => namesReading(names, followed));
   if (!(reading && geometry)) return null;
   const [, begin, output] = reading;
   return { output, strides: geometry.strides, dilations: geometry.dilations, pads_begin: [begin] };

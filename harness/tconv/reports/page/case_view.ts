@@ -50,7 +50,7 @@ export interface CaseView {
   backend: string;
   why: CaseWhy;
   answers: CaseAnswer[];
-  geometry: (Geometry & Sizes) | null; // what is owed; null where it is a refusal
+  geometry: (Geometry & Sizes) | null; // what is expected; null where it is a refusal
   placement: Placement | null; // where the values of the answer lie
   noAnswer: string; // why there is no output to draw, such as a death; empty where there is one
   values: CaseValues | null; // the arrays; null where there are none

@@ -56,7 +56,7 @@ export function channelTiles(
     return { element: el("div", { class: "multiple" }, ...rows, row), canvases };
   }
   const count = marksIn(fields.wrong, start, tiling);
-  const verdict = count > 0 ? `, ${formatCount(count)} wrong` : ", as owed";
+  const verdict = count > 0 ? `, ${formatCount(count)} wrong` : ", as expected";
   const words = `${names[tiling.tiled]} ${tile}${judged ? verdict : ""}`;
   const head = el("h4", { class: count > 0 ? "wrong" : "muted" }, words);
   return { element: el("div", { class: "multiple" }, head, row), canvases };

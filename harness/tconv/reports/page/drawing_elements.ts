@@ -50,7 +50,7 @@ function made(tag: string, attributes: Record<string, string | number>, text?: s
   return element;
 }
 
-export function geometryLegend(owed: string, others: DrawnOutput[]) {
+export function geometryLegend(expected: string, others: DrawnOutput[]) {
   const entries: [string, string][] = [
     ["data", "input element"],
     ["tap", "tap"],
@@ -58,7 +58,7 @@ export function geometryLegend(owed: string, others: DrawnOutput[]) {
     ["cropped", "cropped"],
     ["beyond", "beyond all taps"],
     ["element added", "by output_padding"],
-    ["frame owed", owed],
+    ["frame expected", expected],
   ];
   for (const { name } of others) entries.push(["frame given", name]);
   const items = entries.map(([style, words]) => {

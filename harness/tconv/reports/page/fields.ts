@@ -57,9 +57,9 @@ export function overlaid({ expected, actual, allowed }: Arrays, shift: readonly 
 }
 
 function errorOf({ expected, actual }: Record<FieldName, Field>, element: number) {
-  const [owed, came] = [expected.values[element], actual.values[element]];
-  if (Object.is(owed, came) || owed === came) return 0;
-  return came - owed;
+  const [right, came] = [expected.values[element], actual.values[element]];
+  if (Object.is(right, came) || right === came) return 0;
+  return came - right;
 }
 
 function put(field: Field, element: number, value: number) {

@@ -30,7 +30,7 @@ export type Frame = {
   begin: number;
   size: number;
   known: boolean;
-  role: "owed" | "given";
+  role: "expected" | "given";
   added?: number;
 };
 
@@ -64,34 +64,34 @@ export function productsOf(geometry: Geometry, index: readonly number[]): [numbe
 }
 
 /**
- * The geometry that a placement describes; of several places the one nearest to what is owed. Null where the values do
+ * The geometry that a placement describes; of several places the one nearest to what is expected. Null where the values do
  * not tell their place, or the ranks differ.
  */
-export function placedGeometry(owed: Geometry, placement: Placement | null): Geometry | null {
-  if (!placement || placement.output.length !== owed.output.length || placement.pads_begin.length === 0) return null;
+export function placedGeometry(expected: Geometry, placement: Placement | null): Geometry | null {
+  if (!placement || placement.output.length !== expected.output.length || placement.pads_begin.length === 0) return null;
   const { output, strides, dilations } = placement;
-  const distance = (begin: number[]) => begin.reduce((sum, at, axis) => sum + Math.abs(at - owed.pads_begin[axis]), 0);
+  const distance = (begin: number[]) => begin.reduce((sum, at, axis) => sum + Math.abs(at - expected.pads_begin[axis]), 0);
   const [pads_begin] = [...placement.pads_begin].sort((a, b) => distance(a) - distance(b));
-  return { ...owed, output, strides, dilations, pads_begin, added: undefined };
+  return { ...expected, output, strides, dilations, pads_begin, added: undefined };
 }
 
 /** Whether two geometries spread the input and the taps alike, so that one drawing holds both. */
 export const sameSpacing = (a: Geometry, b: Geometry) =>
   String(a.strides) === String(b.strides) && String(a.dilations) === String(b.dilations);
 
-/** By how much the index of an element of `given` is less than that of the same place in `owed`, on each axis. */
-export const shiftOf = (owed: Geometry, given: Geometry) =>
-  given.pads_begin.map((begin, axis) => begin - owed.pads_begin[axis]);
+/** By how much the index of an element of `given` is less than that of the same place in `expected`, on each axis. */
+export const shiftOf = (expected: Geometry, given: Geometry) =>
+  given.pads_begin.map((begin, axis) => begin - expected.pads_begin[axis]);
 
-/** Say how an output lies to what is owed, on the axes where it lies otherwise. */
-export function offsetWords(owed: Geometry, given: Geometry) {
-  const shift = shiftOf(owed, given);
+/** Say how an output lies to what is expected, on the axes where it lies otherwise. */
+export function offsetWords(expected: Geometry, given: Geometry) {
+  const shift = shiftOf(expected, given);
   return shift.flatMap((by, axis) => {
-    const more = given.output[axis] - owed.output[axis];
+    const more = given.output[axis] - expected.output[axis];
     const parts: string[] = [];
     if (by !== 0) parts.push(`begins ${Math.abs(by)} ${by > 0 ? "later" : "earlier"}`);
     if (more !== 0) parts.push(`is ${Math.abs(more)} ${more > 0 ? "longer" : "shorter"}`);
-    const where = owed.output.length > 1 ? ` on axis ${axis}` : "";
+    const where = expected.output.length > 1 ? ` on axis ${axis}` : "";
     return parts.length > 0 ? [`${parts.join(" and ")}${where}`] : [];
   });
 }

@@ -8,18 +8,18 @@ import { type Panel, placesAt, planeDrawings } from "./planes.js";
 // The geometry of a case as a drawing to scale, with one element chosen, whose products are lit. Pointing, or the arrow
 // keys, choose another one.
 
-/** An output that is drawn: a geometry with the input of what is owed. */
+/** An output that is drawn: a geometry with the input of what is expected. */
 export interface DrawnOutput {
   name: string;
   geometry: Geometry;
-  role: "owed" | "given";
-  known: boolean; // whether its place is known; else it is drawn where the owed one lies
+  role: "expected" | "given";
+  known: boolean; // whether its place is known; else it is drawn where the expected one lies
 }
 
 interface GeometryOptions {
-  owed: DrawnOutput;
+  expected: DrawnOutput;
   others: DrawnOutput[];
-  words: (spatial: number[]) => string; // what is said of an element, by its spatial index in what is owed
+  words: (spatial: number[]) => string; // what is said of an element, by its spatial index in what is expected
   onSelect?: (spatial: number[]) => void;
 }
 
@@ -41,7 +41,7 @@ export class GeometryView {
   });
 
   constructor(readonly options: GeometryOptions) {
-    const { geometry } = options.owed;
+    const { geometry } = options.expected;
     this.rank = geometry.output.length;
     this.index = geometry.output.map((size) => Math.floor((size - 1) / 2));
     this.element = el(
@@ -49,7 +49,7 @@ export class GeometryView {
       { class: "geometry-view" },
       this.canvas,
       this.words,
-      geometryLegend(options.owed.name, options.others),
+      geometryLegend(options.expected.name, options.others),
     );
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.observer.observe(this.element);
@@ -62,10 +62,10 @@ export class GeometryView {
 
   /** The places of the chosen element, axis by axis. */
   get places() {
-    return this.index.map((at, axis) => at + this.options.owed.geometry.pads_begin[axis]);
+    return this.index.map((at, axis) => at + this.options.expected.geometry.pads_begin[axis]);
   }
 
-  /** Choose an element by its spatial index in what is owed; it may lie outside, in a frame of another. */
+  /** Choose an element by its spatial index in what is expected; it may lie outside, in a frame of another. */
   choose(index: number[], tell = true) {
     if (String(index) === String(this.index)) return;
     this.index = index;
@@ -95,15 +95,15 @@ export class GeometryView {
   /** The first and the last index that may be chosen on an axis. */
   bounds(axis: number) {
     const frames = this.framesOn(axis);
-    const begin = this.options.owed.geometry.pads_begin[axis];
+    const begin = this.options.expected.geometry.pads_begin[axis];
     const low = Math.min(...frames.map((frame) => frame.begin)) - begin;
     return [low, Math.max(...frames.map((frame) => frame.begin + frame.size)) - begin - 1];
   }
 
-  /** The frames that lie in the owed geometry's places. */
+  /** The frames that lie in the expected geometry's places. */
   framesOn(axis: number): Frame[] {
-    const { owed, others } = this.options;
-    return [owed, ...others.filter(({ geometry }) => sameSpacing(geometry, owed.geometry))].map((output) =>
+    const { expected, others } = this.options;
+    return [expected, ...others.filter(({ geometry }) => sameSpacing(geometry, expected.geometry))].map((output) =>
       frameOf(output, axis),
     );
   }
@@ -113,14 +113,14 @@ export class GeometryView {
     this.room = this.canvas.clientWidth;
     const room = this.room / enlargement();
     if (room === 0) return;
-    const { owed, others, words } = this.options;
+    const { expected, others, words } = this.options;
     const parts: Node[] = [];
-    if (this.rank > 1) parts.push(this.plane(owed.geometry, Math.min(room, 1600)));
+    if (this.rank > 1) parts.push(this.plane(expected.geometry, Math.min(room, 1600)));
     const lanes = this.index.map((_, axis) =>
-      this.lane({ geometry: owed.geometry, axis, frames: this.framesOn(axis), place: this.places[axis], room }, true),
+      this.lane({ geometry: expected.geometry, axis, frames: this.framesOn(axis), place: this.places[axis], room }, true),
     );
     parts.push(el("div", { class: "lane-drawings" }, ...lanes));
-    for (const other of others.filter(({ geometry }) => !sameSpacing(geometry, owed.geometry))) {
+    for (const other of others.filter(({ geometry }) => !sameSpacing(geometry, expected.geometry))) {
       const { geometry } = other;
       const spacing = `strides ${geometry.strides.join(", ")} and dilations ${geometry.dilations.join(", ")}`;
       parts.push(el("h4", {}, `${other.name}: computed with ${spacing}`));
@@ -141,7 +141,7 @@ export class GeometryView {
     const svg = svgOf(drawing, `${name} to scale`, `the chosen place is ${place}`);
     if (choosing) {
       const scale = laneScale(lanes);
-      const begin = this.options.owed.geometry.pads_begin[axis];
+      const begin = this.options.expected.geometry.pads_begin[axis];
       const [low, high] = this.bounds(axis);
       svg.addEventListener("pointermove", ({ offsetX }) => {
         const at = Math.min(Math.max(scale.at(offsetX / enlargement()) - begin, low), high);
@@ -192,7 +192,7 @@ export class GeometryView {
     const index = [...this.index];
     axes.forEach((axis, side) => {
       const [low, high] = this.bounds(axis);
-      index[axis] = Math.min(Math.max(places[side] - this.options.owed.geometry.pads_begin[axis], low), high);
+      index[axis] = Math.min(Math.max(places[side] - this.options.expected.geometry.pads_begin[axis], low), high);
     });
     this.choose(index);
   }

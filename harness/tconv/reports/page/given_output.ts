@@ -3,9 +3,9 @@ import { overlaid } from "./fields.js";
 import { placedGeometry, sameSpacing, shiftOf } from "./geometry.js";
 import type { DrawnOutput } from "./geometry_view.js";
 
-// The output that came beside the one that is owed: where it lies, and both on one grid.
+// The output that came beside the one that is expected: where it lies, and both on one grid.
 
-/** The output that came, for the drawing; null where there is none, or it is where it is owed. */
+/** The output that came, for the drawing; null where there is none, or it is where it is expected. */
 export function givenOutput({ geometry, placement, backend }: CaseView): DrawnOutput | null {
   if (!(geometry && placement) || placement.output.length !== geometry.output.length) return null;
   const found = placedGeometry(geometry, placement);
@@ -25,7 +25,7 @@ export function shapesDiffer({ values }: CaseView) {
 }
 
 /**
- * By how much the index of an element of what came is less than the owed one of the same place, for each axis in NCX;
+ * By how much the index of an element of what came is less than the expected one of the same place, for each axis in NCX;
  * empty where nothing is moved, or it is not known.
  */
 export function movedBy(view: CaseView) {

@@ -6,7 +6,7 @@ import { box, numbersFrom, type Shape, shownNumbers, writing } from "./shapes.js
 export interface Lanes {
   geometry: Geometry;
   axis: number;
-  frames: Frame[]; // what is owed first
+  frames: Frame[]; // what is expected first
   place: number; // the chosen one; NaN where none is
   room: number; // in pixels
 }

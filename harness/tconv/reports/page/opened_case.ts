@@ -24,8 +24,8 @@ interface Detail {
 
 export type Call = { attributes: [string, string][]; inputs: [string, string, string][]; layouts: [string, string] };
 
-/** What the dialect owes: values of a shape, a refusal, or nothing, as it cannot say the case. */
-interface Owed {
+/** What the dialect expects: values of a shape, a refusal, or nothing, as it cannot say the case. */
+interface Expected {
   shape?: number[]; // in the call's layout
   dtype?: string;
   disputed?: [string, number[], number[]][]; // other readings of the text: names, pads_begin, output
@@ -44,8 +44,8 @@ export interface OpenedCase {
   // where there is nothing to choose between
   related: { id: string; names: string[] }[];
   call: Call | null;
-  geometry: (Geometry & Sizes) | null; // what is owed; null where that is no output
-  owed: Owed;
+  geometry: (Geometry & Sizes) | null; // what is expected; null where that is no output
+  expected: Expected;
   about: string; // what the case is for; may be empty
   clause: string; // the words of the dialect's text that the case cites; may be empty
   artifact: Artifact | null; // the arrays of the open record
@@ -56,7 +56,7 @@ type DetailRow = Omit<Detail, "placement"> & { placement?: [number[], number[], 
 
 /** What problems.py writes of a case, with `attribute NAME` and `input NAME` for those of the call. */
 type ProblemRow = ((Geometry & Sizes) | { spatial?: undefined }) &
-  Owed & { layouts?: [string, string]; about?: string; clause?: string };
+  Expected & { layouts?: [string, string]; about?: string; clause?: string };
 
 const openedBlocks = new Map<string, Promise<Table>>();
 
@@ -130,6 +130,6 @@ function describeProblem(problem: ProblemRow) {
     geometry: problem.spatial ? problem : null,
     about,
     clause,
-    owed: { shape, dtype, disputed, refusals, refusal, notApplicable },
+    expected: { shape, dtype, disputed, refusals, refusal, notApplicable },
   };
 }

@@ -10,7 +10,7 @@ import { box, type Drawing, type Pair, path, type Shape, shownNumbers, writing }
 interface Plane {
   geometry: Geometry;
   axes: [number, number]; // rows and columns
-  frames: [Frame, Frame][]; // of rows and columns, what is owed first
+  frames: [Frame, Frame][]; // of rows and columns, what is expected first
   places: [number, number]; // the chosen ones
   room: number; // in pixels
 }

@@ -1,4 +1,4 @@
-"""What a dialect says of a case, for the page: its call, its geometry and what is owed, whatever became of it."""
+"""What a dialect says of a case, for the page: its call, its geometry and what is expected, whatever became of it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Problems:
         self.table = Table()
         self._find = find
         # By what is expected, which cases share, and the layout; what is expected is there as long as it is here.
-        self._owed: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
+        self._expected: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
         self._cases: dict[str, Case | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
@@ -67,7 +67,9 @@ class Problems:
         # The call is not kept with the problem: of thousands of cases that would be much memory.
         call = express(case, dialect, problem.signature)
         key = id(expected), call.data_format
-        _, value, others = self._owed.get(key) or self._owed.setdefault(key, (expected, *_owed(expected, call)))
+        _, value, others = self._expected.get(key) or self._expected.setdefault(
+            key, (expected, *_parts_of(expected, call))
+        )
         return *_call(call), value, _part("dtype", call.dtype), others, *_about(case, dialect)
 
 
@@ -115,11 +117,11 @@ def _input(place: int, name: str, shape: Ints, dtype: DType | None) -> Part:
     return {f"input {place}": (name, figures.integers(shape), dtype or "i64")}
 
 
-def _owed(owed: Values | Refuse, call: Call) -> tuple[Part, Part]:
-    """Return the value that is owed, and what else the text allows; or the refusal."""
-    match owed:
+def _parts_of(expected: Values | Refuse, call: Call) -> tuple[Part, Part]:
+    """Return the value that is expected, and what else the text allows; or the refusal."""
+    match expected:
         case Refuse(violation, stated):
-            # No output is owed, so that none has a type.
+            # No output is expected, so that none has a type.
             return {"refusal": (violation.constraint, str(violation), stated)}, {"dtype": None}
         case Values(primary, disputed, refusals):
             batch, channels, out_channels = _sizes(primary.geometry, call)
@@ -136,7 +138,7 @@ def _owed(owed: Values | Refuse, call: Call) -> tuple[Part, Part]:
                 "refusals": tuple(map(str, refusals)) or None,
             }
         case _:
-            assert_never(owed)
+            assert_never(expected)
 
 
 def _window(geometry: Geometry) -> tuple[object, ...]:

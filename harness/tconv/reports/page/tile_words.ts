@@ -41,6 +41,6 @@ export function elementFacts({ fields, shown, titles, judged }: TileOptions, ele
     const words = present[element] ? formatFloat32(Math.fround(value)) : "none";
     facts.push([name === "ratio" ? "error/allowed" : (titles[name] ?? name).split(",")[0], words]);
   }
-  if (judged) facts.push(["so it is", wrong[element] ? "✗ wrong" : "✓ as owed"]);
+  if (judged) facts.push(["so it is", wrong[element] ? "✗ wrong" : "✓ as expected"]);
   return facts;
 }

@@ -35,7 +35,7 @@ export function valueTable(shown: Fields, starts: readonly number[], tiling: Til
       const { values, present } = fields[name];
       return el("td", {}, present[element] ? formatFloat32(Math.fround(values[element])) : "none");
     });
-    const verdict = wrong[element] ? "✗ wrong" : "✓ as owed";
+    const verdict = wrong[element] ? "✗ wrong" : "✓ as expected";
     return el(
       "tr",
       { class: wrong[element] ? "wrong" : null },
