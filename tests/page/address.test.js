@@ -16,7 +16,7 @@ test("a fragment is readable, in a fixed order, and leaves out what is empty", (
 
 test("names that are no part of the state are words of the query", () => {
   assert.deepEqual(parseFragment("#backend=acme-2.1:onnx&status=failed,crashed&q=crop"), {
-    q: "backend=acme-2.1:onnx status=failed|died crop",
+    q: "backend=acme-2.1:onnx status=failed|crashed crop",
   });
 });
 

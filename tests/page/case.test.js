@@ -74,14 +74,14 @@ test("an answer lies where it was found, or where the readings that it follows p
   const placed = { output: [9], strides: [3], dilations: [2] };
   const readings = ["shrink", "floor"];
   const { strides, dilations } = LINE;
-  for (const [detail, expected] of [
+  for (const [detail, placement] of [
     [{}, null],
     [{ placement: { ...placed, pads_begin: [[1]] } }, { ...placed, pads_begin: [[1]] }],
     [{ placement: placed }, { ...placed, pads_begin: [] }],
     [{ readings }, { output: [12], strides, dilations, pads_begin: [[1]] }],
     [{ readings: ["another"] }, null],
   ]) {
-    assert.deepEqual(caseView(opened(data, { detail, expected, geometry: LINE }), data).placement, expected);
+    assert.deepEqual(caseView(opened(data, { detail, expected, geometry: LINE }), data).placement, placement);
   }
 });
 

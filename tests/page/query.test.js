@@ -65,7 +65,7 @@ const found = (query) => {
 
 test("a record's status, verdict, backend and cause are conditions like a case's facts", () => {
   assert.deepEqual(found("status=failed"), [0, 3]);
-  assert.deepEqual(found("verdict=died|differed backend=zeta-1.0:onnx"), [3]);
+  assert.deepEqual(found("verdict=crashed|differed backend=zeta-1.0:onnx"), [3]);
   assert.deepEqual(found("cause=2"), [0]);
   assert.deepEqual(found("-status=failed n=2"), [1]);
 });

@@ -12,7 +12,7 @@ test("a fact that no case has is named, with those that begin like it", () => {
 
 test("a value that no record has is named, with those that there are", () => {
   assert.equal(hintOf("strides=99", DATA), "No record has strides=99; strides is 2x3.");
-  assert.equal(hintOf("**[strides=2x3,cause=died]", DATA), "No record has cause=died; cause is 1, 2, 3.");
+  assert.equal(hintOf("**[strides=2x3,cause=crashed]", DATA), "No record has cause=crashed; cause is 1, 2, 3.");
 });
 
 test("what is no pattern is named", () => {

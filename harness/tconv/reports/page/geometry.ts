@@ -68,9 +68,11 @@ export function productsOf(geometry: Geometry, index: readonly number[]): [numbe
  * not tell their place, or the ranks differ.
  */
 export function placedGeometry(expected: Geometry, placement: Placement | null): Geometry | null {
-  if (!placement || placement.output.length !== expected.output.length || placement.pads_begin.length === 0) return null;
+  if (!placement || placement.output.length !== expected.output.length || placement.pads_begin.length === 0)
+    return null;
   const { output, strides, dilations } = placement;
-  const distance = (begin: number[]) => begin.reduce((sum, at, axis) => sum + Math.abs(at - expected.pads_begin[axis]), 0);
+  const distance = (begin: number[]) =>
+    begin.reduce((sum, at, axis) => sum + Math.abs(at - expected.pads_begin[axis]), 0);
   const [pads_begin] = [...placement.pads_begin].sort((a, b) => distance(a) - distance(b));
   return { ...expected, output, strides, dilations, pads_begin, added: undefined };
 }

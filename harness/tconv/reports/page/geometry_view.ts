@@ -117,7 +117,10 @@ export class GeometryView {
     const parts: Node[] = [];
     if (this.rank > 1) parts.push(this.plane(expected.geometry, Math.min(room, 1600)));
     const lanes = this.index.map((_, axis) =>
-      this.lane({ geometry: expected.geometry, axis, frames: this.framesOn(axis), place: this.places[axis], room }, true),
+      this.lane(
+        { geometry: expected.geometry, axis, frames: this.framesOn(axis), place: this.places[axis], room },
+        true,
+      ),
     );
     parts.push(el("div", { class: "lane-drawings" }, ...lanes));
     for (const other of others.filter(({ geometry }) => !sameSpacing(geometry, expected.geometry))) {
