@@ -133,7 +133,8 @@ class ShownCase {
 
   /** Arrays of different numbers of axes. */
   apart(expected: Grid, actual: Grid) {
-    const shapes = `What is expected has the shape ${formatShape(expected.shape)}, what came ${formatShape(actual.shape)}`;
+    const came = formatShape(actual.shape);
+    const shapes = `What is expected has the shape ${formatShape(expected.shape)}, what came ${came}`;
     const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
     return el("div", {}, note(`${shapes}: no element stands beside another.`), ...views.flat());
   }

@@ -64,8 +64,8 @@ export function productsOf(geometry: Geometry, index: readonly number[]): [numbe
 }
 
 /**
- * The geometry that a placement describes; of several places the one nearest to what is expected. Null where the values do
- * not tell their place, or the ranks differ.
+ * The geometry that a placement describes; of several places the one nearest to what is expected. Null if the values
+ * do not tell their place, or the ranks differ.
  */
 export function placedGeometry(expected: Geometry, placement: Placement | null): Geometry | null {
   if (!placement || placement.output.length !== expected.output.length || placement.pads_begin.length === 0)

@@ -25,8 +25,8 @@ export function shapesDiffer({ values }: CaseView) {
 }
 
 /**
- * By how much the index of an element of what came is less than the expected one of the same place, for each axis in NCX;
- * empty where nothing is moved, or it is not known.
+ * By how much the index of an element of what came is less than the expected one of the same place, for each axis in
+ * NCX; empty if nothing is moved, or it is not known.
  */
 export function movedBy(view: CaseView) {
   const { geometry } = view;
