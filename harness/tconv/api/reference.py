@@ -97,21 +97,17 @@ def conv_transpose(
         "auto_pad": auto_pad,
         "output_padding": output_padding,
         "output_shape": output_shape,
-        "groups": groups,
     }
-    arrays = arrays_of(
-        x, w, bias, dialect, {"groups": groups, "data_format": data_format, "filter_format": filter_format}
-    )
+    formats = {"groups": groups, "data_format": data_format, "filter_format": filter_format}
+    arrays = arrays_of(x, w, bias, dialect, formats)
     attributes = attributes_of(written | {"groups": arrays.groups}, max(arrays.x.ndim - 2, 0))
     shapes = arrays.x.shape, arrays.w.shape, None if arrays.b is None else arrays.b.shape
-    geometry = geometry_of(
-        complete_signature(signature_of(attributes, *shapes), dialect), dialect, reading_names(reading)
-    )
+    signature = complete_signature(signature_of(attributes, *shapes), dialect)
+    geometry = geometry_of(signature, dialect, reading_names(reading))
     refuse_too_large(geometry, arrays.x.shape[0], arrays.w.shape[1] * geometry.groups)
     b = None if arrays.b is None else arrays.b.astype(np.float64)
-    return from_ncx(
-        definition(arrays.x.astype(np.float64), arrays.w.astype(np.float64), b, geometry), arrays.data_format
-    )
+    y = definition(arrays.x.astype(np.float64), arrays.w.astype(np.float64), b, geometry)
+    return from_ncx(y, arrays.data_format)
 
 
 @checked
