@@ -126,8 +126,8 @@ def _untested(verdict: ver.Inconclusive) -> str:
 
 
 def headline(verdict: Ruling) -> str:
-    """Return the kind of a verdict, or of what the gate makes of it, and its phrase."""
-    return f"{verdict.kind}: {phrase(verdict)}"
+    """Return the kind of a verdict, or of what the gate makes of it, and its phrase if there is one."""
+    return ": ".join(filter(None, (verdict.kind, phrase(verdict))))
 
 
 def reason(member: RecordStatus) -> str:
@@ -155,7 +155,7 @@ def summary(record: Record, ruling: Ruling | None = None, why: Diagnosis | None 
         ruling: what the gate makes of its answer; None for its verdict.
         why: why its output is wrong, as far as the run tells; None for what the output alone tells.
     """
-    parts = (headline(ruling or record.verdict).removesuffix(": "), explanation(record, why or record.why))
+    parts = (headline(ruling or record.verdict), explanation(record, why or record.why))
     return one_line("; ".join(filter(None, parts)))
 
 
