@@ -474,7 +474,7 @@ def test_skips_are_counted_by_reason(page: Callable[..., _Page]) -> None:
     ]
     records += [_record(f"a/c[dtype=bf16,n={n}]", ver.Unsupported(f"NOT_IMPLEMENTED {n}")) for n in range(3)]
     written = page(_assessment(records))
-    assert "Skipped, not applicable 4 4 pads must be absent (got (0, 1)) [pads: attribute pads, 'x']" in written.words
+    assert "Skipped, not-applicable 4 4 pads must be absent (got (0, 1)) [pads: attribute pads, 'x']" in written.words
     assert "Skipped, unsupported 3 3 no bfloat16 unit" in written.words
 
 

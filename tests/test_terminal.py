@@ -209,7 +209,7 @@ def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.Ca
     flowing = " ".join(capsys.readouterr().out.split())
     asked = f"--backend acme --dialect {DIALECT}"
     assert f"200 differed in a/b/c: {phrase(DIFFERED)} tconv explain 'a/b/c[s=0]' {asked}" in flowing
-    assert f"1 broke: oh tconv explain a/d/e {asked}" in flowing
+    assert f"1 backend-error: oh tconv explain a/d/e {asked}" in flowing
 
 
 def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ class Tolerance:
     rule: ver.Rule
     expected: Float64s
     allowed: Float64s
-    derive: str
+    derivation: str
 
 
 @checked

@@ -300,7 +300,7 @@ def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
 def _contradiction(problem: Problem, literal: Expected) -> Found | None:
     name = problem.dialect.name
     if problem.values is None:
-        found = type(problem.expectation).__name__.lower()
+        found = "a refusal" if isinstance(problem.expectation, Refuse) else "not applicable"
         return f"expected values must be of a case with values in {name} (got {found})", ("dialects",)
     geometry = problem.values.primary.geometry
     if geometry.output != literal.spatial:
