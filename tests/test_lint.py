@@ -262,7 +262,7 @@ def test_a_literal_that_is_right(tmp_path: Path) -> None:
         ),
         (
             literal(more="breaks: strides-positive, strides: 0"),
-            "expected values must be of a case with values in onnx/ConvTranspose-22 (got refuse)",
+            "expected values must be of a case with values in onnx/ConvTranspose-22 (got a refusal)",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from tconv.corpus.coverage import find_expressible_rows
 from tconv.corpus.tiers import FILE_NAME, advise, count_missing_tuples
 from tconv.dialects import DIALECTS, Absent
 from tconv.errors import FileError, joined
-from tconv.expectation.expected import NotApplicable, Values, can_express, expect, finds_broken
+from tconv.expectation.expected import NotApplicable, Refuse, Values, can_express, expect, finds_broken
 from tconv.expectation.problem import Problem
 
 if TYPE_CHECKING:
