@@ -31,8 +31,8 @@ _CHANGES = {
     "crashed": "change this: answer the call or refuse it, in a process that lives on",
     "timed-out": "change this: answer the call or refuse it, in less time",
     "unstable": "change this: the same question must always have the same answer",
-    "backend-error": "change this in the backend: return Produced(array), or Refused(message) if the runtime refuses the "
-    "call; a runner replies with ok or refused",
+    "backend-error": "change this in the backend: return Produced(array), or Refused(message) if the runtime refuses "
+    "the call; a runner replies with ok or refused",
 }
 """What to change where nothing explains the output, or there is none, for each kind of verdict."""
 
