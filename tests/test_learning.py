@@ -573,18 +573,6 @@ def test_what_is_not_implemented_is_proposed_as_declared(
     assert "and not declared so" not in declared.stdout
 
 
-def test_what_an_entry_declares_besides_is_called_unsupported_too(command: Command, tmp_path: Path) -> None:
-    """Other words of the runtime for the same are no cause of another kind."""
-    written(
-        tmp_path, f"{BARE_HEAD}sweeps:\n  - {{name: s, about: s, axes: {{bias: [false, true], strides: [1, 2]}}}}\n"
-    )
-    backend = ("--backend", "wrong_backends:UnsupportedEverywhere")
-    command("run", "--cases", "small.yaml", *backend, "--output", "out", "-j", "1")
-    command("waivers", "propose", "out", "--cases", "small.yaml", "--output", "known.yaml")
-    text = (tmp_path / "known.yaml").read_text()
-    assert "# 2 of 2 cases, and 2 that are unsupported with other words; 0 cases that agree are covered too." in text
-
-
 def test_diagnose_prints_the_rule(command: Command) -> None:
     """Of one failing case: what the backend computes there, learnt from cases of the same padding mode."""
     case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"

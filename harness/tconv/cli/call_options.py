@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -39,19 +38,6 @@ class _Sizes(click.ParamType[list[int]]):
         return [int(part) for part in re.split("[,x]", str(value))]
 
 
-class OfSizes(click.Command):
-    """A command with options of sizes: one that is given them as several words is told the right form."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return what is left of the arguments."""
-        for at, option in enumerate(args):
-            words = list(takewhile(_LIST.fullmatch, args[at + 1 :]))
-            if option.startswith("--") and len(words) > 1:
-                one_word = f"the sizes of all axes must be one word, {option} {','.join(words)}"
-                raise click.UsageError(f"{one_word} (got {' '.join(words)})", ctx)
-        return super().parse_args(ctx, args)
-
-
 def sizes(name: str, text: str) -> Callable[[_Command], _Command]:
     """Return an option that takes integers, one for each spatial axis."""
     return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), help=text)
@@ -60,8 +46,8 @@ def sizes(name: str, text: str) -> Callable[[_Command], _Command]:
 def attributes(command: _Command) -> _Command:
     """Add an option for every attribute of the operator; a single number is meant for every axis."""
     modes = [mode.value for mode in AutoPad]
-    command = click.option("--groups", type=int, default=None, help="The number of groups.")(command)
-    command = click.option("--auto-pad", type=click.Choice(modes), default=None, help="The padding mode.")(command)
+    command = click.option("--groups", type=int, help="The number of groups.")(command)
+    command = click.option("--auto-pad", type=click.Choice(modes), help="The padding mode.")(command)
     for name in reversed((*NEUTRAL, "output_shape")):
         command = sizes(name, _MEANINGS[name])(command)
     return command

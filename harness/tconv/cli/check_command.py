@@ -38,10 +38,8 @@ _SCHEMAS = "\n".join(["JSON Schemas, for an editor or a validator:", *(f"  {path
 @click.command(name="check", epilog=f"\b\n{_SCHEMAS}")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--coverage", "covers", is_flag=True, help="Print what the cases cover, instead of checking them.")
-@click.option(
-    "--tier", type=click.Choice(TIERS_TO_FULL), default=None, help="With --coverage: the tier; default: gate."
-)
-@click.option("--dialect", "dialect_name", default=None, help="With --coverage: one dialect; default: all.")
+@click.option("--tier", type=click.Choice(TIERS_TO_FULL), help="With --coverage: the tier; default: gate.")
+@click.option("--dialect", "dialect_name", help="With --coverage: one dialect; default: all.")
 @click.option(
     "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
 )

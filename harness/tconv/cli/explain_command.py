@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @click.command(name="explain")
 @click.argument("targets", nargs=-1, metavar="[CASE|RECORDS]...")
-@click.option("--backend", default=None, help="The backend to ask; of CASE by default onnxruntime.")
+@click.option("--backend", help="The backend to ask; of CASE by default onnxruntime.")
 @options.backend_options
 @options.spoken
 @options.cases

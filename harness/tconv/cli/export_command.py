@@ -41,12 +41,11 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 @click.argument("case_id", metavar="CASE")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
-@click.option("--backend", default=None, help="The backend that repro.py asks, or that the report of --issue is about.")
+@click.option("--backend", help="The backend that repro.py asks, or that the report of --issue is about.")
 @options.backend_options
 @click.option(
     "--dialect",
     "dialect_name",
-    default=None,
     help=f"Default: {_DEFAULT_DIALECT}, or what the backend speaks; with --issue the backend's first.",
 )
 @options.timeout(text="With --issue: seconds.")

@@ -19,7 +19,7 @@ from tconv.expectation.expected import can_express
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.tier
 @options.cases
-@click.option("--dialect", default=None, help="List only the cases that this dialect can say; default: all.")
+@click.option("--dialect", help="List only the cases that this dialect can say; default: all.")
 @options.as_json
 def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: str | None, *, as_json: bool) -> None:
     """Print the ids of a tier's cases that match any PATTERN.

@@ -42,14 +42,13 @@ SECONDS = _Seconds(min=0.05, max=86_400)
 cases = click.option(
     "--cases",
     type=click.Path(path_type=Path),
-    default=None,
     help="A case file or a folder of them; default: tconv's own.",
 )
 tier = click.option(
     "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
 )
 waivers = click.option(
-    "--waivers", default=None, metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
+    "--waivers", metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
 )
 strict = click.option(
     "--strict",
@@ -65,10 +64,8 @@ def folder(text: str) -> Callable[[FC], FC]:
 
 
 output = folder("The folder of records, artifacts and the page.")
-jobs = click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=None, help="Worker processes; default: one for each core."
-)
-spoken = click.option("--dialect", default=None, help="The dialect to speak; default: the backend's first.")
+jobs = click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Worker processes; default: one for each core.")
+spoken = click.option("--dialect", help="The dialect to speak; default: the backend's first.")
 
 
 def jobs_of(jobs: int | None) -> int:

@@ -35,12 +35,12 @@ def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     return sizes
 
 
-@click.command(name="port", cls=call_options.OfSizes, epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
+@click.command(name="port", epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @click.option(
     "--from", "source", type=_DIALECT, metavar="DIALECT", help="The dialect of the call; a model says its own."
 )
 @click.option("--to", "target", type=_DIALECT, metavar="DIALECT", required=True, help="The dialect to which it goes.")
-@click.option("--model", type=click.Path(path_type=Path), default=None, help="Every ConvTranspose of an ONNX model.")
+@click.option("--model", type=click.Path(path_type=Path), help="Every ConvTranspose of an ONNX model.")
 @click.option("--size", "symbols", multiple=True, metavar="SYMBOL=N", callback=_symbols, help="A size of the model.")
 @call_options.sizes("spatial", "The data's spatial sizes.")
 @call_options.sizes("kernel", "The filter's spatial sizes.")
@@ -53,19 +53,11 @@ def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     show_default=True,
     help="The element type.",
 )
+@click.option("--data-format", type=click.Choice([word.value for word in DataFormat]), help="Default: the dialect's.")
 @click.option(
-    "--data-format",
-    type=click.Choice([word.value for word in DataFormat]),
-    default=None,
-    help="Default: the dialect's.",
+    "--filter-format", type=click.Choice([word.value for word in FilterFormat]), help="Default: the dialect's."
 )
-@click.option(
-    "--filter-format",
-    type=click.Choice([word.value for word in FilterFormat]),
-    default=None,
-    help="Default: the dialect's.",
-)
-@click.option("--reading", default=None, help="A disputed reading that the source's runtime follows.")
+@click.option("--reading", help="A disputed reading that the source's runtime follows.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a list with an entry for each call.")
 def command(
     source: str | None,

@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 @click.option(
     "--page",
     type=options.FILE,
-    default=None,
     help="The file of the HTML page; default: index.html beside the first records, none for standard input.",
 )
-@click.option("--badge", type=options.FILE, default=None, help="Write the JSON of a shields.io badge.")
+@click.option("--badge", type=options.FILE, help="Write the JSON of a shields.io badge.")
 @with_options(Reporting)
 def command(
     reporting: Reporting,

@@ -35,10 +35,8 @@ class Reporting:
         FileError: a file cannot be written, which is said before a run that may take an hour.
     """
 
-    junit: Path | None = option_field("--junit", type=options.FILE, default=None, help="Write JUnit XML too.")
-    summary: Path | None = option_field(
-        "--summary", type=options.FILE, default=None, help="Add a summary in Markdown to this file."
-    )
+    junit: Path | None = option_field("--junit", type=options.FILE, help="Write JUnit XML too.")
+    summary: Path | None = option_field("--summary", type=options.FILE, help="Add a summary in Markdown to this file.")
     annotate: bool = option_field(
         "--annotate", is_flag=True, help="Print GitHub's annotations at the lines of case and waiver files."
     )

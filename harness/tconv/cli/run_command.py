@@ -97,7 +97,8 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
     'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
     """
     backends = _backends(arguments)
-    _refuse_contradictions(arguments)
+    if arguments.dask is not None and arguments.jobs is not None:
+        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.output).close()
@@ -141,12 +142,6 @@ def _backends(arguments: RunArguments) -> tuple[str, ...]:
     return tuple(names())
 
 
-def _refuse_contradictions(arguments: RunArguments) -> None:
-    """Refuse options that must not go together, before anything is written."""
-    if arguments.dask is not None and arguments.jobs is not None:
-        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
-
-
 def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
     """Return the cases that are asked for; a pattern that matches nothing is reported now."""
     patterns = (*arguments.patterns, *(EXCLUDING + text for text in arguments.exclude))
@@ -154,11 +149,6 @@ def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
     selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""), shard)
     _ = selection.count
     return selection
-
-
-def _own(arguments: RunArguments) -> bool:
-    """Return whether the waivers were written for this corpus."""
-    return arguments.cases is None or arguments.waivers is not None
 
 
 def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) -> RunSettings:
@@ -197,7 +187,8 @@ def _run(
                 waivers(done.header),
                 selection.corpus,
                 strict=arguments.strict,
-                own=_own(arguments),
+                # Whether the waivers were written for this corpus.
+                own=arguments.cases is None or arguments.waivers is not None,
                 find=selection.find,
             )
         ]

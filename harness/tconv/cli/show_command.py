@@ -23,12 +23,12 @@ _COLUMNS = ("dialect", "reading", "pads_begin", "pads_end", "output", "refusal")
 _Row = tuple[str | list[int], ...]
 
 
-@click.command(name="show", cls=call_options.OfSizes, epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
+@click.command(name="show", epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @click.argument("case_id", metavar="[CASE]", required=False)
 @call_options.sizes("spatial", "The data's spatial sizes.")
 @call_options.sizes("kernel", "The filter's spatial sizes.")
 @call_options.attributes
-@click.option("--dialect", "dialect_name", default=None, metavar="DIALECT", help="One dialect; default: all.")
+@click.option("--dialect", "dialect_name", metavar="DIALECT", help="One dialect; default: all.")
 @options.cases
 @options.as_json
 def command(

@@ -39,12 +39,7 @@ _CASES_BETWEEN_LINES = 100
 @options.spoken
 @options.cases
 @options.timeout(10.0)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="The file to write; default: standard output.",
-)
+@click.option("--output", type=options.FILE, help="The file to write; default: standard output.")
 def command(
     case_id: str,
     backend: str,

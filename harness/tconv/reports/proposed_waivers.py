@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -15,12 +16,11 @@ from packaging.version import InvalidVersion, Version
 from tconv.cases.patterns import label, path_of
 from tconv.gate.explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
 from tconv.gate.scope import Scope
-from tconv.gate.status import AGREEING, FAILING, ReadingChanged, choose_example
+from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, choose_example
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.records.failure import without_numbers
 from tconv.records.headers import cases_option
 from tconv.reports.causes import find_causes
-from tconv.reports.chance import by_chance, grouped_by_words
 from tconv.reports.groups import common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
 
 _LONGEST_MESSAGE = 120
+_WRONG = ver.WrongOutput | ver.WrongDtype | MixedReadings | ver.Unstable
+_CHANCE = "By chance or after other calls: another run may show it for other cases, and none shows that it is gone"
 
 
 def proposed(assessment: Assessment) -> str:
@@ -56,14 +58,14 @@ def proposed(assessment: Assessment) -> str:
     ]
     declared, waived = [], []
     made: list[Waiver] = []
-    chances = by_chance(assessment)
+    chances = _by_chance(assessment)
     for scope, members in (pair for alike in chances for pair in _by_sweep(alike)):
         kind = members[0].ruling.kind
         waiver = _waiver({"kind": kind}, scope, members, members, assessment)
         waiver |= {"name": f"chance-{len(made) + 1}-{kind}", "after-others": True}
-        waiver["versions"] = _this_version(header.backend.version)
+        waiver["versions"] = _versions(header.backend.version, alone=True)
         made.append(_checked(waiver))
-        waived += [*_chance_comments(made[-1], members, assessment), *_entry(waiver)]
+        waived += [_comment(made[-1], members, _CHANCE, assessment), *_entry(waiver)]
     known = {member.record.case for alike in chances for member in alike}
     # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
     # And a changed reading is accepted by a pin.
@@ -73,13 +75,15 @@ def proposed(assessment: Assessment) -> str:
         for scope, members in _scopes(cause, assessment):
             if isinstance(members[0].ruling, ver.Unsupported):
                 entry = {**scope, "because": _because(members)}
-                declared += [*_declaration_comments(cause, entry, members, assessment), *_entry(entry)]
+                comment = _comment(Scope.model_validate(scope), members, cause.what, assessment)
+                declared += [comment, *_entry(entry)]
             elif remaining := _not_waived(members, made, assessment):
                 verdict = {"kind": members[0].ruling.kind}
                 waiver = _waiver(verdict, scope, members, remaining, assessment, cause)
                 waiver["name"] = f"cause-{len(made) + 1}-{verdict['kind']}"
                 made.append(_checked(waiver))
-                waived += [*_comments(cause, made[-1], assessment), *_entry(waiver)]
+                comment = _comment(made[-1], members, cause.what, assessment)
+                waived += [comment, _shrinking(waiver["example"], assessment), *_entry(waiver)]
             else:
                 waived.append(f"  # The entries above also waive all {len(members)} of: {one_line(cause.what)}")
     if not declared and not waived:
@@ -222,20 +226,15 @@ def _message(member: RecordStatus) -> str:
     return ruling.message if isinstance(ruling, ver.RefusedValid | ver.BackendError) else ""
 
 
-def _versions(version: str) -> str:
-    """Return the specifier of a version and all later ones; empty, which is any, where it cannot be compared."""
-    try:
-        return f">={Version(version).public}"
-    except InvalidVersion:
-        return ""
+def _versions(version: str, *, alone: bool = False) -> str:
+    """Return the specifier of a version and all later ones, or of it alone; empty where it cannot be compared.
 
-
-def _this_version(version: str) -> str:
-    """Return the specifier of a version alone: no run shows that what comes by chance does not come any more."""
+    No run shows that what comes by chance does not come any more.
+    """
     try:
-        return f"=={Version(version).public}"
+        return f"{'==' if alone else '>='}{Version(version).public}"
     except InvalidVersion:
-        return f"==={version}"
+        return f"==={version}" if alone else ""
 
 
 def _checked(waiver: Mapping[str, Any]) -> Waiver:
@@ -250,49 +249,53 @@ def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cau
     """
     for cause in chain.from_iterable(find_causes(assessment, status) for status in FAILING):
         members = tuple(member for member in cause.members if member.record.case not in known)
-        for part in grouped_by_words(members).values() if not cause.asked_again else filter(None, [members]):
+        for part in _grouped_by_words(members).values() if not cause.asked_again else filter(None, [members]):
             whole = len(part) == cause.count
             yield cause if whole else replace(cause, members=tuple(part), common=common_facts(part, assessment))
 
 
-def _chance_comments(made: Waiver, members: Sequence[RecordStatus], assessment: Assessment) -> Iterator[str]:
-    covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
-    agreeing = sum(member.status in AGREEING for member in covered)
-    yield f"  # {len(members)} cases, by chance or after other calls; {agreeing} that agree are covered too, as another"
-    yield "  # run may show it for these, or in other sweeps. No run shows that it is gone, so it is for this version."
+def _by_chance(assessment: Assessment) -> list[list[RecordStatus]]:
+    """Return the failures of which another answer was seen, and others like them that were not asked again.
+
+    Each list has failures of one kind of verdict, with the same words. Each run shows others.
+    """
+    failed = [member for member in assessment.statuses if member.status in FAILING]
+    seen = {_phrase(member) for member in failed if member.record.varies}
+    varying = [m for m in failed if _phrase(m) in seen and (m.record.varies or m.may_vary)]
+    found: list[list[RecordStatus]] = []
+    for alike in _grouped_by_words(varying).values():
+        kinds = sorted({member.ruling.kind for member in alike})
+        found += [[member for member in alike if member.ruling.kind == kind] for kind in kinds]
+    return found
 
 
-def _declaration_comments(
-    cause: Cause, entry: Mapping[str, Any], members: Sequence[RecordStatus], assessment: Assessment
-) -> Iterator[str]:
-    made = Scope.model_validate({key: value for key, value in entry.items() if key != "because"})
-    covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
-    same = [member for member in covered if isinstance(member.ruling, ver.Unsupported)]
-    own = {member.record.case for member in cause.members}
-    others = sum(member.record.case not in own for member in same)
-    count = _counted(len(same) - others, others, cause, covered, "that are unsupported with other words")
-    yield f"  # {count}. {one_line(cause.what)}"
-    yield f"  # For example: {one_line(choose_example(members, cause.group).record.case)}"
+def _grouped_by_words(members: Iterable[RecordStatus]) -> dict[str, list[RecordStatus]]:
+    """Return failures by what they are in words: all wrong outputs together, others by kind and message."""
+    groups: defaultdict[str, list[RecordStatus]] = defaultdict(list)
+    for member in members:
+        groups[_phrase(member)].append(member)
+    return dict(groups)
 
 
-def _counted(
-    own: int, others: int, cause: Cause, covered: Iterable[RecordStatus], of_others: str = "of other causes"
-) -> str:
-    """Return of how many cases an entry is, and what else it covers."""
-    agreeing = sum(member.status in AGREEING for member in covered)
-    also = f", and {others} {of_others}" if others else ""
-    return f"{own} of {cause.count} cases{also}; {agreeing} cases that agree are covered too"
+def _phrase(member: RecordStatus) -> str:
+    match member.ruling:
+        case ver.RefusedValid(message) | ver.BackendError(message) as verdict:
+            return f"{verdict.kind}: {without_numbers(message)}"
+        case verdict:
+            return "wrong" if isinstance(verdict, _WRONG) else verdict.kind
 
 
-def _comments(cause: Cause, made: Waiver, assessment: Assessment) -> Iterator[str]:
-    covered = [member for member in assessment.statuses if made.covers(member.record.case, _facts(member, assessment))]
-    waived = {member.record.case for member in covered if made.waives(member, _facts(member, assessment))}
-    own = {member.record.case for member in cause.members}
-    count = _counted(len(waived & own), len(waived - own), cause, covered)
-    yield f"  # {count}. {one_line(cause.what)}"
+def _comment(scope: Scope, members: Sequence[RecordStatus], what: str, assessment: Assessment) -> str:
+    """Return of how many cases an entry is, what they have in common, and how many cases that agree it covers."""
+    agreeing = [member for member in assessment.statuses if member.status in AGREEING]
+    covered = sum(scope.covers(member.record.case, _facts(member, assessment)) for member in agreeing)
+    return f"  # {len(members)} cases; {covered} cases that agree are covered too. {one_line(what)}"
+
+
+def _shrinking(example: str, assessment: Assessment) -> str:
     header = assessment.run.header
-    command = ["tconv", "shrink", made.example, *header.arguments, "--dialect", header.dialect]
-    yield f"  # Smaller still: {one_line(shlex.join([*command, *cases_option(header.path)]))}"
+    command = ["tconv", "shrink", example, *header.arguments, "--dialect", header.dialect]
+    return f"  # Smaller still: {one_line(shlex.join([*command, *cases_option(header.path)]))}"
 
 
 def _facts(member: RecordStatus, assessment: Assessment) -> Mapping[str, str]:
