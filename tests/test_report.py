@@ -13,6 +13,7 @@ import pytest
 from played_backends import assessment_of, presented, records_of
 from tconv import schemas
 from tconv.expectation.truth import Truth
+from tconv.gate.status import RULINGS, SEVERITY, Status
 from tconv.learning.judged_calls import Condition
 from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.named_conditions import Misread
@@ -133,3 +134,16 @@ def test_the_json_has_a_schema() -> None:
     broken = plain.results(made) | {"format": 2}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, schema)
+
+
+def test_causes_stand_by_severity_and_then_by_count() -> None:
+    """On the terminal, in JSON and on the page; a crash of one case stands before wrong values of many."""
+    made = make_report([everything()])
+    kinds = [cause["kinds"] for cause in plain.results(made)["runs"][0]["causes"] if cause["status"] == "failed"]
+    severities = [min(map(SEVERITY.index, of)) for of in kinds]
+    assert severities == sorted(severities)
+    assert kinds[0] == ["crashed"]
+    on_page = [list(line.kinds) for line in cause_lines(made.runs) if line.total[Status.FAILED]]
+    assert on_page == kinds
+    failing = {kind for kind in RULINGS if kind not in {"agreed", "disputed", "not-applicable"}}
+    assert set(SEVERITY) == failing

@@ -55,7 +55,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], 
 def everything() -> Assessment:
     """Return an assessment with every verdict, a waiver that is used and too wide, and a stale one."""
     rulings = {f"a/{ruling.kind}/{number}": ruling for number, ruling in enumerate(EVERY_RULING)}
-    rulings |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.BackendError(f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
+    rulings |= {CASES[0]: DIFFERED, CASES[1]: AGREED, LONG: ver.Crashed("SIGABRT", f"{ESCAPE}[31mred{ESCAPE}[0m\x07")}
     stale = waiver(name="gone", cases="a/d", example="a/d/e")
     return ruled(assess(run_of(rulings | {CASES[3]: AGREED}), waiver_file(waiver(), stale), facts), rulings)
 
@@ -70,7 +70,7 @@ def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture
     """Neither ours nor those that a runtime's message holds."""
     terminal.show(run_report(everything()), None)
     out = capsys.readouterr().out
-    assert "backend-error: " in out
+    assert "crashed: " in out
     assert ESCAPE not in out
     assert all(line.isprintable() for line in out.split("\n"))
 

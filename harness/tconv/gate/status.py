@@ -91,6 +91,20 @@ Ruling = ver.Verdict | MixedReadings | ReadingChanged
 They may say that no reading explains a refusal, which is `RefusedValid` then, or leave fewer readings of `Disputed`. It
 stands beside the status, as a verdict does: a record that is waived keeps what is waived of it.
 """
+SEVERITY = (
+    *(
+        "crashed",
+        "timed-out",
+        "unstable",
+        "differed",
+        "reading-changed",
+        "mixed-readings",
+        "wrong-shape",
+        "wrong-dtype",
+    ),
+    *("imprecise", "backend-error", "refused-valid", "accepted-invalid", "unsupported", "inconclusive"),
+)
+"""The kinds of ruling that a reader may have to act on, the most urgent first: so causes are listed."""
 RULINGS: dict[str, type[Ruling]] = ver.KINDS | {"mixed-readings": MixedReadings, "reading-changed": ReadingChanged}
 """Every ruling by the word that stands for it in reports and waivers."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.gate.status import FAILING, Status, choose_example, is_of_invalid, sweep_of
+from tconv.gate.status import FAILING, SEVERITY, Status, choose_example, is_of_invalid, sweep_of
 from tconv.learning import Lesson, Symptom
 from tconv.reports.example_phrases import example_phrases
 from tconv.reports.groups import NOT_ASKED_GROUP, Group, common_facts, grouped
@@ -15,7 +15,7 @@ from tconv.reports.phrases import NOT_ASKED, fresh_process_phrase, headline
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
@@ -82,7 +82,7 @@ class Cause:
 
 
 def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
-    """Return the causes of the records of a status, the largest first.
+    """Return the causes of the records of a status, the most severe first, and of those the largest.
 
     At last come failures of which nothing is known, as answers vary.
     """
@@ -92,9 +92,15 @@ def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
     return [_cause(group, assessment, phrases[group.key]) for group in groups]
 
 
-def _place(group: Group) -> tuple[bool, int, list[str]]:
-    """Return what decides where the cause of a group stands."""
-    return group.key == NOT_ASKED_GROUP, -len(group.members), [*map(str, group.key)]
+def _place(group: Group) -> tuple[bool, int, int, list[str]]:
+    """Return what decides where the cause of a group stands: how severe it is, and then how many cases have it."""
+    kinds = {member.ruling.kind for member in group.members}
+    return group.key == NOT_ASKED_GROUP, rank_severity(kinds), -len(group.members), [*map(str, group.key)]
+
+
+def rank_severity(kinds: Iterable[str]) -> int:
+    """Return the place of the most severe of some kinds of ruling, from 0 for the most severe of all."""
+    return min((SEVERITY.index(kind) for kind in kinds if kind in SEVERITY), default=len(SEVERITY))
 
 
 def _cause(group: Group, assessment: Assessment, phrase: str) -> Cause:

@@ -12,6 +12,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
 from tconv.gate.status import FAILING, Status
 from tconv.learning.situations import situation_names
+from tconv.reports.causes import rank_severity
 from tconv.reports.phrases import phrase
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
@@ -43,7 +44,7 @@ class CauseLine:
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
         conditional: whether that is a condition under which nearly all answers are wrong.
-        kinds: the kinds of verdict of the cause in the run where it is largest.
+        kinds: the kinds of verdict of its records.
         lesson: the rule that the words say, if it was learnt from all answers of the run.
         counts: for each run, its records by status.
         asked_again: whether more is known of its answers than that others like them depend on the calls before.
@@ -87,10 +88,10 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
-def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, int, str]:
+def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, int, int, str]:
     """Return what decides where a line stands."""
     count = line.total[line.worst]
-    return order.index(line.worst), not line.asked_again, -count, line.words
+    return order.index(line.worst), not line.asked_again, rank_severity(line.kinds), -count, line.words
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:
@@ -130,7 +131,7 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
         _clause(largest),
         shares,
         conditional,
-        largest.kinds,
+        tuple(sorted({kind for _, cause in causes for kind in cause.kinds})),
         largest.lesson,
         counts,
         largest.asked_again,
