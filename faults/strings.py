@@ -30,7 +30,9 @@ PLACES: dict[str, Callable[[list[Any], str], object]] = {
     "machine": lambda lines, text: lines[0]["run"]["backend"].update(machine={"processor": text}),
     "path": lambda lines, text: lines[0]["run"].update(path=text),
     "refusal": lambda lines, text: lines[1].update(verdict={"kind": "refused-valid", "message": f"no {text}"}),
-    "death": lambda lines, text: lines[1].update(verdict={"kind": "crashed", "cause": text, "stderr": f"{text}\n{text}"}),
+    "death": lambda lines, text: lines[1].update(
+        verdict={"kind": "crashed", "cause": text, "stderr": f"{text}\n{text}"}
+    ),
     "described": lambda lines, text: lines[1].update(described=text),
     "earlier": lambda lines, text: lines[1].update(earlier=[text]),
     "artifact": lambda lines, text: lines[1].update(artifact=text),

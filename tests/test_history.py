@@ -47,8 +47,8 @@ from tconv.learning.situations import Situation
 from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import read
 from tconv.reports.causes import find_causes
-from tconv.reports.history import histories, markdown
-from tconv.reports.history.wording import what
+from tconv.reports.history import histories
+from tconv.reports.history.terminal import what
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -533,24 +533,6 @@ def test_one_release_has_nothing_to_be_compared_with() -> None:
         bisected(versions("1", "2", "3"), ask)
 
 
-# The page
-
-
-def test_the_page_has_causes_by_release(tmp_path: Path, making: Making) -> None:
-    """Each cause with its smallest case, since when and until when, and its count in each release."""
-    files = recorded(tmp_path, making, "3", "1", "2", "4")
-    page = markdown(list(histories(files, Corpus.load(tmp_path / "small.yaml"), "none")))
-    assert "4 releases, 1 to 4; 6 cases of the gate tier" in page
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    told = {row[-1].strip(" |`"): (row[3], row[4]) for row in rows if row[-1].startswith("`")}
-    assert told["small/padded"] == ("1 (none before tells)", "3")
-    assert told["small/trouble"] == ("2 (good in 1)", "4")
-    assert told["small/after"] == ("4 (good in 3)", "-")
-    assert {"| 1 | 1 | · | · |", "| · | 1 | 1 | · |", "| · | · | · | 1 |"} <= {
-        f"| {' | '.join(row[1:])}" for row in rows
-    }
-
-
 # The command
 
 
@@ -582,7 +564,7 @@ def test_from_and_to_take_releases_from_the_index(command: Command, acme: Sequen
     """Both ends are asked; a pattern selects the cases, and the records can be read again."""
     done = command(*acme, "--from", "2", "--to", "3", "small/trouble")
     assert "releases, a sign each: 2 3" in done.stdout
-    again = command("history", "--records", "out", "--cases", "small.yaml", "--waivers", "none", "--format", "markdown")
+    again = command("history", "--records", "out", "--cases", "small.yaml", "--waivers", "none")
     assert again.returncode == 0, again.stderr
     assert "1 cases of the gate tier that match small/trouble" in again.stdout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from contextlib import suppress
 from errno import EAGAIN, ENAMETOOLONG
@@ -151,7 +150,7 @@ def _message(error: BaseException) -> tuple[str, int]:
         case click.ClickException():
             context = getattr(error, "ctx", None)
             command = context.command_path if context else "tconv"
-            sentence = one_line(_said(error)).rstrip(".") + _meant(error)
+            sentence = one_line(error.format_message()).rstrip(".")
             return f"tconv: {sentence}; see '{command} --help'", error.exit_code
         case FileError():
             return str(error), error.exit_code
@@ -171,25 +170,6 @@ def _message(error: BaseException) -> tuple[str, int]:
             # A fault of tconv: the terminal shows a sentence, and a file has the traceback.
             sentence = one_line(f"{type(error).__name__}: {error}")
             return f"tconv: failed by itself: {sentence}; {_trace()}", _INTERNAL_FAILURE
-
-
-def _said(error: click.ClickException) -> str:
-    """Return what click says; of options that may be meant the nearest alone, which click names by the alphabet."""
-    if isinstance(error, click.NoSuchOption) and (near := nearest(error.option_name, error.possibilities or ())):
-        return error.message.rstrip(".") + near
-    # click's words for what is no number at all.
-    return re.sub("is not a valid (integer|float)( range)?", _no_number, error.format_message())
-
-
-def _no_number(found: re.Match[str]) -> str:
-    return "is no integer" if found[1] == "integer" else "is no number"
-
-
-def _meant(error: click.ClickException) -> str:
-    """Return the nearest right word where an option has a choice of words, and another one was given."""
-    choice = error.param.type if isinstance(error, click.BadParameter) and error.param else None
-    match = re.match("'(.*?)' is not one of", error.message)
-    return nearest(match[1], choice.choices) if isinstance(choice, click.Choice) and match else ""
 
 
 _REFUSED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 from packaging.utils import InvalidName, canonicalize_name
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _LATEST = "latest"
 _DIALECT = "onnx/ConvTranspose-11"
-Format = Literal["text", "markdown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +58,6 @@ class HistoryArguments:
     bisect: str | None = option_field("--bisect", metavar="CASE", help="Find the release that changed this case.")
     records: Path | None = option_field(
         "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these."
-    )
-    form: Format = option_field(
-        "--format",
-        "form",
-        type=click.Choice(["text", "markdown"]),
-        default="text",
-        show_default=True,
-        help="markdown: a page for docs.",
     )
     package: str | None = option_field("--package", help="The distribution that brings a runtime of your own.")
     runner: Path | None = option_field(
@@ -224,11 +215,7 @@ def _recorded(
 
 
 def _print(arguments: HistoryArguments, files: Sequence[Path], corpus: Corpus) -> int:
-    histories = list(history.histories(files, corpus, arguments.waivers))
-    if arguments.form == "markdown":
-        click.echo(history.markdown(histories), nl=False)
-        return 0
-    for of_runtime in histories:
+    for of_runtime in history.histories(files, corpus, arguments.waivers):
         history.show(of_runtime)
     return 0
 

@@ -6,16 +6,17 @@ from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from tconv.gate.status import FAILING, Status
+from tconv.gate.status import FAILING
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.markdown import code, escaped
 from tconv.reports.red import sentence
 from tconv.reports.statuses import STATUSES
-from tconv.reports.terminal import command, command_of
+from tconv.reports.terminal import command_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tconv.gate.status import Status
     from tconv.reports.between_runs.comparing import Comparison, Group
     from tconv.reports.report import Report, RunReport
 
@@ -27,7 +28,6 @@ _MOST_CASES = 50
 _TABLE = ("| cases | what | command that shows more |", "|--:|---|---|")
 _LISTED = (Transition.NEW, Transition.CHANGED)
 """Transitions of which a comparison lists the cases."""
-_FOLDED = (Status.REPORTED, Status.INCONCLUSIVE, Status.DISPUTED, Status.WAIVED)
 
 
 def markdown(report: Report) -> str:
@@ -45,8 +45,6 @@ def markdown(report: Report) -> str:
         lines += ["## Since the baseline", ""]
         for comparison in comparisons:
             lines += _compared(comparison)
-    for run in report.runs:
-        lines += _known(run, f"{escape(run.name)}: " if len(report.runs) > 1 else "")
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -68,27 +66,6 @@ def _why(run: RunReport) -> Iterator[str]:
     yield ""
     for status in FAILING:
         yield from _causes(run, status)
-
-
-def _known(run: RunReport, of_run: str) -> Iterator[str]:
-    """Yield the causes of what is no failure, behind a line that opens them and begins with the run's name, if any."""
-    for status in _FOLDED:
-        if count := run.assessment.counts[status]:
-            yield f"<details><summary>{of_run}{count:,} {status}: {STATUSES[status].total}</summary>"
-            yield ""
-            yield from _causes(run, status)
-            yield "</details>"
-            yield ""
-    if run.noted:
-        yield f"<details><summary>{of_run}noted, and no failure</summary>"
-        yield ""
-        yield from _TABLE
-        for note in run.noted:
-            what = ": ".join(filter(None, (note.name, note.meaning)))
-            yield f"| {note.count:,} | {escaped(what)} | {code(command(run.assessment, note.example))} |"
-        yield ""
-        yield "</details>"
-        yield ""
 
 
 def _compared(comparison: Comparison) -> Iterator[str]:

@@ -1,8 +1,6 @@
-"""The history of a runtime: its causes by release, on the terminal and as a page in Markdown."""
+"""The history of a runtime: its causes by release."""
 
 from tconv.reports.history.content import histories
-from tconv.reports.history.page import markdown
-from tconv.reports.history.terminal import show
-from tconv.reports.history.wording import answer, changed
+from tconv.reports.history.terminal import answer, changed, show
 
-__all__ = ["answer", "changed", "histories", "markdown", "show"]
+__all__ = ["answer", "changed", "histories", "show"]
