@@ -51,12 +51,6 @@ def fuzz(command: Command) -> Command:
     )
 
 
-def waived_in_part(corpus: Corpus) -> str:
-    """Return a waiver file that covers only some of the cases whose pads are swapped."""
-    padded = corpus.cases("smoke", ["padding/combinations/**[auto_pad=explicit,output_shape=none,pads=begin]"])
-    return WAIVED.format(kind="differed").replace("a/b/c", f"'{next(padded).id}'").replace("'**'", "padding/**")
-
-
 def findings(folder: Path) -> list[Case]:
     """Return the cases that were written."""
     return list(Corpus.load(folder / "out" / "findings.yaml").cases())
@@ -198,26 +192,6 @@ def test_what_was_found_until_a_backend_was_lost_is_kept(
     saved = "54 deviations found until then (2 findings, 0 of them shrunk) written to out/findings.yaml"
     assert done.stderr.splitlines()[-1] == f"tconv: backend 'x' must start (got: gone); {saved}"
     assert len(findings(tmp_path)) == 2
-
-
-def test_a_failure_that_is_like_a_known_one_says_so(fuzz: Command, corpus: Corpus, tmp_path: Path) -> None:
-    """A waiver that covers too little is named; what it does not cover is red all the same."""
-    (tmp_path / "waivers.yaml").write_text(waived_in_part(corpus), encoding="utf-8")
-    done = fuzz("PadsSwapped", "--examples", "100", "--waivers", "waivers.yaml")
-    assert done.returncode == 1
-    assert "as pads-are-swapped" in " ".join(done.stdout.split())
-
-
-@pytest.mark.parametrize(("pads", "named"), [("swapped", True), ("in-place", False)])
-def test_a_waiver_of_other_options_is_not_named(
-    fuzz: Command, corpus: Corpus, tmp_path: Path, pads: str, *, named: bool
-) -> None:
-    """Its file does not apply: nothing is known of what the backend does with these options."""
-    waived = waived_in_part(corpus).replace("backend: PadsSwapped", f"backend: PadsAsChosen\noptions: {{pads: {pads}}}")
-    (tmp_path / "waivers.yaml").write_text(waived, encoding="utf-8")
-    done = fuzz("PadsAsChosen", "--option", "pads=swapped", "--examples", "100", "--waivers", "waivers.yaml")
-    assert done.returncode == 1
-    assert ("as pads-are-swapped" in " ".join(done.stdout.split())) is named
 
 
 def test_a_dialect_that_is_none_is_told(fuzz: Command) -> None:

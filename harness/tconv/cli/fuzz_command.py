@@ -15,7 +15,6 @@ from tconv.cli import options
 from tconv.cli.options import option_field, with_options
 from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
-from tconv.corpus import Corpus
 from tconv.corpus.writing import flow, settings, write_case_file
 from tconv.errors import BackendLost, writing
 from tconv.execution.asking import Asking
@@ -26,7 +25,6 @@ from tconv.gate.waivers import choose_waivers
 from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
-from tconv.records.failure import failure
 from tconv.records.headers import timeout_option
 from tconv.reports.listing import console, print_line, show
 from tconv.reports.phrases import NO_WAIVERS, summary
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.gate.entries import ActiveEntries
     from tconv.investigation.fuzzing import Finding
-    from tconv.records.failure import Failure
     from tconv.records.record import Record
 
 _SECONDS = 60.0
@@ -100,8 +97,6 @@ def command(arguments: FuzzArguments) -> int:
         fuzzing = Fuzzing(target.dialect)
         try:
             fuzzing.draw(cases, looking(target.pool, target.passes, fuzzing.right.keep), clock)
-            if fuzzing.deviations:
-                fuzzing.familiar = _familiar(target)
             fuzzing.shrink(looking(target.pool, target.passes), _shrinking)
         except Stopped as stopped:
             stopped.outcome = _saved(fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
@@ -167,19 +162,6 @@ def _target(arguments: FuzzArguments) -> Iterator[_Target]:
         yield _Target(pool, pool.dialect, select_active(waivers, pool.dialect.name, pool.backend))
 
 
-def _familiar(target: _Target) -> dict[str, Failure]:
-    """Return the failures of the examples of the backend's waivers, by the names of the waivers."""
-    if not target.active.waivers:
-        return {}
-    corpus = Corpus.load()
-    examples = {
-        waiver.name: case for waiver in target.active.waivers if (case := corpus.find(waiver.example)) is not None
-    }
-    records = target.pool.records(list({case.id: case for case in examples.values()}.values()))
-    failures = {name: failure(records[case.id]) for name, case in examples.items()}
-    return {name: example_failure for name, example_failure in failures.items() if example_failure is not None}
-
-
 class _Clock:
     """Whether to go on; it also prints a line on standard error now and then."""
 
@@ -220,7 +202,5 @@ def _about(record: Record) -> str:
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:
-    smallest, what = flow(settings(finding.smallest.case)), finding.what
-    if finding.like is not None:
-        what += f" (as {finding.like}, which does not cover this case)"
-    return what, f"{finding.count:,}", smallest if finding.is_shrunk else f"not shrunk: {smallest}"
+    smallest = flow(settings(finding.smallest.case))
+    return finding.what, f"{finding.count:,}", smallest if finding.is_shrunk else f"not shrunk: {smallest}"

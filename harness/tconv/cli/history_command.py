@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _LATEST = "latest"
+_NO_WHEEL = "it has no wheel for a Python of this machine"
 _DIALECT = "onnx/ConvTranspose-11"
 
 
@@ -141,7 +142,11 @@ def _available(
     pythons = wheels(runtime.package, interpreters(), reasons.append, prereleases=prereleases)
     if reasons and pythons.keys().isdisjoint(versions):
         raise BackendMissing(reasons[0])
-    return pythons, _named(versions, pythons, runtime, *reasons) if versions else between(pythons, *bounds)
+    for version in versions:
+        if version not in pythons:
+            _left_out(runtime.package, version, reasons[0] if reasons else _NO_WHEEL)
+    named = [version for version in versions if version in pythons]
+    return pythons, named if versions else between(pythons, *bounds)
 
 
 def _make(folder: Path, interpreter: Interpreter, requirements: Sequence[str]) -> None:
@@ -184,18 +189,6 @@ def _runtime(backend: str, package: str | None, runner: Path | None) -> Runtime:
         must = f"be one of {', '.join(RUNTIMES)}, or have both --package and --runner"
         raise UsageError(f"BACKEND must {must} (got {backend!r}){nearest(backend, RUNTIMES)}")
     return runtime
-
-
-def _named(
-    versions: Sequence[Version],
-    pythons: Mapping[Version, Interpreter],
-    runtime: Runtime,
-    reason: str = "it has no wheel for a Python of this machine",
-) -> list[Version]:
-    for version in versions:
-        if version not in pythons:
-            _left_out(runtime.package, version, reason)
-    return [version for version in versions if version in pythons]
 
 
 def _left_out(name: str, version: Version, reason: object) -> None:

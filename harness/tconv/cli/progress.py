@@ -1,15 +1,15 @@
-"""Progress on standard error: a bar on a terminal, plain lines elsewhere."""
+"""Progress on standard error: a line that is written again on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+import click
 
-from tconv.reports.listing import PrintableConsole
+from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,50 +17,33 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_ON_A_TERMINAL = 0.2
+_SAME_LINE = "\r\x1b[K"
+"""Goes back to the beginning of a terminal's line, and clears it."""
 
 
 @contextmanager
 def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int, Record | None], None]]:
-    """Yield a function that shows how many of all cases are done; a quiet one shows nothing."""
-    if quiet:
-        yield lambda _done, _total, _record: None
-    elif sys.stderr.isatty():
-        with _bar() as bar:
-            task = bar.add_task(backend, total=None, rate="")
-            started = monotonic()
-
-            def advance(done: int, total: int, record: Record | None) -> None:
-                rate = done / max(monotonic() - started, 1e-9) if record else 0.0
-                bar.update(task, completed=done, total=total, rate=f"{rate:,.0f}/s" if record else "")
-
-            yield advance
-    else:
-        yield _lines(backend)
-
-
-def _bar() -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        # See `reports.listing.console`.
-        console=PrintableConsole(file=getattr(sys.stderr, "unescaped", sys.stderr)),
-        transient=True,
-    )
-
-
-def _lines(backend: str) -> Callable[[int, int, Record | None], None]:
-    """Return a function that prints a line now and then."""
-    last = monotonic()
+    """Yield a function that shows now and then how many of all cases are done; a quiet one shows nothing."""
+    on_terminal, last = sys.stderr.isatty(), monotonic()
+    seconds = _SECONDS_ON_A_TERMINAL if on_terminal else _SECONDS_BETWEEN_LINES
 
     def advance(done: int, total: int, record: Record | None) -> None:
         nonlocal last
         now = monotonic()
-        if record is None or done == total or now - last >= _SECONDS_BETWEEN_LINES:
+        if not quiet and (record is None or done == total or now - last >= seconds):
             last = now
-            print(f"tconv: {backend}: {done} of {total} cases", file=sys.stderr, flush=True)  # noqa: T201
+            _say(f"tconv: {one_line(backend)}: {done} of {total} cases", on_terminal=on_terminal)
 
-    return advance
+    yield advance
+    if on_terminal and not quiet:
+        _say("", on_terminal=True)
+
+
+def _say(line: str, *, on_terminal: bool) -> None:
+    if not on_terminal:
+        click.echo(line, err=True)
+        return
+    # The stream of the command would escape what goes back to the beginning of a line; a terminal may be closed.
+    with suppress(OSError):
+        print(f"{_SAME_LINE}{line}", end="", file=getattr(sys.stderr, "unescaped", sys.stderr), flush=True)

@@ -53,7 +53,6 @@ class Finding:
         count: how many cases failed so.
         first: the id of the first of them.
         smallest: the first of them, shrunk.
-        like: a waiver whose example fails alike, though it does not cover the case; None where there is none.
         is_shrunk: whether the first case was shrunk.
     """
 
@@ -61,7 +60,6 @@ class Finding:
     count: int
     first: str
     smallest: Deviation
-    like: str | None = None
     is_shrunk: bool = True
 
 
@@ -134,14 +132,12 @@ class Fuzzing:
     Attributes:
         dialect: the dialect.
         deviations: the cases that failed, in the order in which they were drawn.
-        familiar: failures of known cases, by the names of their waivers.
         right: the drawn cases with right answers, where they are kept: they may deny the name of a failure.
         smallest: the first case of a kind of failure, shrunk, for the kinds where that is done.
     """
 
     dialect: Dialect
     deviations: list[Deviation] = field(default_factory=list)
-    familiar: Mapping[str, Failure] = field(default_factory=dict)
     right: RightAnswers = field(default_factory=RightAnswers)
     smallest: dict[Failure, Deviation] = field(default_factory=dict)
 
@@ -178,8 +174,8 @@ class Fuzzing:
         doubts = self.right.doubts(((member.case, member.record) for member in self.deviations), self.dialect)
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
-            what, like = _in_words(kind, smallest.failure, doubts), _similar_waiver(smallest.failure, self.familiar)
-            finding = Finding(what, len(members), members[0].case.id, smallest, like, is_shrunk=kind in self.smallest)
+            what = _in_words(kind, smallest.failure, doubts)
+            finding = Finding(what, len(members), members[0].case.id, smallest, is_shrunk=kind in self.smallest)
             content = smallest.case.content
             # Two explanations of the same cause are shrunk to the same case.
             if earlier := findings.get(content):
@@ -216,17 +212,6 @@ def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Combination, 
     if explained := failure.explained or smallest.explained:
         return f"{failure.kind} as if {explained[0]}{doubts.get(explained[0], '')}"
     return f"{failure.kind}: {failure.words}" if failure.words else failure.kind
-
-
-_UNSPECIFIC = {"crashed", "timed-out"}
-"""Kinds of failures that have the same words whatever their cause."""
-
-
-def _similar_waiver(failure: Failure, familiar: Mapping[str, Failure]) -> str | None:
-    """Return the first waiver whose example fails alike; None for failures whose words say nothing of their cause."""
-    if failure.kind in _UNSPECIFIC or not (failure.explained or failure.words):
-        return None
-    return next((name for name, known in familiar.items() if failure.alike(known)), None)
 
 
 def _renamed(deviation: Deviation, number: int) -> Deviation:
