@@ -16,7 +16,6 @@ from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
-from tconv.execution.pool import Pool
 from tconv.expectation.problem import expressed
 from tconv.export.asking import DEFAULT, FIRST_DIALECT
 from tconv.export.folder import export
@@ -29,10 +28,6 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
-    from tconv.dialects import Dialect
-    from tconv.records.headers import BackendHeader
-    from tconv.records.record import Record
-    from tconv.vocabulary import Array
 
 _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 
@@ -84,35 +79,22 @@ def command(
 
 
 def _report(case: Case, asking: Asking, cases: str) -> int:
-    """Run a case on a backend and print the report, or that there is none."""
-    record, header, dialect, actual = _run(case, asking)
+    """Run a case on a backend and print the report, or that there is none.
+
+    It has those explanations that further cases leave, as `tconv explain` finds them.
+    """
+    with tempfile.TemporaryDirectory(prefix="tconv-export-") as folder:
+        reasoning = separate(case, Corpus.load().cases("gate"), replace(asking, folder=folder))
+        record, header = reasoning.record, reasoning.backend
+        actual = artifacts.array(Path(folder), record.artifact, "actual")
     # A case that the dialect cannot express raises an error here.
-    problem = expressed(case, dialect)
+    problem = expressed(case, reasoning.dialect)
     if isinstance(record.verdict, ver.Allowed):
         verdict = headline(record.verdict)
         click.echo(f"nothing to report: {header.title} in {case.id}: {verdict}", err=True)
         return 1
-    narrowed = _narrowed(record, case, asking)
+    left = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
+    record = replace(record, diagnosis=left or record.diagnosis)
     found_by = {"tconv": __version__, **versions(), "platform": platform.platform()}
-    click.echo(report(problem, narrowed, header, actual, found_by, cases, asking.timeout))
+    click.echo(report(problem, record, header, actual, found_by, cases, asking.timeout))
     return 0
-
-
-def _narrowed(record: Record, case: Case, asking: Asking) -> Record:
-    """Return a record with those of its explanations that further cases leave, as `tconv explain` finds them."""
-    if len(record.diagnosis) == 1 or not record.diagnosis:
-        return record
-    own = tuple(Corpus.load().cases("gate"))
-    reasoning = separate(case, own, asking)
-    remaining = tuple(together for together in record.diagnosis if str(together) in reasoning.left)
-    return replace(record, diagnosis=remaining or record.diagnosis)
-
-
-def _run(case: Case, asking: Asking) -> tuple[Record, BackendHeader, Dialect, Array | None]:
-    """Run a case on a backend; return record, header and dialect, and the output in NCX where it is wrong."""
-    with (
-        tempfile.TemporaryDirectory(prefix="tconv-export-") as folder,
-        Pool(replace(asking, folder=folder)) as pool,
-    ):
-        record = pool.record(case)
-        return record, pool.backend, pool.dialect, artifacts.array(Path(folder), record.artifact, "actual")

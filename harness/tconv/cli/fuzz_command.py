@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
@@ -30,12 +29,9 @@ from tconv.reports.listing import console, print_line, show
 from tconv.reports.phrases import NO_WAIVERS, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tconv.cases.case import Case
-    from tconv.dialects import Dialect
-    from tconv.gate.entries import ActiveEntries
     from tconv.investigation.fuzzing import Finding
     from tconv.records.record import Record
 
@@ -91,25 +87,34 @@ def command(arguments: FuzzArguments) -> int:
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
     refuse_unwritable([arguments.output / FILE])
-    with _target(arguments) as target:
-        clock = _Clock(target.pool.backend.name, seconds)
-        cases = islice(drawn(arguments.seed, target.dialect, broken=arguments.faults), arguments.examples)
-        fuzzing = Fuzzing(target.dialect)
+    backend, jobs = arguments.backend, options.jobs_of(arguments.jobs)
+    waivers, dialect = choose_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
+    asking = Asking(backend, dialect, arguments.option, arguments.timeout, isolate=arguments.isolate)
+    with Pool(asking, jobs) as pool:
+        if ":" in backend:
+            waivers = choose_waivers(arguments.waivers, pool.backend.name)
+        active = select_active(waivers, pool.dialect.name, pool.backend)
+
+        def passes(case: Case, record: Record) -> bool:
+            return active.assign_status(record, case.facts).status not in FAILING
+
+        clock = _Clock(pool.backend.name, seconds)
+        cases = islice(drawn(arguments.seed, pool.dialect, broken=arguments.faults), arguments.examples)
+        fuzzing = Fuzzing(pool.dialect)
         try:
-            fuzzing.draw(cases, looking(target.pool, target.passes, fuzzing.right.keep), clock)
-            fuzzing.shrink(looking(target.pool, target.passes), _shrinking)
+            fuzzing.draw(cases, looking(pool, passes, fuzzing.right.keep), clock)
+            fuzzing.shrink(looking(pool, passes), _shrinking)
         except Stopped as stopped:
-            stopped.outcome = _saved(fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
+            stopped.outcome = _saved(fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output)
             raise
         except BackendLost as lost:
-            saved = _saved(fuzzing, _title(target, arguments.seed, clock.ran), arguments.output)
+            saved = _saved(fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output)
             raise BackendLost(f"{lost}; {saved}") from None
-    title = _title(target, arguments.seed, clock.ran)
-    return _report(target, fuzzing, title, arguments.output, arguments.timeout)
+    return _report(pool, fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output, arguments.timeout)
 
 
-def _title(target: _Target, seed: int, ran: int) -> str:
-    return f"{target.pool.backend.title}  {target.dialect.name}  seed {seed}  {ran:,} cases"
+def _title(pool: Pool, seed: int, ran: int) -> str:
+    return f"{pool.backend.title}  {pool.dialect.name}  seed {seed}  {ran:,} cases"
 
 
 def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
@@ -123,7 +128,7 @@ def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
     return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
 
 
-def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path, timeout: float) -> int:
+def _report(pool: Pool, fuzzing: Fuzzing, title: str, output: Path, timeout: float) -> int:
     """Print the findings, and write them to a file; return the exit code."""
     out, findings, count = console(), fuzzing.findings(), len(fuzzing.deviations)
     print_line(out, title)
@@ -133,33 +138,9 @@ def _report(target: _Target, fuzzing: Fuzzing, title: str, output: Path, timeout
     show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
     path = _write(findings, output, title)
     print_line(out, f"{'1 case' if count == 1 else f'{count:,} cases'} failed; written to {path}:")
-    asked = (*target.pool.backend.arguments, *timeout_option(timeout), "--dialect", target.dialect.name)
+    asked = (*pool.backend.arguments, *timeout_option(timeout), "--dialect", pool.dialect.name)
     print_line(out, shlex.join(["tconv", "run", "--cases", str(path), *asked, *NO_WAIVERS]))
     return 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """A backend, its dialect, and the entries of its waiver file that hold for it."""
-
-    pool: Pool
-    dialect: Dialect
-    active: ActiveEntries
-
-    def passes(self, case: Case, record: Record) -> bool:
-        """Return whether a record does not fail at the gate."""
-        return self.active.assign_status(record, case.facts).status not in FAILING
-
-
-@contextmanager
-def _target(arguments: FuzzArguments) -> Iterator[_Target]:
-    backend = arguments.backend
-    waivers, dialect = choose_waivers(arguments.waivers, backend), options.dialect(arguments.dialect)
-    asking = Asking(backend, dialect, arguments.option, arguments.timeout, isolate=arguments.isolate)
-    with Pool(asking, options.jobs_of(arguments.jobs)) as pool:
-        if ":" in backend:
-            waivers = choose_waivers(arguments.waivers, pool.backend.name)
-        yield _Target(pool, pool.dialect, select_active(waivers, pool.dialect.name, pool.backend))
 
 
 class _Clock:

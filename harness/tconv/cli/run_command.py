@@ -112,12 +112,13 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
         refuse_unpaired(before, backends, dialect)
     selection = _selection(arguments, corpus)
     # A bad waiver file is reported before the run, not after it.
-    waiver_files = {backend: choose_waivers(arguments.waivers, backend) for backend in backends}
+    for backend in backends:
+        choose_waivers(arguments.waivers, backend)
     assessments: list[Assessment] = []
     written: dict[Path, str] = {}
     for backend in backends:
         settings = replace(_settings(arguments, backend, dialect), earlier=written)
-        of_backend = _run(arguments, settings, selection, waiver_files[backend], quiet=reporting.quiet)
+        of_backend = _run(arguments, settings, selection, quiet=reporting.quiet)
         written |= {assessment.run.path: backend for assessment in of_backend}
         assessments += of_backend
     if not assessments:
@@ -168,14 +169,13 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) ->
     )
 
 
-def _run(
-    arguments: RunArguments, settings: RunSettings, selection: Selection, file: WaiverFile | None, *, quiet: bool
-) -> list[Assessment]:
+def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *, quiet: bool) -> list[Assessment]:
     """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
 
     def waivers(header: RunHeader) -> WaiverFile | None:
         # The name of one's own backend, and so its waivers, are known with its records.
-        return choose_waivers(arguments.waivers, header.backend.name) if ":" in header.backend.spec else file
+        own = ":" in settings.asking.backend
+        return choose_waivers(arguments.waivers, header.backend.name if own else settings.asking.backend)
 
     settings = replace(settings, fails=lambda header: make_failure_test(waivers(header), header))
     try:

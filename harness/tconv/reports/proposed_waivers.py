@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from packaging.version import InvalidVersion, Version
@@ -27,13 +27,14 @@ from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.learning import Shared
     from tconv.reports.causes import Cause
 
+_Key = TypeVar("_Key")
 _LONGEST_MESSAGE = 120
 _WRONG = ver.WrongOutput | ver.WrongDtype | MixedReadings | ver.Unstable
 _CHANCE = "By chance or after other calls: another run may show it for other cases, and none shows that it is gone"
@@ -59,14 +60,14 @@ def proposed(assessment: Assessment) -> str:
     declared, waived = [], []
     made: list[Waiver] = []
     chances = _by_chance(assessment)
-    for scope, members in (pair for alike in chances for pair in _by_sweep(alike)):
-        kind = members[0].ruling.kind
-        waiver = _waiver({"kind": kind}, scope, members, members, assessment)
+    alike = _grouped(chances, lambda m: (_phrase(m), m.ruling.kind, path_of(m.record.case)))
+    for (_, kind, sweep), members in sorted(alike.items()):
+        waiver = _waiver({"kind": kind}, {"cases": sweep}, members, members, assessment)
         waiver |= {"name": f"chance-{len(made) + 1}-{kind}", "after-others": True}
         waiver["versions"] = _versions(header.backend.version, alone=True)
         made.append(_checked(waiver))
         waived += [_comment(made[-1], members, _CHANCE, assessment), *_entry(waiver)]
-    known = {member.record.case for alike in chances for member in alike}
+    known = {member.record.case for member in chances}
     # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
     # And a changed reading is accepted by a pin.
     no_waiver = [m for m in assessment.statuses if m.by_words or isinstance(m.ruling, ver.Disputed | ReadingChanged)]
@@ -118,14 +119,9 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
             covered = [member for member in members if _has(where, _facts(member, assessment))]
             if covered:
                 yield {"where": where}, covered
-        if scopes:
-            continue
-        yield from _by_sweep(members)
-
-
-def _by_sweep(members: Sequence[RecordStatus]) -> Iterator[tuple[Mapping[str, Any], list[RecordStatus]]]:
-    for sweep in sorted({path_of(member.record.case) for member in members}):
-        yield {"cases": sweep}, [member for member in members if path_of(member.record.case) == sweep]
+        if not scopes:
+            sweeps = _grouped(members, lambda member: path_of(member.record.case))
+            yield from (({"cases": sweep}, of_sweep) for sweep, of_sweep in sorted(sweeps.items()))
 
 
 def _because(members: Sequence[RecordStatus]) -> str:
@@ -249,35 +245,27 @@ def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cau
     """
     for cause in chain.from_iterable(find_causes(assessment, status) for status in FAILING):
         members = tuple(member for member in cause.members if member.record.case not in known)
-        for part in _grouped_by_words(members).values() if not cause.asked_again else filter(None, [members]):
+        for part in _grouped(members, _phrase).values() if not cause.asked_again else filter(None, [members]):
             whole = len(part) == cause.count
             yield cause if whole else replace(cause, members=tuple(part), common=common_facts(part, assessment))
 
 
-def _by_chance(assessment: Assessment) -> list[list[RecordStatus]]:
-    """Return the failures of which another answer was seen, and others like them that were not asked again.
-
-    Each list has failures of one kind of verdict, with the same words. Each run shows others.
-    """
+def _by_chance(assessment: Assessment) -> list[RecordStatus]:
+    """Return the failures of which another answer was seen, and others like them that were not asked again."""
     failed = [member for member in assessment.statuses if member.status in FAILING]
     seen = {_phrase(member) for member in failed if member.record.varies}
-    varying = [m for m in failed if _phrase(m) in seen and (m.record.varies or m.may_vary)]
-    found: list[list[RecordStatus]] = []
-    for alike in _grouped_by_words(varying).values():
-        kinds = sorted({member.ruling.kind for member in alike})
-        found += [[member for member in alike if member.ruling.kind == kind] for kind in kinds]
-    return found
+    return [m for m in failed if _phrase(m) in seen and (m.record.varies or m.may_vary)]
 
 
-def _grouped_by_words(members: Iterable[RecordStatus]) -> dict[str, list[RecordStatus]]:
-    """Return failures by what they are in words: all wrong outputs together, others by kind and message."""
-    groups: defaultdict[str, list[RecordStatus]] = defaultdict(list)
+def _grouped(members: Iterable[RecordStatus], key: Callable[[RecordStatus], _Key]) -> dict[_Key, list[RecordStatus]]:
+    groups: defaultdict[_Key, list[RecordStatus]] = defaultdict(list)
     for member in members:
-        groups[_phrase(member)].append(member)
-    return dict(groups)
+        groups[key(member)].append(member)
+    return groups
 
 
 def _phrase(member: RecordStatus) -> str:
+    """Return what a failure is in words: all wrong outputs are one, others differ by kind and message."""
     match member.ruling:
         case ver.RefusedValid(message) | ver.BackendError(message) as verdict:
             return f"{verdict.kind}: {without_numbers(message)}"
