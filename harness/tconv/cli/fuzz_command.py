@@ -44,7 +44,7 @@ FILE = "findings.yaml"
 class FuzzArguments:
     """Whom cases are drawn for, and how many."""
 
-    backend: str = option_field("--backend", default="onnxruntime", show_default=True, help="The backend to ask.")
+    backend: str = option_field("--backend", default="onnxruntime", help="The backend to ask.")
     option: dict[str, str] = option_field(options.backend_options)
     dialect: str | None = option_field(options.spoken)
     seconds: float | None = option_field(
@@ -57,13 +57,11 @@ class FuzzArguments:
         "--seed",
         type=click.IntRange(0, LARGEST_SEED),
         default=0,
-        show_default=True,
         help="Another seed draws other cases.",
     )
     faults: bool = option_field(
         "--faults/--no-faults",
         default=True,
-        show_default=True,
         help="Whether some cases break one constraint on purpose.",
     )
     waivers: str | None = option_field(options.waivers)

@@ -44,9 +44,7 @@ cases = click.option(
     type=click.Path(path_type=Path),
     help="A case file or a folder of them; default: tconv's own.",
 )
-tier = click.option(
-    "--tier", type=click.Choice(TIERS), default="gate", show_default=True, help="How much of the corpus."
-)
+tier = click.option("--tier", type=click.Choice(TIERS), default="gate", help="How much of the corpus.")
 waivers = click.option(
     "--waivers", metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
 )
@@ -60,7 +58,7 @@ strict = click.option(
 def folder(text: str) -> Callable[[FC], FC]:
     """Return the option that names the folder into which a command writes, with its help."""
     kind = click.Path(path_type=Path, file_okay=False)
-    return click.option("--output", type=kind, default=Path("reports"), show_default=True, help=text)
+    return click.option("--output", type=kind, default=Path("reports"), help=text)
 
 
 output = folder("The folder of records, artifacts and the page.")
@@ -75,12 +73,13 @@ def jobs_of(jobs: int | None) -> int:
 
 def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
     """Return the option that limits how long a backend may take for a case, with its default and its help."""
-    return click.option("--timeout", type=SECONDS, default=seconds, show_default=True, help=text)
+    return click.option("--timeout", type=SECONDS, default=seconds, help=text)
 
 
 isolate = click.option(
     "--isolate/--no-isolate",
     default=required,
+    show_default=False,
     help="Confine runtimes: no network, nothing to write to but folders of their own (Linux); default: those of exec:,"
     " where the system lets it.",
 )

@@ -50,7 +50,6 @@ def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     "--dtype",
     type=click.Choice([word.value for word in DType]),
     default="f32",
-    show_default=True,
     help="The element type.",
 )
 @click.option("--data-format", type=click.Choice([word.value for word in DataFormat]), help="Default: the dialect's.")

@@ -52,7 +52,6 @@ class RunArguments:
         "backends",
         multiple=True,
         default=("onnxruntime",),
-        show_default=True,
         help="The backend to judge; 'all' for all that are installed.",
     )
     option: dict[str, str] = option_field(options.backend_options)
@@ -70,7 +69,6 @@ class RunArguments:
         "--repeat",
         type=click.IntRange(1, 1000),
         default=1,
-        show_default=True,
         help="Ask each case so often; answers that differ are unstable.",
     )
     shard: str | None = option_field(

@@ -34,7 +34,7 @@ _CASES_BETWEEN_LINES = 100
 
 @click.command(name="shrink")
 @click.argument("case_id", metavar="CASE")
-@click.option("--backend", default="onnxruntime", show_default=True, help="The backend that fails.")
+@click.option("--backend", default="onnxruntime", help="The backend that fails.")
 @options.backend_options
 @options.spoken
 @options.cases

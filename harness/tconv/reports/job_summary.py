@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING
@@ -75,16 +74,11 @@ def _compared(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield from (f"- {escaped(note.text)}" for note in comparison.notes)
     if comparison.differences:
-        names = shorten(", ".join(difference.name for difference in comparison.differences), 200)
         yield ""
-        yield f"<details><summary>What differs besides the answers: {escape(names)}</summary>"
+        yield "What differs besides the answers:"
         yield ""
-        yield "| | old | new |"
-        yield "|---|---|---|"
         for each in comparison.differences:
-            yield f"| {escaped(each.name)} | {escaped(each.old)} | {escaped(each.new)} |"
-        yield ""
-        yield "</details>"
+            yield f"- {escaped(each.name)}: {escaped(each.old)}, now {escaped(each.new)}"
     shown, more = comparison.groups[:_MOST_COMPARED], comparison.groups[_MOST_COMPARED:]
     if shown:
         yield ""
