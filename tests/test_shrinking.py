@@ -124,9 +124,9 @@ def test_a_case_that_passes_is_not_shrunk(shrink: Command) -> None:
 
 def test_a_file_that_cannot_be_written_is_told(shrink: Command) -> None:
     """A path that cannot be written ends the command with 2 and with a line that begins with the path."""
-    done = shrink("DroppedTap", "--output", "nowhere/minimal.yaml")
+    done = shrink("DroppedTap", "--output", "small.yaml/minimal.yaml")
     assert done.returncode == 2
-    assert done.stderr.startswith("nowhere/minimal.yaml: must be a file that can be written")
+    assert done.stderr.startswith("small.yaml/minimal.yaml: must be a file that can be written")
 
 
 # The search by itself: a function stands for the backend.

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 _LIST = re.compile(r"-?[0-9]{1,9}(?:[,x]-?[0-9]{1,9})*")
-_LONG_LIST = re.compile(r"-?[0-9]+(?:[,x]-?[0-9]+)*")
 _MEANINGS = {
     "strides": "Strides.",
     "dilations": "Dilations.",
@@ -33,8 +32,7 @@ class _Sizes(click.ParamType[list[int]]):
         if isinstance(value, list):
             return value
         if not _LIST.fullmatch(str(value)):
-            must = "of at most 9 digits" if _LONG_LIST.fullmatch(str(value)) else "such as 2 or 2,3"
-            self.fail(f"must be integers {must} (got {value!r})", param, ctx)
+            self.fail(f"must be integers of at most 9 digits, such as 2 or 2,3 (got {value!r})", param, ctx)
         return [int(part) for part in re.split("[,x]", str(value))]
 
 

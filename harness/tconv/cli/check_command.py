@@ -159,7 +159,7 @@ def _print_coverage(corpus: Corpus, tier: Tier, dialect_name: str | None) -> Non
         )
         for entry in coverages
     ]
-    show(console(), _COLUMNS, rows, numbers=_COLUMNS[2:], title=f"{tier} tier: covered/reachable")
+    show(console(), _COLUMNS, rows, title=f"{tier} tier: covered/reachable")
     _print_missing(coverages)
 
 

@@ -133,7 +133,7 @@ def _report(pool: Pool, fuzzing: Fuzzing, title: str, output: Path, timeout: flo
     if not findings:
         print_line(out, "nothing found: every case passed, or is known", "green")
         return 0
-    show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)], numbers={"cases"})
+    show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)])
     path = _write(findings, output, title)
     print_line(out, f"{'1 case' if count == 1 else f'{count:,} cases'} failed; written to {path}:")
     asked = (*pool.backend.arguments, *timeout_option(timeout), "--dialect", pool.dialect.name)
@@ -163,21 +163,15 @@ def _shrinking(number: int, count: int) -> None:
 
 
 def _write(findings: list[Finding], folder: Path, title: str) -> Path:
-    cases = [
-        replace(
-            finding.smallest.case,
-            about=f"{_about(finding.smallest.record)}; {finding.count} such, first {finding.first}",
-        )
-        for finding in findings
-    ]
+    cases = []
+    for finding in findings:
+        case, record = finding.smallest.case, finding.smallest.record
+        about = f"{record.backend} {summary(record)}; {finding.count} such, first {finding.first}"
+        cases.append(replace(case, about=about))
     path = folder / FILE
     with writing(path):
         path.write_text(write_case_file(cases, f"What tconv fuzz found: {' '.join(title.split())}"), encoding="utf-8")
     return path
-
-
-def _about(record: Record) -> str:
-    return f"{record.backend} {summary(record)}"
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli import options
+from tconv.cli.output import write_output
 from tconv.corpus import Corpus
 from tconv.corpus.writing import write_case_file
-from tconv.errors import writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.investigation.shrinking import shrunk
@@ -72,13 +72,10 @@ def command(
     words = ["tconv", "run", "--cases", str(file), *asked, *excused_by_nothing(record.verdict)]
     where = f"save this as {file}, or give --output {file}" if output is None else f"{file} is written"
     lines = [summary(result.result), f"{result.tried} simpler cases were run", f"{where}; then: {shlex.join(words)}"]
-    if output is None:
-        # The output must be a case file: these lines go into comments.
-        click.echo("".join(f"# {line}\n" for line in lines) + text, nl=False)
-        return 0
-    with writing(output):
-        output.write_text(text, encoding="utf-8")
-    click.echo("\n".join(lines))
+    # The output must be a case file: these lines go into comments.
+    write_output("".join(f"# {line}\n" for line in lines) + text, output)
+    if output is not None:
+        click.echo("\n".join(lines))
     return 0
 
 

@@ -12,16 +12,14 @@ from errno import EPIPE
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import ConsoleOptions, RenderableType
 
@@ -93,33 +91,19 @@ def folded(text: str, width: int, first: str = "", indent: str | None = None) ->
     return lines or [first.rstrip()]
 
 
-def show(
-    out: Console,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numbers: Collection[str] = (),
-    title: str = "",
-) -> None:
+def show(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
     """Print rows.
 
     Args:
         out: where to.
         columns: the names of the columns.
         rows: a text for each column; an empty one is `-` in a line.
-        numbers: the columns that are aligned at their right end.
         title: what stands above them.
     """
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    is_table = out.is_terminal and sum(widths) + len(_GAP) * len(widths) <= out.width
     if title:
         print_line(out, title, "bold")
-    if out.is_terminal and sum(widths) + 3 * len(widths) <= out.width:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in columns:
-            table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        out.print(table)
-    else:
-        for row in (columns, *rows):
-            print_line(out, _GAP.join(cell or "-" for cell in row))
+    for row in (columns, *rows):
+        cells = [(cell or "-").ljust(width if is_table else 0) for cell, width in zip(row, widths, strict=True)]
+        print_line(out, _GAP.join(cells).rstrip())
