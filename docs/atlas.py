@@ -30,7 +30,7 @@ from tconv.learning import sheet
 from tconv.records import artifacts
 from tconv.reports.markdown import code
 from tconv.reports.markdown import escaped as md
-from tconv.reports.notes import find_noted
+from tconv.reports.notes import find_record_notes
 from tconv.reports.page.arrays import LARGEST
 from tconv.reports.page.overview import href
 from tconv.reports.red import sentence
@@ -306,7 +306,7 @@ def _why_red(run: Run) -> str:
 def _notes(runs: Sequence[Run]) -> Iterator[list[str]]:
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
-        for note in find_noted(run.assessment):
+        for note in find_record_notes(run.assessment):
             counts[note.name, note.meaning][run.name] += note.count
     for (name, meaning), by_run in counts.items():
         yield [md(name), md(meaning), md(", ".join(f"{run} {count}" for run, count in by_run.items()))]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs.comparing import Comparison
-    from tconv.reports.notes import Noted
+    from tconv.reports.notes import RecordNote
     from tconv.reports.report import RunReport
 
 
@@ -33,9 +33,9 @@ def notes_on(assessment: Assessment) -> list[str]:
     return [note.text for note in run_report(assessment).notes]
 
 
-def noted_of(assessment: Assessment) -> Sequence[Noted]:
+def noted_of(assessment: Assessment) -> Sequence[RecordNote]:
     """Return the notes of the records of a run."""
-    return run_report(assessment).noted
+    return run_report(assessment).record_notes
 
 
 def json_of(assessment: Assessment, baseline: Sequence[Assessment] = ()) -> dict[str, Any]:

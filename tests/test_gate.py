@@ -619,7 +619,7 @@ def test_a_declaration_says_where_the_runtime_implements_it_by_now(capsys: pytes
         sentence = f"s=1|2 is declared unsupported, and {note}"
         assert f"note: {sentence}" in " ".join(capsys.readouterr().out.split())
         assert "1|2 is declared unsupported" in job_summary.markdown(make_report([assessment])).replace("\\", "")
-        assert json_of(assessment)["notes"] == [{"name": "declarations", "text": sentence}]
+        assert json_of(assessment)["notes"] == [{"name": "wide-declaration", "text": sentence}]
 
 
 def test_a_declaration_that_fits_is_not_told() -> None:
@@ -705,6 +705,13 @@ def test_unsupported_is_a_failure_unless_it_is_declared() -> None:
     assert red_lines(assessment) == [UNDECLARED]
     both = judged({FIRST: DIFFERED, THIRD: ver.Unsupported("y"), OTHER: AGREED})
     assert red_lines(both) == ["1 case failed without a waiver", UNDECLARED]
+
+
+def test_what_is_undeclared_is_reason_enough() -> None:
+    """A run of all cases in which everything is unsupported has one reason for red, and says the rest in a note."""
+    assessment = judged({FIRST: ver.Unsupported("x"), SECOND: ver.Unsupported("x"), OTHER: ver.Unsupported("x")})
+    assert [reason["name"] for reason in json_of(assessment)["red"]] == ["cases-undeclared"]
+    assert "no output was computed" in notes_on(assessment)
 
 
 def test_a_case_that_the_corpus_no_longer_has_keeps_its_verdict() -> None:

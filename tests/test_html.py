@@ -401,7 +401,7 @@ def test_what_became_worse_than_the_baseline_makes_the_page_red(tmp_path: Path) 
     after = _assessment([declared, _record("a/c", agreed)], version="2.2")
     html.write(make_report([after], [before]), tmp_path / "index.html")
     page = _Page((tmp_path / "index.html").read_text("utf-8"))
-    assert "Red : no case failed, but 1 case is worse than in the baseline" in page.words
+    assert "Red : no case failed, but since out/acme.jsonl, 1 case became worse (1 new, " in page.words
     assert "1 new , 1 gone" in page.words
     assert " green" not in page.words
     run = "acme-2.2:onnx/ConvTranspose-22"
@@ -448,22 +448,21 @@ def test_header_is_told(page: Callable[..., _Page]) -> None:
 
 
 def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
-    """Stale, void and wide waivers, and those of other machines, are told apart; a wide one names cases that agree."""
+    """Stale, invalid and wide waivers, and those of other machines; a wide one names a case that agrees."""
     records = [
         _record("padding/grow[strides=3]", EXACT),
         _record("padding/grow[strides=2]", ver.Agreed("exact")),
         _record("types/half[dtype=f16]", ver.Agreed("exact")),
     ]
     stale = _waiver(name="old", cases="types/half", example="types/half[dtype=f16]")
-    void = _waiver(name="lost", cases="types/half", example="groups/plain")
+    invalid = _waiver(name="lost", cases="types/half", example="groups/plain")
     elsewhere = _waiver(name="old-processors", machine={"without": ["avx2"]})
-    written = page(_assessment(records, [_waiver(), stale, void, elsewhere]))
+    written = page(_assessment(records, [_waiver(), stale, invalid, elsewhere]))
     note = "waiver 'old-processors' is for machines without avx2, which this one is not: it was not checked"
     assert note in written.words
-    assert "crops-twice wide: waives 1, and covers 1 that agree" in written.words
-    assert "old stale" in written.words
-    assert "lost void" in written.words
-    assert "#case=padding/grow%5Bstrides=2%5D" in written.links()
+    assert "waiver 'crops-twice' also covers 1 case that agrees, such as padding/grow[strides=2]" in written.words
+    assert "waiver 'old' is stale: its example 'types/half[dtype=f16]' ran and agrees now; remove it" in written.words
+    assert "waiver 'lost' is invalid: its example 'groups/plain' is no case" in written.words
 
 
 def test_skips_are_counted_by_reason(page: Callable[..., _Page]) -> None:

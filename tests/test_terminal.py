@@ -46,7 +46,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], 
         screen = io.StringIO()
         console = Console(file=screen, width=width, force_terminal=True, color_system="standard", highlight=False)
         monkeypatch.setattr(terminal, "console", lambda: console)
-        terminal.show(run_report(assessment), None)
+        terminal.show(run_report(assessment), None, "verbose")
         return screen.getvalue()
 
     return show
@@ -284,7 +284,7 @@ def test_failures_come_before_what_is_not_red(capsys: pytest.CaptureFixture[str]
     verdicts: dict[str, ver.Verdict] = {**accepted, CASES[3]: DIFFERED, CASES[1]: noted, CASES[0]: DIFFERED}
     terminal.show(run_report(assess(run_of(verdicts), waiver_file(waiver()), facts)), None)
     lines = capsys.readouterr().out.splitlines()
-    headings = ["failed", "waived", "answered although invalid", "noted, and no failure"]
+    headings = ["failed", "answered although invalid", "waived", "noted, and no failure"]
     assert [line for line in lines if line in headings] == headings
     assert lines[-2] == "red: 1 case failed without a waiver"
 

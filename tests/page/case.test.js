@@ -67,19 +67,19 @@ test("an answer lies where it was found, or where the readings that it follows p
   const data = madeData([{ id: "a/b" }]);
   const expected = {
     disputed: [
-      ["shrink", [2], [12]],
-      ["shrink + floor", [1], [12]],
+      [[["shrink"]], [2], [12]],
+      [[["shrink", "floor"]], [1], [12]],
     ],
   };
   const placed = { output: [9], strides: [3], dilations: [2] };
-  const readings = ["shrink", "floor"];
+  const readings = [["shrink", "floor"]];
   const { strides, dilations } = LINE;
   for (const [detail, placement] of [
     [{}, null],
     [{ placement: { ...placed, pads_begin: [[1]] } }, { ...placed, pads_begin: [[1]] }],
     [{ placement: placed }, { ...placed, pads_begin: [] }],
     [{ readings }, { output: [12], strides, dilations, pads_begin: [[1]] }],
-    [{ readings: ["another"] }, null],
+    [{ readings: [["another"]] }, null],
   ]) {
     assert.deepEqual(caseView(opened(data, { detail, expected, geometry: LINE }), data).placement, placement);
   }
@@ -94,7 +94,7 @@ test("an explanation is excluded by a case of the same cause that has it not, a 
     ],
     placement: { output: [9], strides: [3], dilations: [2], pads_begin: [[1]] },
   };
-  const expected = { disputed: [["shrink", [2], [12]]] };
+  const expected = { disputed: [[[["shrink"]], [2], [12]]] };
   const related = [
     { id: "a/c", names: ["z"] },
     { id: "a/d", names: ["x", "y"] },
@@ -135,7 +135,7 @@ test("the rule that a cause is comes first, and another case that follows it exc
 test("marks beyond what the judge counts are explained, and operands that are not there", () => {
   const data = madeData([{ id: "a/b" }]);
   const grids = { expected: grid([3], [1, 2, 3]), actual: grid([3], [1, 0, 0]) };
-  const detail = { figures: [["wrong", "1 of 3"]], artifact: "a.npz" };
+  const detail = { wrong: 1, artifact: "a.npz" };
   const { notes } = caseView(opened(data, { detail, artifact: { notes: ["cut"], grids } }), data).values;
   assert.equal(notes[0], "cut");
   assert.match(notes[1], /^2 elements are marked, of which 1 count as wrong/u);

@@ -28,12 +28,14 @@ export function madeData(records, backends = ["acme"]) {
   const run = (key) => ({
     key: `${key}-1.0:onnx`,
     name: `${key} 1.0, onnx`,
+    title: `${key} 1.0`,
+    short: key,
     backend: key,
     dialect: "onnx",
   });
   return new PageData({
     values: {
-      statuses: STATUSES.map((status, number) => [status, "✗~✓"[number]]),
+      statuses: STATUSES.map((status, number) => [status, "✗~✓"[number], number === 0]),
       kinds: KINDS,
       runs: backends.map(run),
       waivers: [],

@@ -126,7 +126,7 @@ def find_reasons(assessment: Assessment) -> Iterator[Reason]:
     # Who chooses cases by a pattern may choose those that must be refused. A failure is reason enough.
     if not assessment.judged:
         yield NothingShown(is_judged=False)
-    elif not (assessment.computes or assessment.run.header.patterns or failed):
+    elif not (assessment.computes or assessment.run.header.patterns or failed or undeclared):
         yield NothingShown(is_judged=True)
 
 

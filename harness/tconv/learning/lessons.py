@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.diagnosis import Diagnosis
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Combination
-    from tconv.learning.lesson import Lesson, Rule
+    from tconv.learning.lesson import Lesson
     from tconv.learning.observed_geometry import ObservedGeometry
     from tconv.learning.situations import Situation
     from tconv.records.record import Record
@@ -51,7 +51,7 @@ def lessons(
         if any(observed.deviates and observed.case.id in wanted for observed in learner.geometries)
         for lesson in learner.lessons()
     ]
-    return tuple(sorted(_merged(of_situations), key=lambda lesson: (-len(lesson.cases), str(lesson))))
+    return tuple(sorted(_merged(of_situations), key=lambda lesson: (-len(lesson.cases), lesson.cases)))
 
 
 def without_named(
@@ -114,9 +114,9 @@ def _of_geometry(record: Record) -> bool:
 
 def _merged(lessons: Sequence[Lesson]) -> Iterator[Lesson]:
     """Yield lessons with those of the same rules in several situations made one."""
-    groups: dict[tuple[tuple[Rule, ...], str], list[Lesson]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[Lesson]] = defaultdict(list)
     for lesson in lessons:
-        groups[lesson.rules, str(lesson.where or "")].append(lesson)
+        groups[lesson.rules, lesson.where and lesson.where.key].append(lesson)
     for lessons_of_rules in groups.values():
         first = min(lessons_of_rules, key=lambda lesson: lesson.example.simplicity)
         yield replace(

@@ -41,11 +41,11 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
     """
     title = f"tconv: {run.assessment.run.header.backend.title}"
     errors = [
-        (f"{cause.count} failed, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
+        (f"{cause.count} {cause.status}, such as {cause.example}: {cause.what}", case_place(folder, cause.example))
         for status in FAILING
         for cause in run.causes.get(status, ())
     ]
-    for reason in run.assessment.red:
+    for reason in run.reasons:
         if not isinstance(reason, CasesFailed | CasesUndeclared):
             name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverInvalid) else ""
             place = _waiver_place(waivers, name) if waivers and name else None

@@ -92,10 +92,10 @@ def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
     return [_cause(group, assessment, phrases[group.key]) for group in groups]
 
 
-def _place(group: Group) -> tuple[bool, int, int, list[str]]:
+def _place(group: Group) -> tuple[bool, int, int, str]:
     """Return what decides where the cause of a group stands: how severe it is, and then how many cases have it."""
     kinds = {member.ruling.kind for member in group.members}
-    return group.key == NOT_ASKED_GROUP, rank_severity(kinds), -len(group.members), [*map(str, group.key)]
+    return group.key == NOT_ASKED_GROUP, rank_severity(kinds), -len(group.members), group.members[0].record.case
 
 
 def rank_severity(kinds: Iterable[str]) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tconv.gate.status import FAILING
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.markdown import code, escaped
-from tconv.reports.red import sentence
 from tconv.reports.statuses import STATUSES
 from tconv.reports.terminal import command_of
 
@@ -31,10 +30,7 @@ _LISTED = (Transition.NEW, Transition.CHANGED)
 
 def markdown(report: Report) -> str:
     """Return the summary of runs, and what became of their cases since a baseline where there is one."""
-    failed = any(run.assessment.red for run in report.runs)
-    worse = sum(comparison.worse for comparison in report.comparisons)
-    because = f": {worse:,} {'case' if worse == 1 else 'cases'} became worse" if worse and not failed else ""
-    lines = [f"## tconv: {'red' if report.is_red else 'green'}{because}", "", *_table(report.runs), ""]
+    lines = [f"## tconv: {'red' if report.is_red else 'green'}", "", *_table(report.runs), ""]
     for run in report.runs:
         for note in run.notes:
             lines += [f"- {escaped(f'{run.name}: {note.text}')}", ""] if not note.is_minor else []
@@ -57,11 +53,11 @@ def _table(runs: Sequence[RunReport]) -> Iterator[str]:
 
 
 def _why(run: RunReport) -> Iterator[str]:
-    if not run.assessment.red:
+    if not run.reasons:
         return
     yield f"### {escaped(run.name)}"
     yield ""
-    yield from (f"- {escaped(sentence(reason, run.assessment))}" for reason in run.assessment.red)
+    yield from (f"- {escaped(reason)}" for reason in run.red)
     yield ""
     for status in FAILING:
         yield from _causes(run, status)

@@ -57,6 +57,10 @@ def _suite(run: RunReport) -> TestSuite:
         suite.add_property(_clean(name), _clean(value))
     for note in run.notes:
         suite.add_property(note.name, _clean(note.text))
+    for noted in run.record_notes:
+        suite.add_property(
+            _clean(noted.name), _clean(f"{noted.count}: {noted.meaning}" if noted.meaning else f"{noted.count}")
+        )
     # The line of a cause of one case, or of answers that vary, says what its failures say.
     causes = chain.from_iterable(run.causes.get(status, ()) for status in FAILING)
     shared_causes = [cause for cause in causes if cause.count > 1 and not cause.varies]

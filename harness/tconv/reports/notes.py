@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
 
-NO_VALUES = "no-values"
+NO_VALUES, NOTHING_PASSED = "no-values", "nothing-passed"
 NOTE_MEANINGS = MappingProxyType(
     ver.NOTES
     | {
@@ -43,7 +43,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class RecordNote:
     """A note of records: what it means, how many have it, and the shortest of their ids.
 
     A backend's own note has no meaning here: it is an empty text.
@@ -68,24 +68,24 @@ def find_notes(assessment: Assessment) -> Iterator[Note]:
         yield Note("environment", f"the environment chooses kernels of {of}: {', '.join(chosen)}")
     yield from (Note("sums", text) for text in phrases.sums_found(assessment.run.records))
     if uses.relative:
-        yield Note("waivers", phrases.relative_waivers(assessment))
-    yield from (Note("nothing-passed", text) for text in phrases.nothing_passed(assessment))
+        yield Note("relative-waivers", phrases.relative_waivers(assessment))
+    yield from (Note(NOTHING_PASSED, text) for text in phrases.nothing_passed(assessment))
     named = (
         ("not-asked-again", phrases.unasked(assessment)),
         ("other-waivers", phrases.other_waivers(assessment)),
-        ("waivers", phrases.waivers_of_other_options(assessment)),
-        ("waivers", phrases.waivers_of_other_versions(assessment)),
-        *(("declarations", phrases.implemented(use)) for use in uses.implemented),
-        *(("waivers", phrases.shadowed(use)) for use in uses.shadowed),
-        ("pins", phrases.unpinned(assessment)),
-        *(("waivers", phrases.waiver_elsewhere(waiver)) for waiver in uses.elsewhere),
+        ("waivers-of-other-options", phrases.waivers_of_other_options(assessment)),
+        ("waivers-of-other-versions", phrases.waivers_of_other_versions(assessment)),
+        *(("wide-declaration", phrases.implemented(use)) for use in uses.implemented),
+        *(("shadowed-waiver", phrases.shadowed(use)) for use in uses.shadowed),
+        ("unpinned", phrases.unpinned(assessment)),
+        *(("waiver-elsewhere", phrases.waiver_elsewhere(waiver)) for waiver in uses.elsewhere),
     )
     yield from (Note(name, text) for name, text in named if text)
     for number, use in enumerate(uses.of_state("wide")):
-        yield Note("waivers", phrases.wide(use), is_minor=number > 0)
+        yield Note("wide-waiver", phrases.wide(use), is_minor=number > 0)
 
 
-def find_noted(assessment: Assessment) -> list[Noted]:
+def find_record_notes(assessment: Assessment) -> list[RecordNote]:
     """Return the notes of the records of a run, the most frequent first.
 
     What excuses the values of a case is left out if a misreading of the run would change them, and its condition holds
@@ -94,16 +94,16 @@ def find_noted(assessment: Assessment) -> list[Noted]:
     misread = frozenset[str]().union(*(misread.right for misread in assessment.explained.misread.values()))
     cases: dict[str, list[str]] = {}
     for member in assessment.statuses:
-        for note in noted(member):
+        for note in list_notes(member):
             if note not in ver.NOTES or member.record.case not in misread:
                 cases.setdefault(note, []).append(member.record.case)
     return [
-        Noted(note, NOTE_MEANINGS.get(note, ""), len(ids), min(ids, key=lambda case: (len(case), case)))
+        RecordNote(note, NOTE_MEANINGS.get(note, ""), len(ids), min(ids, key=lambda case: (len(case), case)))
         for note, ids in sorted(cases.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
 
 
-def noted(member: RecordStatus) -> Iterator[str]:
+def list_notes(member: RecordStatus) -> Iterator[str]:
     """Yield the names of a record's notes."""
     match member.ruling:
         case ver.Agreed(rule="shape") | ver.Disputed(rule="shape"):

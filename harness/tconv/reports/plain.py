@@ -16,7 +16,7 @@ from tconv.gate.status import FAILING, Status
 from tconv.records.headers import Difference  # noqa: TC001 - as above
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.red import name_of, sentence
-from tconv.reports.statuses import STATUSES
+from tconv.reports.statuses import EXPLAINED
 
 if TYPE_CHECKING:
     from tconv.reports.between_runs.comparing import Comparison
@@ -38,16 +38,18 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class NotedResult:
+class RecordNote:
     """A note of records.
 
     Attributes:
         name: the note.
+        meaning: what it means; empty for a backend's own note.
         count: how many records have it.
         example: the shortest of their ids.
     """
 
     name: str
+    meaning: str
     count: int
     example: str
 
@@ -88,7 +90,7 @@ class RunResult:
         counts: how many of them have which status.
         causes: every cause, the most urgent status first, and of a status the largest first.
         notes: what a reader must know of how the run was asked and judged.
-        noted: what is noted of records without being a failure.
+        record_notes: what is noted of records without being a failure.
     """
 
     backend: str
@@ -107,7 +109,7 @@ class RunResult:
     counts: Mapping[Status, int]
     causes: tuple[CauseResult, ...]
     notes: tuple[Sentence, ...]
-    noted: tuple[NotedResult, ...]
+    record_notes: tuple[RecordNote, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,6 @@ def results(report: Report) -> dict[str, Any]:
 
 def _run(run: RunReport) -> RunResult:
     assessment, header = run.assessment, run.assessment.run.header
-    headed = [status for status, look in STATUSES.items() if look.heading]
     return RunResult(
         backend=header.backend.name,
         version=header.backend.version,
@@ -194,9 +195,9 @@ def _run(run: RunReport) -> RunResult:
         output_computed=assessment.computes,
         cases=len(assessment.run.records),
         counts={status: assessment.counts[status] for status in Status},
-        causes=tuple(map(_cause, chain.from_iterable(run.causes.get(status, ()) for status in headed))),
+        causes=tuple(map(_cause, chain.from_iterable(run.causes.get(status, ()) for status in EXPLAINED))),
         notes=tuple(Sentence(note.name, note.text) for note in run.notes),
-        noted=tuple(NotedResult(note.name, note.count, note.example) for note in run.noted),
+        record_notes=tuple(RecordNote(note.name, note.meaning, note.count, note.example) for note in run.record_notes),
     )
 
 

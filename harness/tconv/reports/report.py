@@ -9,7 +9,7 @@ from tconv.gate.reasons import CasesFailed, CasesUndeclared
 from tconv.gate.status import Status
 from tconv.reports.between_runs.pairing import compare_pairs
 from tconv.reports.causes import find_causes
-from tconv.reports.notes import find_noted, find_notes
+from tconv.reports.notes import find_notes, find_record_notes
 from tconv.reports.red import BecameWorse, sentence
 from tconv.reports.run_names import run_names
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs.comparing import Comparison
     from tconv.reports.causes import Cause
-    from tconv.reports.notes import Note, Noted
+    from tconv.reports.notes import Note, RecordNote
     from tconv.reports.red import Reason
 
 _CAUSELESS = {Status.PASSED, Status.NOT_APPLICABLE}
@@ -34,7 +34,7 @@ class RunReport:
         name: the name that tells it from the other runs of the report.
         causes: the causes of its records, the largest first, by status: of each that has records, and needs a cause.
         notes: what a reader must know of how it was asked and judged.
-        noted: what is noted of records without being a failure.
+        record_notes: what is noted of records without being a failure.
         since: what became of its cases since a baseline; None without one.
     """
 
@@ -42,7 +42,7 @@ class RunReport:
     name: str
     causes: Mapping[Status, Sequence[Cause]]
     notes: Sequence[Note]
-    noted: Sequence[Noted]
+    record_notes: Sequence[RecordNote]
     since: Comparison | None = None
 
     @property
@@ -109,5 +109,5 @@ def _run_report(assessment: Assessment, name: str) -> RunReport:
         name=name,
         causes={status: find_causes(assessment, status) for status in caused},
         notes=tuple(find_notes(assessment)),
-        noted=find_noted(assessment),
+        record_notes=find_record_notes(assessment),
     )

@@ -21,7 +21,8 @@ class Look:
         meaning: what it means for a record, explained on the page.
         style: its colour on the terminal.
         total: the text beside the number of its records on the terminal.
-        heading: the title of the table of causes on the terminal; empty where there is no such table.
+        heading: the title of the table of causes on the terminal; empty if there is no such table.
+        is_red: whether a record with it makes the run red.
     """
 
     symbol: str
@@ -29,6 +30,7 @@ class Look:
     style: str
     total: str
     heading: str = ""
+    is_red: bool = False
 
 
 STATUSES: Mapping[Status, Look] = MappingProxyType(
@@ -39,6 +41,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             style="bold red",
             total="deviations that nobody has waived",
             heading="failed",
+            is_red=True,
         ),
         Status.UNDECLARED: Look(
             symbol="⊘",
@@ -46,6 +49,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             style="bold red",
             total="not implemented, and not declared so; tconv waivers propose RECORDS writes the declarations",
             heading="undeclared",
+            is_red=True,
         ),
         Status.REPORTED: Look(
             symbol="!",
@@ -97,5 +101,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
 )
 """The statuses in the page's order, the most urgent first: of columns, of records, and of which arrays are included.
 
-The terminal has the order of `Status` itself.
+The totals of the terminal have the order of `Status` itself.
 """
+EXPLAINED = tuple(status for status, look in STATUSES.items() if look.heading)
+"""The statuses that have causes, in that order; the others are as they should be, or were not asked."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from tconv.gate.status import FAILING, Status
 from tconv.records.headers import cases_option
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.phrases import nothing_passed, reproduce_run
-from tconv.reports.statuses import STATUSES
+from tconv.reports.notes import NOTHING_PASSED
+from tconv.reports.phrases import reproduce_run
+from tconv.reports.statuses import EXPLAINED, STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,6 @@ Detail = Literal["quiet", "screen", "verbose"]
 _PIPED_LINES = 60
 """Lines of a screen where there is none."""
 _AROUND = 5
-_ORDER = (Status.FAILED, Status.UNDECLARED, Status.INCONCLUSIVE, Status.WAIVED, Status.DISPUTED, Status.REPORTED)
 _FAILED = STATUSES[Status.FAILED].heading
 Entry = list[str]
 """The lines of one cause."""
@@ -45,7 +45,7 @@ def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, record
     if detail == "quiet":
         header = assessment.run.header
         counts = ", ".join(f"{count:,} {status}" for status in Status if (count := assessment.counts[status]))
-        said = "; ".join([counts, *nothing_passed(assessment)])
+        said = "; ".join([counts, *(note.text for note in run.notes if note.name == NOTHING_PASSED)])
         print_line(out, f"{header.backend.title}  {header.dialect}  {'red' if red else 'green'}: {said}")
     else:
         _show_causes(out, run, verbose=detail == "verbose")
@@ -133,15 +133,18 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
 
 def _sections(run: RunReport, width: int) -> Iterator[tuple[str, list[Entry]]]:
     """Yield heading and causes of each status that has causes to tell, failures first, and of what is noted."""
-    for status in _ORDER:
-        if (causes := run.causes.get(status)) and (heading := STATUSES[status].heading):
-            yield heading, [entry(each.count, each.what, command_of(run.assessment, each), width) for each in causes]
-    if run.noted:
+    for status in EXPLAINED:
+        if causes := run.causes.get(status):
+            yield (
+                STATUSES[status].heading,
+                [entry(each.count, each.what, command_of(run.assessment, each), width) for each in causes],
+            )
+    if run.record_notes:
         # A backend's own note stands for itself.
-        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in run.noted]
+        texts = [": ".join(filter(None, (note.name, note.meaning))) for note in run.record_notes]
         noted = [
             entry(note.count, text, command(run.assessment, note.example), width)
-            for note, text in zip(run.noted, texts, strict=True)
+            for note, text in zip(run.record_notes, texts, strict=True)
         ]
         yield "noted, and no failure", noted
 

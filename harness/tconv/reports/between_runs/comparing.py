@@ -16,7 +16,7 @@ from tconv.reports.between_runs.transitions import (
     has_other_values,
     transition,
 )
-from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, Note, noted
+from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, Note, list_notes
 from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def _states(run: RunReport) -> dict[str, CaseState]:
 def _state(member: RecordStatus, cause: Cause | None, *, may_vary: bool) -> CaseState:
     """Return how a case stands in a run; `may_vary` says whether answers of the run vary."""
     what, group = (cause.what, cause.group) if cause else ("", ())
-    if member.status is Status.PASSED and NO_VALUES in noted(member):
+    if member.status is Status.PASSED and NO_VALUES in list_notes(member):
         what = NOTE_MEANINGS[NO_VALUES]
     by_chance = member.waiver is not None and member.waiver.after_others
     varies = member.record.varies or by_chance or (may_vary and member.may_vary)

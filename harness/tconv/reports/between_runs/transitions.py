@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Combination
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
-from tconv.reports.notes import NO_VALUES, noted
+from tconv.reports.notes import NO_VALUES, list_notes
 from tconv.verdict.kinds import Agreed, Differed, Disputed, Imprecise, WrongDtype, WrongShape
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class CaseState:
     def level(self) -> tuple[int, bool]:
         """How bad it is: that of its status, from 0, and whether no values were compared."""
         level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
-        return level, NO_VALUES in noted(self.member)
+        return level, NO_VALUES in list_notes(self.member)
 
 
 def transition(was: CaseState | None, now: CaseState | None) -> Transition | None:

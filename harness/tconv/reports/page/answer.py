@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING, Status
+from tconv.reports.notes import NOTHING_PASSED
 from tconv.reports.page.cause_lines import rules_text
-from tconv.reports.phrases import nothing_passed
-from tconv.reports.red import sentence
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
 
@@ -34,13 +33,12 @@ def answer(report: Report, lines: Sequence[CauseLine]) -> str:
     failed, undeclared = ([line for line in lines if line.total[status]] for status in FAILING)
     if failed or undeclared:
         return _failures(failed, undeclared, len(report.runs))
-    assessments = [run.assessment for run in report.runs]
-    if reasons := [sentence(reason, assessment) for assessment in assessments for reason in assessment.red]:
+    if reasons := [reason for run in report.runs for reason in run.red]:
         return f"no case failed, but {shortened(reasons[0], 2 * _LONGEST)}"
-    if worse := sum(comparison.worse for comparison in report.comparisons):
-        return f"no case failed, but {worse:,} {'case is' if worse == 1 else 'cases are'} worse than in the baseline"
-    if len(assessments) == 1 and (notes := nothing_passed(assessments[0])):
-        return ", and ".join(notes)
+    nothing = [note.text for run in report.runs for note in run.notes if note.name == NOTHING_PASSED]
+    if nothing and len(report.runs) == 1:
+        return ", and ".join(nothing)
+    assessments = [run.assessment for run in report.runs]
     return "every deviation is known" if any(map(_deviations, assessments)) else "every answer is as expected"
 
 

@@ -1,6 +1,6 @@
 import { formatFragment } from "./address.js";
 import type { CaseCandidate } from "./case_view.js";
-import type { OpenedCase } from "./opened_case.js";
+import type { OpenedCase, Readings } from "./opened_case.js";
 import type { CaseRecord, PageData } from "./page_data.js";
 import { formatShape } from "./text.js";
 
@@ -35,10 +35,10 @@ export function ruleOf({ cause }: CaseRecord, { causes }: PageData) {
   return causes[cause - 1]?.learnt ? causes[cause - 1].words : "";
 }
 
-/** Whether names of readings that give one output have one that is followed. Names of several are joined by ` or `. */
-export function namesReading(names: string, followed: string) {
-  const known = followed.split(" or ");
-  return names.split(" or ").some((name) => known.includes(name));
+/** Whether readings that give one output have one that is followed. */
+export function isFollowed(readings: Readings, followed: Readings) {
+  const known = new Set(followed.map(String));
+  return readings.some((names) => known.has(String(names)));
 }
 
 /**
@@ -47,14 +47,14 @@ export function namesReading(names: string, followed: string) {
  */
 function readingsOf({ record, detail, expected, geometry }: OpenedCase, { readings }: PageData): CaseCandidate[] {
   const known = readings[record.run.dialect] ?? {};
-  const joined = (detail.readings ?? []).join(" + ");
-  const followed = new Set((detail.readings ?? []).flatMap((name) => name.split(/ \+ | or /)));
-  const left = [...followed].map((name) => {
+  const followed = detail.readings ?? [];
+  const left = [...new Set(followed.flat())].map((name) => {
     return { name, says: (known[name] ?? []).filter(Boolean).join(" - "), excludedBy: null };
   });
-  if (!(geometry && (joined || detail.placement))) return left;
-  const others = (expected.disputed ?? []).filter(([names]) => !namesReading(names, joined));
-  const excluded = others.map(([name, begin, output]) => {
+  if (!(geometry && (followed.length > 0 || detail.placement))) return left;
+  const others = (expected.disputed ?? []).filter(([these]) => !isFollowed(these, followed));
+  const excluded = others.map(([these, begin, output]) => {
+    const name = these.map((names) => names.join(" + ")).join(" or ");
     return { name, says: `the output is ${formatShape(output)}, from ${formatShape(begin)} on`, excludedBy: THIS_CASE };
   });
   return [...left, ...excluded];

@@ -1,6 +1,6 @@
 import { formatFragment } from "./address.js";
 import { countMarks } from "./arrays.js";
-import { candidatesOf, namesReading, ruleOf } from "./candidates.js";
+import { candidatesOf, isFollowed, ruleOf } from "./candidates.js";
 import type { CaseNeighbour, CaseValues, CaseView } from "./case_view.js";
 import { overlaid } from "./fields.js";
 import type { Placement } from "./geometry.js";
@@ -29,7 +29,7 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
     id,
     about: opened.about,
     dialect: run.dialect,
-    backend: shortName(record),
+    backend: record.run.title,
     why: {
       sentence: [`${record.symbol} ${record.status}${kind === record.status ? "" : `: ${kind}`}`, record.phrase]
         .filter(Boolean)
@@ -56,11 +56,9 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
 
 const linkTo = ({ id, run }: CaseRecord) => formatFragment({ case: id, run: run.key });
 
-const shortName = ({ run }: CaseRecord) => run.name.split(", ")[0];
-
 function answerOf({ record }: Answer, opened: CaseRecord) {
   return {
-    run: shortName(record),
+    run: record.run.title,
     dialect: record.run.dialect,
     status: record.status,
     symbol: record.symbol,
@@ -85,8 +83,7 @@ function whyOf(
 /** Where the values of the answer lie: where they were found, or where the readings that it follows put them. */
 function placementOf({ detail, geometry, expected }: OpenedCase): Placement | null {
   if (detail.placement) return { ...detail.placement, pads_begin: detail.placement.pads_begin ?? [] };
-  const followed = (detail.readings ?? []).join(" + ");
-  const reading = expected.disputed?.find(([names]) => namesReading(names, followed));
+  const reading = expected.disputed?.find(([readings]) => isFollowed(readings, detail.readings ?? []));
   if (!(reading && geometry)) return null;
   const [, begin, output] = reading;
   return { output, strides: geometry.strides, dilations: geometry.dilations, pads_begin: [begin] };
@@ -106,8 +103,8 @@ function valuesOf({ artifact, detail }: OpenedCase): CaseValues | null {
   const notes = [...artifact.notes];
   if (expected && actual && String(expected.shape) === String(actual.shape)) {
     const marked = countMarks(overlaid({ expected, actual, allowed }, []).wrong);
-    const judged = Number.parseInt(detail.figures?.find(([name]) => name === "wrong")?.[1] ?? "", 10);
-    if (!Number.isNaN(judged) && judged !== marked) {
+    const judged = detail.wrong;
+    if (judged !== undefined && judged !== marked) {
       notes.push(
         `${formatCount(marked)} elements are marked, of which ${formatCount(judged)} count as wrong: the others are ` +
           "noted and not failed (flushed subnormals, NaN from inserted zeros, an infinity that may overflow).",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
-from tconv.gate.status import FAILING, Status
+from tconv.gate.status import Status
 from tconv.learning.situations import situation_names
 from tconv.reports.causes import rank_severity
 from tconv.reports.phrases import phrase
-from tconv.reports.statuses import STATUSES
+from tconv.reports.statuses import EXPLAINED, STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
-EXPLAINED = (*FAILING, Status.REPORTED, Status.DISPUTED, Status.INCONCLUSIVE, Status.WAIVED)
-"""The statuses that have a cause; the others are as they should be, or were not asked."""
 _LONGEST = 280
 """Characters of a cause's words."""
 
@@ -88,10 +86,10 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
-def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, int, int, str]:
+def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, int, int, tuple[int, str]]:
     """Return what decides where a line stands."""
     count = line.total[line.worst]
-    return order.index(line.worst), not line.asked_again, rank_severity(line.kinds), -count, line.words
+    return order.index(line.worst), not line.asked_again, rank_severity(line.kinds), -count, line.members[0]
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:

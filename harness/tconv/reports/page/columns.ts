@@ -66,8 +66,8 @@ export function recordColumns(
     label: "backend",
     width: "9.5rem",
     cell: (number) => {
-      const lines = data.record(number).run.name.split(", ");
-      return { content: lines.map((line) => el("span", { class: "path" }, line)) };
+      const { title, dialect } = data.record(number).run;
+      return { content: [title, dialect].map((line) => el("span", { class: "path" }, line)) };
     },
   };
   const detail: Column = {
@@ -106,7 +106,7 @@ function statusColumn(data: PageData, narrow: boolean): Column {
     width: "7.75rem",
     cell: (number) => {
       const { symbol, status: name, run } = data.record(number);
-      const backend = narrow && data.runs.length > 1 ? [el("span", { class: "labels" }, run.name.split(", ")[0])] : [];
+      const backend = narrow && data.runs.length > 1 ? [el("span", { class: "labels" }, run.title)] : [];
       return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`, ...backend], style: name };
     },
   };
@@ -124,17 +124,17 @@ export function caseColumns(data: PageData, linkTo: (record: number) => string):
     }
     return records;
   };
-  const answers: Column[] = data.runs.map(({ key, name: title }, run) => ({
+  const answers: Column[] = data.runs.map(({ key, name: whole, title, short }, run) => ({
     name: `backend ${key}`,
-    label: title.split(" ")[0],
-    title,
+    label: short,
+    title: whole,
     width: `minmax(2rem, ${data.runs.length > 10 ? 1 : 1.6}fr)`,
     style: "answer",
     cell: (caseNumber) => {
       const number = recordsOf(caseNumber)[run];
       if (number < 0) return { content: [""] };
       const { status, symbol, kind, phrase } = data.record(number);
-      const label = `${title.split(",")[0]}: ${status}`;
+      const label = `${title}: ${status}`;
       const link = el("a", { href: linkTo(number), class: status, "aria-label": label }, symbol);
       return { content: [link], title: `${label}, ${kind}${phrase ? `: ${phrase}` : ""}` };
     },

@@ -190,7 +190,7 @@ export class Explorer {
   /** The first record with a failure after one, in the order shown; the one is below 0 for none. */
   nextFailure(record: number) {
     const { shown } = this.selection;
-    const failed = shown.filter((number) => this.data.columns.status[number] === 0);
+    const failed = shown.filter((number) => this.data.statuses[this.data.columns.status[number]][2]);
     const next = failed[failed.indexOf(record) + 1];
     return next === undefined ? null : this.data.record(next);
   }

@@ -32,7 +32,7 @@ export class FacetRail {
     data: PageData,
     readonly go: (query: string) => void,
   ) {
-    this.symbols = new Map(data.statuses);
+    this.symbols = new Map(data.statuses.map(([name, symbol]) => [name, symbol]));
     this.parts = data.shownFacets().map((facet) => this.#makePart(facet));
     rail.append(...this.parts.map(({ details }) => details));
   }

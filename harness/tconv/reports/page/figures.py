@@ -61,19 +61,18 @@ def prose(verdict: Ruling) -> list[tuple[str, str]]:
     return [(heading, content) for heading, content in texts if content]
 
 
-def readings(verdict: Ruling) -> tuple[str, ...]:
-    """Return the names of the readings that the backend follows instead of the primary ones.
+def readings(verdict: Ruling) -> tuple[tuple[str, ...], ...]:
+    """Return the readings that the backend follows instead of the primary ones: each a tuple of names that go together.
 
-    Where several give the same output, they are one text, joined by ` or `.
+    If several give the same output, these are all of them.
     """
-    if isinstance(verdict, ver.Disputed) and verdict.alike:
-        return (" or ".join(verdict.choices),)
-    return verdict.readings if isinstance(verdict, ver.Disputed | ver.Inconclusive) else ()
-
-
-def reading_names(verdict: Ruling) -> list[str]:
-    """Return the name of each reading that may be followed instead of the primary ones."""
-    return [name for choice in getattr(verdict, "choices", ()) for name in Combination.parse(choice).names]
+    match verdict:
+        case ver.Disputed(choices=choices):
+            return tuple(Combination.parse(choice).names for choice in choices)
+        case ver.Inconclusive(readings=followed) if followed:
+            return (followed,)
+        case _:
+            return ()
 
 
 def text(value: object) -> str:

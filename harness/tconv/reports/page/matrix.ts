@@ -100,7 +100,7 @@ function axisHead(
   { query, go }: { query: string; go: (query: string) => void },
 ) {
   const text = facet.values[value];
-  const shown = facet.name === "backend" ? facet.labels[value].split(",")[0] : text;
+  const shown = facet.short[value];
   const label = el("span", { title: `${facet.name}=${facet.labels[value]}` }, shown === "" ? "(empty)" : shown);
   const content = canBeAsked(text) ? button("", () => go(toggled(query, facet.name, text))) : el("span");
   content.append(label);

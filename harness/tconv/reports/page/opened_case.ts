@@ -9,7 +9,8 @@ import type { Sizes } from "./sums.js";
 /** What came of a record, beside its phrase; what would say nothing is absent. See records.py. */
 interface Detail {
   figures?: [string, string][];
-  readings?: string[];
+  readings?: Readings; // those that the backend follows
+  wrong?: number; // elements that count as wrong
   prose?: [string, string][];
   reason?: string;
   tolerance?: string;
@@ -24,11 +25,14 @@ interface Detail {
 
 export type Call = { attributes: [string, string][]; inputs: [string, string, string][]; layouts: [string, string] };
 
+/** Readings that give one output: each the names of those that are followed together. */
+export type Readings = string[][];
+
 /** What the dialect expects: values of a shape, a refusal, or nothing, as it cannot say the case. */
 interface Expected {
   shape?: number[]; // in the call's layout
   dtype?: string;
-  disputed?: [string, number[], number[]][]; // other readings of the text: names, pads_begin, output
+  disputed?: [Readings, number[], number[]][]; // other readings of the text, pads_begin, output
   refusals?: string[]; // why the same text may also refuse
   refusal?: [string, string, boolean]; // the constraint, how the call breaks it, whether the text states it
   notApplicable?: string;

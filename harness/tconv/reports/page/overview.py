@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from tconv.cases.patterns import topic_of
+from tconv.dialects.readings import Combination
 from tconv.gate.status import Status
 from tconv.records.failure import without_numbers
 from tconv.reports import phrases
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.entries import WaiverUse
     from tconv.gate.waivers import Waiver
     from tconv.reports.report import RunReport
 
 _GROUPS = 12
-_AGREEING = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,19 +199,18 @@ def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
 
 
 def _readings(assessment: Assessment, key: str) -> Groups:
-    names = Counter(name for member in assessment.statuses for name in figures.readings(member.ruling))
-    return _groups(names, {name: link(backend=key, q=name) for name in names if " " not in name})
+    followed = Counter(readings for member in assessment.statuses if (readings := figures.readings(member.ruling)))
+    texts = {readings: " or ".join(str(Combination(names)) for names in readings) for readings in followed}
+    # A search finds a record by one name of a reading.
+    hrefs = {
+        texts[readings]: link(backend=key, q=readings[0][0]) for readings in followed if list(map(len, readings)) == [1]
+    }
+    return _groups(Counter({texts[readings]: count for readings, count in followed.items()}), hrefs)
 
 
 def _groups(counts: Counter[str], hrefs: Mapping[str, str] | None = None) -> Groups:
     largest = [Group(text, n, (hrefs or {}).get(text, "")) for text, n in counts.most_common(_GROUPS)]
     return Groups(counts.total(), tuple(largest), len(counts) - len(largest))
-
-
-def agreeing(use: WaiverUse) -> tuple[list[tuple[str, str]], int]:
-    """Return the first cases of a wide waiver that agree, with their links, and how many more there are."""
-    first = use.agreeing[:_AGREEING]
-    return [(case, link(case=case)) for case in first], len(use.agreeing) - len(first)
 
 
 def waiver_facts(waiver: Waiver) -> dict[str, str]:

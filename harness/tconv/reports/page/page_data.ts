@@ -6,13 +6,15 @@ import { partition } from "./patterns.js";
 interface Run {
   key: string; // stands for the run in queries
   name: string;
+  title: string; // the backend, its version and its options
+  short: string; // beside a number: the backend's name, if no other run has it
   backend: string;
   dialect: string;
 }
 
 /** What records.py writes. */
 export interface Shared {
-  statuses: [string, string][]; // names and symbols, in the order of attention
+  statuses: [string, string, boolean][]; // names, symbols, and whether they are red, in the order of attention
   kinds: string[]; // the kinds of verdicts
   runs: Run[];
   waivers: Record<string, string>[];
@@ -30,6 +32,7 @@ export interface Facet {
   name: string; // as in a query
   values: readonly string[];
   labels: readonly string[]; // what the reader sees of the values
+  short: readonly string[]; // the same where there is little room
   column: Numbers; // for each record or case, the number of its value and `base`; what is below has none
   base: number;
   ofCases: boolean; // whether the column is of cases
@@ -76,7 +79,8 @@ export class PageData {
       this.#add(name, facetValues, `fact ${name}`, { base: 1, ofCases: true });
     }
     this.#add("status", statuses, "status");
-    this.#add("backend", keys, "run", { labels: values.runs.map(({ name }) => name) });
+    const [labels, short] = [values.runs.map(({ name }) => name), values.runs.map(({ title }) => title)];
+    this.#add("backend", keys, "run", { labels, short });
     this.#add("cause", numbers, "cause", { base: 1, labels: words });
     this.#add("verdict", values.kinds, "kind");
     if (values.transitions) this.#add("since", values.transitions, "since", { base: 1 });
@@ -91,9 +95,10 @@ export class PageData {
       base = 0,
       ofCases = false,
       labels = values,
-    }: { base?: number; ofCases?: boolean; labels?: readonly string[] } = {},
+      short = values,
+    }: { base?: number; ofCases?: boolean; labels?: readonly string[]; short?: readonly string[] } = {},
   ) {
-    this.facets.set(name, { name, values, labels, column: this.columns[column], base, ofCases });
+    this.facets.set(name, { name, values, labels, short, column: this.columns[column], base, ofCases });
   }
 
   /** The facets that tell something about calls and answers. */

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case, Cite
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.expected import Expectation
+    from tconv.expectation.expected import Candidate, Expectation
     from tconv.records.record import CallSummary, Record
     from tconv.vocabulary import DataFormat, DType, Ints
 
@@ -134,11 +134,16 @@ def _parts_of(expected: Values | Refuse, call: Call) -> tuple[Part, Part]:
                 "shape": tuple(data_shape((batch, out_channels, *primary.geometry.output), call.data_format)),
             }
             return value, {
-                "disputed": tuple((" or ".join(c.names), *_window(c.geometry)) for c in disputed) or None,
+                "disputed": tuple((_names(c), *_window(c.geometry)) for c in disputed) or None,
                 "refusals": tuple(map(str, refusals)) or None,
             }
         case _:
             assert_never(expected)
+
+
+def _names(candidate: Candidate) -> tuple[tuple[str, ...], ...]:
+    """Return the readings that give an output, those that are followed together as one."""
+    return tuple(readings for readings in (candidate.readings, *candidate.alike) if readings)
 
 
 def _window(geometry: Geometry) -> tuple[object, ...]:

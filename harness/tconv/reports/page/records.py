@@ -87,7 +87,7 @@ def record_blocks(
     }
     records = _Records(runs, lines, Problems(find), issues)
     values = {
-        "statuses": [[status.value, look.symbol] for status, look in STATUSES.items()],
+        "statuses": [[status.value, look.symbol, look.is_red] for status, look in STATUSES.items()],
         "kinds": list(_KINDS),
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
@@ -187,6 +187,8 @@ def _run(run: Overview) -> dict[str, str]:
     return {
         "key": run.key,
         "name": run.name,
+        "title": header.backend.title,
+        "short": run.short,
         "backend": header.backend.spec or header.backend.name,
         "dialect": header.dialect,
     }
@@ -198,7 +200,8 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         (member.record.dialect, name)
         for run in runs
         for member in run.assessment.statuses
-        for name in figures.reading_names(member.ruling)
+        for names in figures.readings(member.ruling)
+        for name in names
     }
     readings: dict[str, dict[str, list[str]]] = {}
     for dialect_name in sorted({dialect_name for dialect_name, _ in followed} & DIALECTS.keys()):
@@ -247,7 +250,8 @@ def _of_verdict(verdict: Ruling, data_format: str, reason: str) -> Mapping[str, 
     """Return what a verdict shows, which thousands of records may have; None for what is empty."""
     columns = {
         "figures": tuple(figures.figures(verdict, data_format)),
-        "readings": tuple(figures.readings(verdict)),
+        "readings": figures.readings(verdict),
+        "wrong": getattr(verdict, "wrong", None),
         "prose": tuple(figures.prose(verdict)),
         "reason": reason,
     }
