@@ -401,7 +401,8 @@ def test_what_became_worse_than_the_baseline_makes_the_page_red(tmp_path: Path) 
     after = _assessment([declared, _record("a/c", agreed)], version="2.2")
     html.write(make_report([after], [before]), tmp_path / "index.html")
     page = _Page((tmp_path / "index.html").read_text("utf-8"))
-    assert "Red : no case failed, but since out/acme.jsonl, 1 case became worse (1 new, " in page.words
+    assert "Red : no case failed, but since " in page.words
+    assert ", 1 case became worse (1 new, 0 changed, 0 fixed, 1 gone, 1 as before)" in page.words
     assert "1 new , 1 gone" in page.words
     assert " green" not in page.words
     run = "acme-2.2:onnx/ConvTranspose-22"
