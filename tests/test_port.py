@@ -372,7 +372,7 @@ def test_the_command_ends_with_one_where_a_call_cannot_be_ported(tmp_path: Path)
     assert code == 1
     assert f"to-middle\n{ONNX} → {OPENVINO}\n  cannot be ported: X must have sizes that are known" in text
     code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--pads-begin", "1")
-    assert (code, "expects no value to it" in text) == (1, True)
+    assert (code, "gives no value for it" in text) == (1, True)
 
 
 @pytest.mark.parametrize(

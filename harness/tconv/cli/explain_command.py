@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.investigation.further_cases import Reasoning
-    from tconv.learning import Lesson
     from tconv.records.record_file import Run
 
 
@@ -121,8 +120,15 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     says = meanings(reasoning.dialect)
     _print(reasoning, says)
     if lesson is not None:
-        _print_rule(lesson)
-    _conclude(reasoning, says)
+        print_text(f"its own rule, learnt from cases of this kind: {lesson}")
+        print_text(f"  the smallest case that shows it: {lesson.example.id}")
+        if lesson.clause:
+            print_text(f"  the text: {lesson.clause}")
+        print_text(f"  {LEGEND}")
+    if len(reasoning.left) == 1:
+        print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
+    elif record.diagnosis:
+        print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
     change = remedy(record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
     print_text(f"to conform: {change}")
     return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
@@ -143,19 +149,3 @@ def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
         remaining = f"which leaves {', '.join(further.left) or 'none'}"
         what = remaining if further.tells else "which has another reason, and says nothing of these"
         print_text(f"{further.record.case}\n  {further.record.verdict.kind}, {what}")
-
-
-def _print_rule(lesson: Lesson) -> None:
-    print_text(f"its own rule, learnt from cases of this kind: {lesson}")
-    print_text(f"  the smallest case that shows it: {lesson.example.id}")
-    if lesson.clause:
-        print_text(f"  the text: {lesson.clause}")
-    print_text(f"  {LEGEND}")
-
-
-def _conclude(reasoning: Reasoning, says: Mapping[str, str]) -> None:
-    """Print which misreadings are left, if there were some."""
-    if len(reasoning.left) == 1:
-        print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
-    elif reasoning.record.diagnosis:
-        print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")

@@ -33,6 +33,7 @@ from tconv.reports import history
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from tconv.cases.case import Case
     from tconv.corpus import Tier
     from tconv.investigation.history.interpreters import Interpreter
     from tconv.records.record import Record
@@ -96,7 +97,7 @@ def command(arguments: HistoryArguments) -> int:
     """
     if arguments.records is not None:
         files = record_files([arguments.records], arguments.cases)
-        return _print(arguments, files, Corpus.load(cases_of(files, arguments.cases)))
+        return _print(files, Corpus.load(cases_of(files, arguments.cases)), arguments.waivers)
     corpus = Corpus.load(arguments.cases)
     if arguments.backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
@@ -117,12 +118,12 @@ def command(arguments: HistoryArguments) -> int:
     environments = Environments(arguments.cache, _make, arguments.rebuild)
     fleet = Fleet(runtime, dialect, environments, pythons, options.jobs_of(arguments.jobs), arguments.timeout)
     if case is not None:
-        return _bisect(fleet, named, case.id, corpus)
+        return _bisect(fleet, named, case)
     releases = named if versions else last_of_each_minor(named)
     paths = list(_recorded(fleet, arguments.backend, releases, selection, arguments.output, resume=arguments.resume))
     if not paths:
         raise BackendMissing(f"a release of {arguments.backend} must be there (got none)")
-    return _print(arguments, paths, corpus)
+    return _print(paths, corpus, arguments.waivers)
 
 
 def _available(
@@ -207,15 +208,13 @@ def _recorded(
             _left_out(backend, version, error)
 
 
-def _print(arguments: HistoryArguments, files: Sequence[Path], corpus: Corpus) -> int:
-    for of_runtime in history.histories(files, corpus, arguments.waivers):
+def _print(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> int:
+    for of_runtime in history.histories(files, corpus, waivers):
         history.show(of_runtime)
     return 0
 
 
-def _bisect(fleet: Fleet, versions: Sequence[Version], case_id: str, corpus: Corpus) -> int:
-    case = corpus.case(case_id)
-
+def _bisect(fleet: Fleet, versions: Sequence[Version], case: Case) -> int:
     def ask(version: Version) -> Record:
         record = fleet.record(version, case)
         click.echo(history.answer(version, record), err=True)

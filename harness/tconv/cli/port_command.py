@@ -121,7 +121,7 @@ def _result(call: ModelCall, target: Dialect, reading: str | None) -> Port | str
     try:
         return ported(call.case, call.dialect, target, reading)
     except Invalid as error:
-        return f"{call.dialect} expects no value to it: {error}"
+        return f"{call.dialect} gives no value for it: {error}"
 
 
 def _block(call: ModelCall, result: Port | str, target: str) -> Iterator[str]:

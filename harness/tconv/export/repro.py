@@ -41,22 +41,19 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
         "RUNTIME": DEFAULT if ask.stands_in else one_line(backend),
     }
     values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
-    main = _MAIN.replace(
-        "VERSION",
-        f"{_package(ask.modules[0])} {{{ask.version or f'{ask.modules[0]}.__version__'}}}, " if ask.modules else "",
-    )
+    versions = [f"{_package(name)} {{{ask.version or f'{name}.__version__'}}}, " for name in ask.modules[:1]]
+    main = _MAIN.replace("VERSION", "".join(versions))
     return _head(ask) + values + _BODY + _answer(problem, ask) + main
 
 
 def _head(ask: Snippet) -> str:
     """Return what the script says of itself, and its imports."""
     modules = [module for module in ask.modules if module != "onnx"]
-    installed = [module for module in modules if module not in sys.stdlib_module_names]
-    *needed, last = dict.fromkeys(["numpy", "onnx", *map(_package, installed)])
+    installed = [_package(module) for module in modules if module not in sys.stdlib_module_names]
     imports = ["import ml_dtypes"] if any("ml_dtypes." in line for line in ask.lines) else []
     imports += ["import numpy as np", *(f"import {module}" for module in ["onnx", *modules])]
     lines = [*imports, "from onnx import numpy_helper", "", ""]
-    return _HEAD.replace("NEEDED", f"{', '.join(needed)} and {last}") + "\n".join(lines)
+    return _HEAD.replace("NEEDED", ", ".join(dict.fromkeys(["numpy", "onnx", *installed]))) + "\n".join(lines)
 
 
 def _package(module: str) -> str:

@@ -52,13 +52,13 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
             errors.append((sentence(reason, run.assessment), place))
     yield from _commands("error", title, errors)
     if run.since is not None:
-        worse = [group for group in run.since.groups if group.transition is Transition.NEW]
         warnings = [
             (
-                f"{len(group.cases)} became worse, such as {group.example}: {group.what}",
-                case_place(folder, group.example),
+                f"{len(worse.cases)} became worse, such as {worse.example}: {worse.what}",
+                case_place(folder, worse.example),
             )
-            for group in worse
+            for worse in run.since.groups
+            if worse.transition is Transition.NEW
         ]
         yield from _commands("warning", title, warnings)
     yield from _commands("notice", title, [(note.text, None) for note in run.notes if not note.is_minor])

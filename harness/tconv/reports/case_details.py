@@ -15,6 +15,7 @@ from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import NotApplicable, Refuse, Values
 from tconv.expectation.problem import Problem
 from tconv.reports.phrases import attribute_words
+from tconv.reports.porting import plain_geometry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,10 +94,7 @@ def _as_json(problem: Problem) -> dict[str, Any]:
     call = problem.call
     values = {
         "attributes": dict(call.attributes),
-        "inputs": [
-            {"name": tensor.name, "shape": list(tensor.shape), "constant": bool(tensor.constant)}
-            for tensor in call.inputs
-        ],
+        "inputs": [{"name": each.name, "shape": each.shape, "constant": bool(each.constant)} for each in call.inputs],
         "data_format": str(call.data_format),
         "filter_format": str(call.filter_format),
     }
@@ -104,14 +102,9 @@ def _as_json(problem: Problem) -> dict[str, Any]:
         return values | {"refusal": {"stated": expected.stated, "because": str(expected.violation)}}
     return values | {
         "candidates": [
-            {
-                "readings": list(candidate.readings),
-                "pads_begin": list(candidate.geometry.pads_begin),
-                "pads_end": list(candidate.geometry.pads_end),
-                "output": list(candidate.geometry.output),
-                "shape": list(data_shape(problem.truth.shape(candidate.geometry), call.data_format)),
-            }
-            for candidate in expected.candidates
+            {"readings": each.readings, "shape": data_shape(problem.truth.shape(each.geometry), call.data_format)}
+            | plain_geometry(each.geometry)
+            for each in expected.candidates
         ],
         "refusals": [str(refusal) for refusal in expected.refusals],
         "exact": problem.truth.exact(expected.primary.geometry),

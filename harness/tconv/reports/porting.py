@@ -79,12 +79,12 @@ def plain(port: Port) -> dict[str, Any]:
         "from": port.source.name,
         "to": port.target.name,
         "call": _values(port.case, port.source),
-        "gives": _fields(port.geometry),
-        "disputed": {reading: _fields(geometry) for reading, geometry in port.disputed},
-        "same_words": {"cannot": same} if isinstance(same, str) else _fields(same),
-        "same_words_disputed": {reading: _fields(geometry) for reading, geometry in port.same_words_disputed},
+        "gives": plain_geometry(port.geometry),
+        "disputed": {reading: plain_geometry(geometry) for reading, geometry in port.disputed},
+        "same_words": {"cannot": same} if isinstance(same, str) else plain_geometry(same),
+        "same_words_disputed": {reading: plain_geometry(geometry) for reading, geometry in port.same_words_disputed},
         "write": None if way is None else _values(way.case, port.target),
-        "write_gives": None if way is None else _fields(way.values.primary.geometry),
+        "write_gives": None if way is None else plain_geometry(way.values.primary.geometry),
         "complete": way is not None and way.complete,
         "pad_before": [] if way is None else list(way.before),
         "pad_behind": [] if way is None else list(way.behind),
@@ -105,12 +105,13 @@ def _words(case: Case, dialect: Dialect) -> str:
     return attribute_words(_values(case, dialect)) or "no attribute"
 
 
-def _fields(geometry: Geometry) -> dict[str, list[int]]:
+def plain_geometry(geometry: Geometry) -> dict[str, list[int]]:
+    """Return pads and output as plain values."""
     return {name: list(getattr(geometry, name)) for name in ("pads_begin", "pads_end", "output")}
 
 
 def _geometry(geometry: Geometry) -> str:
-    return ", ".join(f"{name} {value}" for name, value in _fields(geometry).items())
+    return ", ".join(f"{name} {value}" for name, value in plain_geometry(geometry).items())
 
 
 def _line(name: str, text: str) -> str:

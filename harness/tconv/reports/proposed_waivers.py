@@ -189,8 +189,7 @@ def _waiver(
         cause: the cause of the members; None if they deviate by chance.
     """
     header, first = assessment.run.header, members[0].ruling
-    said = isinstance(first, ver.RefusedValid | ver.BackendError) and first.kind == verdict["kind"]
-    if said and (words := _words(members)):
+    if isinstance(first, ver.RefusedValid | ver.BackendError) and (words := _words(members)):
         verdict = {**verdict, "message": words}
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.why.explained}
@@ -210,16 +209,11 @@ def _waiver(
 
 def _words(members: Iterable[RecordStatus]) -> str:
     """Return the words that the messages of members share, with a star for every number; empty where they differ."""
-    texts = {without_numbers(_message(member)) for member in members}
+    texts = {without_numbers(getattr(member.ruling, "message", "")) for member in members}
     if len(texts) != 1:
         return ""
     words = re.sub(r"[\s*]*#[\s*]*", "*", texts.pop().replace("*", "?"))[:_LONGEST_MESSAGE]
     return f"{words.rstrip('*')}*" if words.strip("* ") else ""
-
-
-def _message(member: RecordStatus) -> str:
-    ruling = member.ruling
-    return ruling.message if isinstance(ruling, ver.RefusedValid | ver.BackendError) else ""
 
 
 def _versions(version: str, *, alone: bool = False) -> str:
