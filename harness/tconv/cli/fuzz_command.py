@@ -102,12 +102,12 @@ def command(arguments: FuzzArguments) -> int:
         try:
             fuzzing.draw(cases, looking(pool, passes, fuzzing.right.keep), clock)
             fuzzing.shrink(looking(pool, passes), _shrinking)
-        except Stopped as stopped:
-            stopped.outcome = _saved(fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output)
-            raise
-        except BackendLost as lost:
+        except (Stopped, BackendLost) as end:
             saved = _saved(fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output)
-            raise BackendLost(f"{lost}; {saved}") from None
+            if isinstance(end, BackendLost):
+                raise BackendLost(f"{end}; {saved}") from None
+            end.outcome = saved
+            raise
     return _report(pool, fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output, arguments.timeout)
 
 

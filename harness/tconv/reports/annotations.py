@@ -53,12 +53,9 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
     yield from _commands("error", title, errors)
     if run.since is not None:
         warnings = [
-            (
-                f"{len(worse.cases)} became worse, such as {worse.example}: {worse.what}",
-                case_place(folder, worse.example),
-            )
-            for worse in run.since.groups
-            if worse.transition is Transition.NEW
+            (f"{len(new.cases)} became worse, such as {new.example}: {new.what}", case_place(folder, new.example))
+            for new in run.since.groups
+            if new.transition is Transition.NEW
         ]
         yield from _commands("warning", title, warnings)
     yield from _commands("notice", title, [(note.text, None) for note in run.notes if not note.is_minor])
