@@ -156,7 +156,7 @@ def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict
     [
         (WRONG, FreshAnswer("differed", same=True), "the same alone in a fresh process"),
         (BEYOND, FreshAnswer("differed", same=True), "differed too alone in a fresh process"),
-        (WRONG, FreshAnswer("differed", same=False), "after other calls, and otherwise alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=False), "after other calls, and differently alone in a fresh process"),
         (WRONG, FreshAnswer("unstable", same=False), "in the run, and unstable alone in a fresh process"),
     ],
 )

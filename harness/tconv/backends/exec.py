@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _PROTOCOL = 1
 HELLO_SECONDS = 60.0
-"""How long a child may take for its hello, where nobody says otherwise."""
+"""How long a child may take for its hello by default."""
 SHORTEST_HELLO = 10.0
 """However short a case's time is: a hello may have to load a runtime."""
 _CLOSED_SECONDS = 1.0
@@ -196,4 +196,6 @@ class Exec:
             case {"unsupported": str(reason)}:
                 return Unsupported(reason)
             case _:
-                raise Unusable(f"must answer ok, refused, unsupported or broke (got {json.dumps(reply)[:_SHOWN]})")
+                raise Unusable(
+                    f"must answer ok, refused, unsupported or backend-error (got {json.dumps(reply)[:_SHOWN]})"
+                )

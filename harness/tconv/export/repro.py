@@ -151,7 +151,7 @@ def compared(expected):
         kind = type(error).__name__
         print(f"actual    {kind}: {error}")
         if REFUSAL:
-            return "" if kind in REFUSALS else "the runtime fails otherwise than by a refusal"
+            return "" if kind in REFUSALS else "the runtime fails, and not by a refusal"
         return "the runtime fails"
     print(f"actual    {actual.dtype} {actual.shape}" + ("" if SHAPE_ONLY else f"\\n{actual}"))
     return "the model was answered, and must be refused" if REFUSAL else difference(actual, expected)

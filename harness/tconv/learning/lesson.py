@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a runtime computes otherwise than the text says.
+    """What a runtime computes differently than the text says.
 
     Attributes:
         quantity: `stride`, `dilation`, `size` or `pads_begin` of an axis.
@@ -44,7 +44,7 @@ class Lesson:
 
     Attributes:
         situations: where they apply.
-        rules: what is computed otherwise there.
+        rules: what is computed differently there.
         where: the facts that tell the cases apart that follow these rules; None where nearly all of the situation do,
             or where no facts tell them apart.
         cases: the ids of the answers that deviate, and are exactly these rules'.

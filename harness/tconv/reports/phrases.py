@@ -178,7 +178,7 @@ def fresh_process_phrase(record: Record) -> str:
     if record.alone.kind == "unstable":
         # It may have been the first call of its process in the run too.
         return "in the run, and unstable alone in a fresh process"
-    other = "otherwise" if record.alone.kind == record.verdict.kind else record.alone.kind
+    other = "differently" if record.alone.kind == record.verdict.kind else record.alone.kind
     return f"after other calls, and {other} alone in a fresh process"
 
 

@@ -44,7 +44,7 @@ class Mark(StrEnum):
 
     BAD = "x"
     GOOD = "."
-    OTHERWISE = "o"
+    DIFFERENT = "o"
     UNSUPPORTED = "u"
     SILENT = " "
 
@@ -52,7 +52,7 @@ class Mark(StrEnum):
 MEANINGS = {
     Mark.BAD: "has it",
     Mark.GOOD: "its smallest case passes",
-    Mark.OTHERWISE: "its smallest case fails otherwise",
+    Mark.DIFFERENT: "its smallest case fails differently",
     Mark.UNSUPPORTED: "its smallest case is unsupported",
     Mark.SILENT: "not asked",
 }
@@ -119,7 +119,7 @@ def spans(marks: Sequence[Mark]) -> list[Span]:
                     spans_found[-1] = Span(
                         spans_found[-1].first, spans_found[-1].last, spans_found[-1].good_before, place
                     )
-            case Mark.OTHERWISE | Mark.UNSUPPORTED | Mark.SILENT:
+            case Mark.DIFFERENT | Mark.UNSUPPORTED | Mark.SILENT:
                 pass
     return spans_found
 
@@ -250,4 +250,4 @@ def _mark(member: RecordStatus | None, of: Status) -> Mark:
     if isinstance(member.ruling, ver.Unsupported):
         return Mark.UNSUPPORTED
     fine = {Status.PASSED} if of is Status.DISPUTED else {Status.PASSED, Status.DISPUTED}
-    return Mark.GOOD if member.status in fine else Mark.OTHERWISE
+    return Mark.GOOD if member.status in fine else Mark.DIFFERENT
