@@ -69,7 +69,7 @@ BROKEN = {
     "no-json": "a line must be a JSON object",
     "no-object": "a line must be a JSON object",
     "deep": "a line must be a JSON object",
-    "no-answer": "must answer ok, refused, unsupported or broke",
+    "no-answer": "must answer ok, refused, unsupported or backend-error",
     "floods": "a line must have at most",
     "half-a-line": "a line must end with a newline",
 }

@@ -1,4 +1,4 @@
-"""What a backend did with a call. Without an answer (unsupported, crashed, timed out, backend error) it is a verdict too."""
+"""What a backend did with a call. If there is no answer (unsupported, crashed, timed out), it is a verdict too."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class WaiverUse:
 
     Attributes:
         waiver: the waiver.
-        state: unknown where its example is no case of the corpus, invalid where it does not cover its example; stale where
+        state: unknown if its example is no case of the corpus, invalid if it does not cover its example; stale if
             the example ran and does not deviate, or unneeded where the waivers were written for another backend; wide
             where it also covers cases that agree. One with `after-others` is neither stale nor wide because its
             example, or another case, agrees; and none is stale if one with `after-others` waives its example.
