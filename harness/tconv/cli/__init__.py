@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from errno import EAGAIN, ENAMETOOLONG
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -193,9 +191,8 @@ def _trace() -> str:
     import traceback  # noqa: PLC0415
 
     try:
-        descriptor, name = tempfile.mkstemp(prefix="tconv-failure-", suffix=".txt")
-        os.close(descriptor)
-        Path(name).write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
+        with tempfile.NamedTemporaryFile("wb", prefix="tconv-failure-", suffix=".txt", delete=False) as file:
+            file.write(traceback.format_exc().encode(errors="backslashreplace"))
     except OSError as error:
         return f"the trace cannot be written ({error.strerror})"
-    return f"the trace is in {name}"
+    return f"the trace is in {file.name}"

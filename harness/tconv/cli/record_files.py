@@ -107,13 +107,10 @@ def _of_kind(folder: Path, files: Sequence[Path], cases: Path | None) -> Sequenc
     if not others or len(others) == len(files):
         return files
     names = shortened(", ".join(file.relative_to(folder).as_posix() for file in others), _LONGEST_NAMES)
-    kind, remedy = (
-        ("of cases of your own", "give --cases, or name the files")
-        if cases is None
-        else ("of tconv's own cases", "leave --cases out, or name the files")
-    )
+    kind = "of cases of your own" if cases is None else "of tconv's own cases"
     what = f"left out {len(others)} of {len(files)} record files, {kind}: {names}"
-    click.echo(f"note: {folder}: {what}; to read them, {remedy}", err=True)
+    remedy = "give --cases" if cases is None else "leave --cases out"
+    click.echo(f"note: {folder}: {what}; to read them, {remedy}, or name the files", err=True)
     return [file for file in files if file not in others]
 
 

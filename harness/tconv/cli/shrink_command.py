@@ -56,13 +56,12 @@ def command(
     """
     case = Corpus.load(cases).case(case_id)
     with Pool(Asking(backend, options.dialect(dialect), option, timeout)) as pool:
-        run, spoken, named = _counted(pool.record), pool.dialect, pool.backend.arguments
-        record = run(case)
+        record, spoken, named = pool.record(case), pool.dialect, pool.backend.arguments
         wanted = failure(record)
         if wanted is None:
             click.echo(f"tconv: a case must fail to be shrunk (got {one_line(headline(record.verdict))})", err=True)
             return 1
-        result = shrunk(case, record, spoken, _alike(wanted, run))
+        result = shrunk(case, record, spoken, _alike(wanted, pool))
     smallest = replace(result.case, id=_NAME, about=summary(result.result))
     # A disputed answer is no failure.
     alike = f"is answered as {case.id} is" if record.verdict.kind == "disputed" else f"fails as {case.id} does"
@@ -79,25 +78,19 @@ def command(
     return 0
 
 
-def _alike(wanted: Failure, run: Callable[[Case], Record]) -> Callable[[Case], Record | None]:
-    """Return a function that runs a case, and returns its record where it fails as wanted."""
+def _alike(wanted: Failure, pool: Pool) -> Callable[[Case], Record | None]:
+    """Return a function that runs a case, and returns its record where it fails as wanted.
 
-    def run_alike(case: Case) -> Record | None:
-        record = run(case)
-        return record if wanted.alike(failure(record)) else None
-
-    return run_alike
-
-
-def _counted(run: Callable[[Case], Record]) -> Callable[[Case], Record]:
-    """Return a function that runs a case, and now and then prints to standard error how many it has run."""
+    Now and then it prints to standard error how many cases it has run.
+    """
     count = 0
 
-    def run_and_count(case: Case) -> Record:
+    def run_alike(case: Case) -> Record | None:
         nonlocal count
         count += 1
         if count % _CASES_BETWEEN_LINES == 0:
             click.echo(f"tconv: {count} cases tried", err=True)
-        return run(case)
+        record = pool.record(case)
+        return record if wanted.alike(failure(record)) else None
 
-    return run_and_count
+    return run_alike
