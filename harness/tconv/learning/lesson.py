@@ -29,13 +29,9 @@ class Rule:
     formula: Formula
     expected: Formula | None
 
-    @property
-    def computed(self) -> str:
-        """What is computed, in words."""
-        return f"{self.quantity} is {'as it is written' if str(self.formula) == self.quantity else self.formula}"
-
     def __str__(self) -> str:
-        return self.computed + (f", the text says {self.expected}" if self.expected else "")
+        computed = "as it is written" if str(self.formula) == self.quantity else self.formula
+        return f"{self.quantity} is {computed}" + (f", the text says {self.expected}" if self.expected else "")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from tconv.dialects.readings import Combination
 from tconv.gate.status import Status
 from tconv.learning.situations import situation_names
 from tconv.reports.causes import rank_severity
-from tconv.reports.phrases import phrase
 from tconv.reports.statuses import EXPLAINED, STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.gate.status import GroupKey, RecordStatus
-    from tconv.learning import Lesson
     from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
@@ -37,13 +35,12 @@ class CauseLine:
     Attributes:
         number: its place on the page, from 1: `cause=3` in a query.
         words: what happens.
-        message: what the runtime answers to the example.
         evidence: how well it is known, or what else was seen; may be empty.
         clause: the text's words on it; may be empty.
         shares: what its cases have in common, and others have not; may be empty.
         conditional: whether that is a condition under which nearly all answers are wrong.
         kinds: the kinds of verdict of its records.
-        lesson: the rule that the words say, if it was learnt from all answers of the run.
+        learnt: whether the words are a rule that was learnt from all answers of the run.
         counts: for each run, its records by status.
         asked_again: whether more is known of its answers than that others like them depend on the calls before.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
@@ -51,13 +48,12 @@ class CauseLine:
 
     number: int
     words: str
-    message: str
     evidence: str
     clause: str
     shares: str
     conditional: bool
     kinds: tuple[str, ...]
-    lesson: Lesson | None
+    learnt: bool
     counts: tuple[Counter[Status], ...]
     asked_again: bool
     members: tuple[tuple[int, str], ...]
@@ -119,18 +115,16 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
     sizes = {(run, member.record.case): member.record.size for run, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     words, evidence = _words(largest)
-    shown = next(member for member in largest.members if member.record.case == largest.example)
     shares, conditional = str(_shared(largest) or ""), bool(largest.symptom or largest.unanswered)
     return CauseLine(
         0,
         shortened(words, _LONGEST),
-        phrase(shown.ruling),
         evidence,
         _clause(largest),
         shares,
         conditional,
         tuple(sorted({kind for _, cause in causes for kind in cause.kinds})),
-        largest.lesson,
+        largest.lesson is not None,
         counts,
         largest.asked_again,
         tuple(members),
@@ -150,7 +144,8 @@ def _words(cause: Cause) -> tuple[str, str]:
     """Return what happens, and the evidence for it."""
     if cause.lesson is not None:
         evidence = f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
-        return rules_text(cause.lesson, map(str, cause.lesson.rules)), evidence
+        rules = "; ".join(map(str, cause.lesson.rules))
+        return f"under {situation_names(cause.lesson.situations)}: {rules}", evidence
     if cause.symptom is not None:
         return cause.line, cause.symptom.evidence
     if cause.unanswered is not None:
@@ -162,11 +157,6 @@ def _words(cause: Cause) -> tuple[str, str]:
         named = f"{cause.explained} where {cause.where}" if cause.where else str(cause.explained)
         return f"as if {_described(named, cause.explained.names, dialect)}", cause.what
     return cause.line, ""
-
-
-def rules_text(lesson: Lesson, rules: Iterable[str]) -> str:
-    """Return where a learnt rule applies, and what it says there, in these words."""
-    return f"under {situation_names(lesson.situations)}: {'; '.join(rules)}"
 
 
 def _names(readings: Iterable[str]) -> list[str]:

@@ -92,7 +92,7 @@ def record_blocks(
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
         "readings": _readings(runs),
-        "causes": [{"words": line.words, "clause": line.clause, "learnt": line.lesson is not None} for line in lines],
+        "causes": [{"words": line.words, "clause": line.clause, "learnt": line.learnt} for line in lines],
         "ids": records.ids,
         "facts": records.facts.values(),
         "phrases": list(records.phrases),
