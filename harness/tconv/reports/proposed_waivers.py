@@ -62,7 +62,7 @@ def proposed(assessment: Assessment) -> str:
     chances = _by_chance(assessment)
     alike = _grouped(chances, lambda m: (_phrase(m), m.ruling.kind, path_of(m.record.case)))
     for (_, kind, sweep), members in sorted(alike.items()):
-        waiver = _waiver({"kind": kind}, {"cases": sweep}, members, members, assessment)
+        waiver = _waiver({"cases": sweep}, members, members, assessment)
         waiver |= {"name": f"chance-{len(made) + 1}-{kind}", "after-others": True}
         waiver["versions"] = _versions(header.backend.version, alone=True)
         made.append(_checked(waiver))
@@ -79,9 +79,8 @@ def proposed(assessment: Assessment) -> str:
                 comment = _comment(Scope.model_validate(scope), members, cause.what, assessment)
                 declared += [comment, *_entry(entry)]
             elif remaining := _not_waived(members, made, assessment):
-                verdict = {"kind": members[0].ruling.kind}
-                waiver = _waiver(verdict, scope, members, remaining, assessment, cause)
-                waiver["name"] = f"cause-{len(made) + 1}-{verdict['kind']}"
+                waiver = _waiver(scope, members, remaining, assessment, cause)
+                waiver["name"] = f"cause-{len(made) + 1}-{members[0].ruling.kind}"
                 made.append(_checked(waiver))
                 comment = _comment(made[-1], members, cause.what, assessment)
                 waived += [comment, _shrinking(waiver["example"], assessment), *_entry(waiver)]
@@ -171,7 +170,6 @@ def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessm
 
 
 def _waiver(
-    verdict: Mapping[str, Any],
     scope: Mapping[str, Any],
     members: Sequence[RecordStatus],
     remaining: Sequence[RecordStatus],
@@ -181,16 +179,16 @@ def _waiver(
     """Return the fields of a waiver.
 
     Args:
-        verdict: its kind of verdict.
         scope: which cases it covers.
-        members: those that deviate so.
+        members: those that deviate so, all by one kind of verdict.
         remaining: those of them of which one may be its example.
         assessment: the run.
         cause: the cause of the members; None if they deviate by chance.
     """
     header, first = assessment.run.header, members[0].ruling
+    verdict: dict[str, str] = {"kind": first.kind}
     if isinstance(first, ver.RefusedValid | ver.BackendError) and (words := _words(members)):
-        verdict = {**verdict, "message": words}
+        verdict["message"] = words
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.why.explained}
     common = [name for name in sorted(names) if all(name in map(str, member.why.explained) for member in members)]
