@@ -191,7 +191,7 @@ def test_first_rows_ask_for_attention(opened: Callable[..., Page]) -> None:
 def test_the_answer_comes_first(opened: Callable[..., Page]) -> None:
     """One screen says whether it is red, how many failures there are and what the largest cause is; runs have bars."""
     page = opened()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Red: 5 failures in 1 of 2 runs, 5 causes")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Red: acme 2.1: 1 crash, 4 wrong answers")
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
     expect(page.locator(".runs tbody tr")).to_have_count(2)
     expect(page.locator(".runs tbody tr").first).to_contain_text("acme 2.1")
@@ -430,6 +430,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())
+    page.locator(".run summary").first.click()
     sentence, column = (boxes(page, selector)[0] for selector in (".mixed li", ".columns > div:has(> .mixed)"))
     page.close()
     assert sentence["width"] > 0.9 * column["width"]
