@@ -37,7 +37,9 @@ def printed(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> str:
         lines = [header_line(run.header), *map(record_line, run.records)]
         Path(file).write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [sys.executable, str(DOCS / "atlas.py"), *files]
-    return subprocess.run(command, env=environment(), capture_output=True, encoding="utf-8", check=True).stdout
+    done = subprocess.run(command, env=environment(), capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_it_says_who_follows_what(printed: str) -> None:

@@ -172,6 +172,8 @@ class Dialect:
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:
+        # Readings are compared and hashed, also if a row has them in a list.
+        object.__setattr__(self, "disputed", tuple(self.disputed))
         self._refuse_incomplete()
         rules: dict[str, Any] = {question: cited.answer for question, cited in self.answers.items()}
         object.__setattr__(self, "rules", Rules(**rules))
@@ -190,6 +192,12 @@ class Dialect:
         Raises:
             ValueError: the message names what.
         """
+        if self.name.count("/") != 1:
+            raise ValueError(f"the name of a dialect must be text/Operator-version (got {self.name!r})")
+        valueless = [name for name, given in self.constraints.items() if isinstance(given, Absent)]
+        if valueless := [name for name in valueless if name in CONSTRAINTS and CONSTRAINTS[name].needed]:
+            must = "must not be absent: the operator has no value if they are broken"
+            raise ValueError(f"{', '.join(sorted(valueless))} of dialect {self.name} {must}")
         spelling, questions = self.spelling, {question.name for question in fields(Rules)}
         without = {of for of, word in {**spelling.attributes, **spelling.inputs}.items() if isinstance(word, NoWord)}
         without |= {of for of, role in _ROLES.items() if role in without}
