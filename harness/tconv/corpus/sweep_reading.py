@@ -90,7 +90,7 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
             document,
             place,
             f"an axis with a list must be an attribute or a size (got {name!r}){nearest(name, sorted(LISTED))}"
-            "; if not, give a mapping of labels to settings",
+            "; give a mapping of labels to settings if it is neither",
             key=True,
         )
     labels = tuple(label(unwrap(value)) for value in values)
