@@ -46,12 +46,14 @@ class Diagnosis:
         described: where and how it is wrong, if nothing explains it.
         relation: what the wrong elements are beside what is expected, if nothing explains them and it is seen.
         placement: where its values lie; None where not even the channels fit, or it was not looked for.
+        by_others: whether other failures explain it, and not this output alone.
     """
 
     explained: tuple[Combination, ...]
     described: str = ""
     relation: str = ""
     placement: Placement | None = None
+    by_others: bool = False
 
 
 def diagnose(problem: Problem, actual: Array, accumulator: DType, budget: float = BUDGET) -> Diagnosis:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.layouts import from_ncx
-from tconv.diagnosis import UNDIAGNOSED
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
@@ -133,10 +132,7 @@ def _markdown(
     if explained:
         says = meanings(problem.dialect)
         names = dict.fromkeys(name for together in record.diagnosis for name in together.names)
-        if record.diagnosis:
-            prefix = "The output is "
-        else:
-            prefix = "" if explained.startswith(UNDIAGNOSED) else "No known misreading gives it: "
+        prefix = "The output is " if record.diagnosis else "No known misreading is found: "
         sentences = (f"- {name}: {says[name]}" for name in names)
         yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *sentences])
     yield from _section("How to reproduce", _reproduction(problem, header, command, cases))

@@ -245,9 +245,9 @@ def _explain_by(
         explained = (*record.diagnosis, Combination(tuple(misreading.name for misreading in misreadings)))
         if explains(misreadings, problem, actual, record.accumulator):
             evidence = SHOWN_ALONE if len(misreadings) > 1 else ""
-            return Diagnosis(explained, evidence, placement=record.placement)
+            return Diagnosis(explained, evidence, placement=record.placement, by_others=bool(evidence))
         if _joins(misreadings, problem, actual):
-            return Diagnosis(explained, SHOWN_ELSEWHERE, placement=record.placement)
+            return Diagnosis(explained, SHOWN_ELSEWHERE, placement=record.placement, by_others=True)
     return None
 
 

@@ -12,7 +12,7 @@ from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Combination
 from tconv.expectation.bound import SYMBOLS, bound_errors, derive
-from tconv.expectation.expected import NotApplicable, Refuse, Values
+from tconv.expectation.expected import NotApplicable, Refuse, Values, can_express
 from tconv.expectation.problem import Problem
 from tconv.reports.phrases import attribute_words
 from tconv.reports.porting import plain_geometry
@@ -58,7 +58,8 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
     The lines at the end that all share which can say the case, such as the tolerance, come last.
     """
     texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
-    distinct = {tuple(lines) for lines in texts.values() if not lines[0].startswith(_NOT_APPLICABLE)}
+    applicable = [dialect.name for dialect in dialects if can_express(case, dialect)]
+    distinct = {tuple(texts[name]) for name in applicable}
     backwards = zip(*map(reversed, distinct), strict=False) if len(distinct) > 1 else ()
     shared = sum(1 for _ in takewhile(lambda lines: len(set(lines)) == 1, backwards))
     by_lines: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))

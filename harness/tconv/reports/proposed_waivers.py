@@ -14,7 +14,6 @@ import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label, path_of
-from tconv.gate.explanations import SHOWN_ALONE, SHOWN_ELSEWHERE
 from tconv.gate.scope import Scope
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, choose_example
 from tconv.gate.waivers import OPEN, Waiver
@@ -193,7 +192,7 @@ def _waiver(
     names = {str(name) for member in members for name in member.why.explained}
     common = [name for name in sorted(names) if all(name in map(str, member.why.explained) for member in members)]
     # Where they are waived, other failures are no evidence any more.
-    common = [] if any(member.why.described in {SHOWN_ALONE, SHOWN_ELSEWHERE} for member in members) else common
+    common = [] if any(member.why.by_others for member in members) else common
     if common and cause:
         waiver["diagnosis"] = common
     return waiver | {
