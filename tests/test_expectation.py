@@ -445,7 +445,8 @@ def test_a_misreading_is_a_dialect_by_being_passed_in() -> None:
     known = DIALECTS[ONNX_11]
     foreign = next(reading for reading in known.foreign_readings() if reading.name == "odd_lower=end")
     change = foreign.change
-    misread = replace(known, name="tests/misread-1", answers={**known.answers, change.question: change.answer.by("misread")})
+    answers = {**known.answers, change.question: change.answer.by("misread")}
+    misread = replace(known, name="tests/misread-1", answers=answers)
     problem = Problem(case((3,), (3,), strides=(2,), auto_pad="same_lower"), misread)
     assert problem.values is not None
     assert problem.values.primary.geometry.pads_begin == (0,)
