@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Combination
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
+    from tconv.learning import Lesson
 
 ORDER = (
     Status.FAILED,
@@ -134,19 +135,20 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     explained = single_explanations(
         {f"{place} {case}": member.why.explained for place, of in enumerate(by_case) for case, member in of.items()}
     )
-    rules = [
-        {case: lesson.rules_text for lesson in release.explained.learnt for case in lesson.cases}
-        for release in releases
-    ]
+    learnt = [{case: lesson for lesson in release.explained.learnt for case in lesson.cases} for release in releases]
+    rules: dict[_Key, str] = {}
     causes: dict[_Key, list[list[RecordStatus]]] = defaultdict(lambda: [[] for _ in releases])
     for place, of in enumerate(by_case):
         for case, member in of.items():
             if member.status in ORDER:
-                rule = rules[place].get(case, "") if member.status is Status.FAILED else ""
+                lesson = learnt[place].get(case) if member.status is Status.FAILED else None
                 invalid = releases[place].is_invalid(case)
-                causes[_key(member, explained.get(f"{place} {case}"), rule, invalid=invalid)][place].append(member)
+                key = _key(member, explained.get(f"{place} {case}"), lesson, invalid=invalid)
+                if lesson is not None and key[0] == _LEARNT:
+                    rules[key] = lesson.rules_text
+                causes[key][place].append(member)
     strips_found = [
-        _strip(key, part, telling, by_case, explained)
+        _strip(key, part, telling, by_case, explained, rules.get(key, ""))
         for key, members in _reworded(causes)
         for part, telling in _parts(members, by_case)
     ]
@@ -209,7 +211,7 @@ def _status(members: Sequence[Sequence[RecordStatus]]) -> Status:
     return min((member.status for of in members for member in of), key=ORDER.index)
 
 
-def _key(member: RecordStatus, explained: Combination | None, rule: str, *, invalid: bool) -> _Key:
+def _key(member: RecordStatus, explained: Combination | None, lesson: Lesson | None, *, invalid: bool) -> _Key:
     """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
     ruling = member.ruling
     if member.waiver is not None:
@@ -219,7 +221,9 @@ def _key(member: RecordStatus, explained: Combination | None, rule: str, *, inva
     if isinstance(ruling, ver.Disputed):
         # Its words change from release to release.
         return (ruling.kind, ruling.rule, *ruling.readings)
-    return (_LEARNT, rule) if rule else find_group(member, explained, invalid=invalid)
+    if lesson is not None:
+        return (_LEARNT, lesson.situations, lesson.rules, lesson.where and lesson.where.key)
+    return find_group(member, explained, invalid=invalid)
 
 
 def _strip(
@@ -228,6 +232,7 @@ def _strip(
     cases: Collection[str],
     by_case: Sequence[Mapping[str, RecordStatus]],
     explained: Mapping[str, Combination],
+    rule: str,
 ) -> Strip:
     """Return a cause; one of `cases` stands for it."""
     seen = Counter(member.record.case for of in members for member in of if member.record.case in cases)
@@ -238,7 +243,6 @@ def _strip(
     names = {explained.get(f"{place} {member.record.case}") for place, of in enumerate(members) for member in of}
     status = _status(members)
     marks = [Mark.BAD if of else _mark(there.get(case), status) for of, there in zip(members, by_case, strict=True)]
-    rule = str(key[1]) if key[0] == _LEARNT else ""
     name = names.pop() if len(names) == 1 else None
     return Strip(status, shown, name, rule, is_of_invalid(key), tuple(map(len, members)), tuple(marks))
 
