@@ -364,7 +364,7 @@ def test_the_example_of_a_comparison_is_that_of_the_run() -> None:
 
 
 def test_cases_of_one_cause_are_one_group_the_largest_first() -> None:
-    """With an example each; what became worse comes before what was mended."""
+    """With an example each; what became worse comes before what was fixed."""
     ids = [f"a/b/long[s={number}]" for number in range(10)]
     old = dict.fromkeys(ids, AGREED) | {"a/x": DIFFERED, "a/y": AGREED}
     new = dict.fromkeys(ids, REFUSED) | {"a/x": AGREED, "a/y": ver.Crashed("SIGSEGV", "")}
@@ -583,7 +583,7 @@ def test_a_part_of_the_corpus_is_compared_with_that_part() -> None:
 
 @pytest.fixture
 def two_runs(tmp_path: Path) -> tuple[str, str]:
-    """Return two record files of a small corpus; in the second a case fails, and one is mended."""
+    """Return two record files of a small corpus; in the second a case fails, and one is fixed."""
     corpus = Corpus.load(written(tmp_path))
     files = []
     for version, failing in (("1.0", "small/padded"), ("1.1", "small/after")):

@@ -341,7 +341,7 @@ def test_what_a_release_has_not_got_yet_is_no_refusal(message: str, kind: str, t
     ],
 )
 def test_a_strip_has_spans(marks: str, expected: list[Span]) -> None:
-    """Each with the last good release before it, and the one that mended it; what does not tell ends nothing."""
+    """Each with the last good release before it, and the one that fixed it; what does not tell ends nothing."""
     assert spans([Mark(mark) for mark in marks]) == expected
 
 

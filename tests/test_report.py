@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import sys
 from dataclasses import replace
+from html import unescape
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +27,7 @@ from tconv.learning.lesson import Lesson, Rule
 from tconv.learning.named_conditions import Misread
 from tconv.learning.shared_facts import Shared
 from tconv.learning.symptoms import Symptom
-from tconv.reports import annotations, job_summary, junit, phrases, plain, red, report
+from tconv.reports import annotations, html, job_summary, junit, phrases, plain, red, report, terminal
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.overview import overviews
 from tconv.reports.page.records import record_blocks
@@ -187,3 +190,27 @@ def test_causes_stand_by_severity_and_then_by_count() -> None:
     assert on_page == kinds
     failing = {kind for kind in RULINGS if kind not in {"agreed", "disputed", "not-applicable"}}
     assert set(SEVERITY) == failing
+
+
+def test_every_format_has_every_note(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Those on the run and those on its records; a minor one may be missing where there is little room."""
+    made = make_report([everything()])
+    (run,) = made.runs
+    assert any(note.is_minor for note in run.notes) or len(run.notes) > 1
+    assert run.record_notes
+    terminal.show(run, None, "verbose")
+    html.write(made, tmp_path / "index.html")
+    page = unescape((tmp_path / "index.html").read_text(encoding="utf-8"))
+    texts = {
+        "terminal": capsys.readouterr().out,
+        "page": re.sub(r"<[^>]*>", "", page),
+        "Markdown": job_summary.markdown(made).replace("\\", ""),
+        "JUnit": unescape(junit.text(made)),
+        "JSON": json.dumps(plain.results(made)),
+    }
+    for name, text in texts.items():
+        flowing = " ".join(text.split())
+        for words in [note.text for note in run.notes if not note.is_minor] + [
+            note.meaning for note in run.record_notes
+        ]:
+            assert " ".join(words.split()) in flowing, (name, words)

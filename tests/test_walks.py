@@ -58,6 +58,20 @@ def shown(expected: str, printed: str) -> list[str]:
 
 
 @pytest.mark.thorough
+def test_the_readme_shows_what_the_first_run_prints(command: Command) -> None:
+    """Its excerpt has these lines in this order, with the same counts; `...` stands for any lines between."""
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    excerpt = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[0]
+    done = command("run")
+    assert done.returncode == 0, done.stderr
+    printed, after = " ".join(done.stdout.split()), 0
+    for line in (" ".join(line.split()) for line in excerpt.splitlines() if line != "..."):
+        found = printed.find(line, after)
+        assert found >= 0, line
+        after = found + len(line)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", WALKS)
 def test_a_walk_leads_to_a_gate(name: str, command: Command, tmp_path: Path) -> None:
     """Files are written, commands are run, and what they print is what the page shows; at the end the gate is green."""

@@ -32,8 +32,8 @@ def markdown(report: Report) -> str:
     """Return the summary of runs, and what became of their cases since a baseline where there is one."""
     lines = [f"## tconv: {'red' if report.is_red else 'green'}", "", *_table(report.runs), ""]
     for run in report.runs:
-        for note in run.notes:
-            lines += [f"- {escaped(f'{run.name}: {note.text}')}", ""] if not note.is_minor else []
+        for text in _noted(run):
+            lines += [f"- {escaped(f'{run.name}: {text}')}", ""]
     for run in report.runs:
         lines += _why(run)
     if comparisons := list(report.comparisons):
@@ -41,6 +41,13 @@ def markdown(report: Report) -> str:
         for comparison in comparisons:
             lines += _compared(comparison)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _noted(run: RunReport) -> Iterator[str]:
+    yield from (note.text for note in run.notes if not note.is_minor)
+    for note in run.record_notes:
+        what = ": ".join(filter(None, (note.name, note.meaning)))
+        yield f"noted of {note.count:,}, such as {note.example}: {what}"
 
 
 def _table(runs: Sequence[RunReport]) -> Iterator[str]:
@@ -74,7 +81,7 @@ def _compared(comparison: Comparison) -> Iterator[str]:
         yield "What differs besides the answers:"
         yield ""
         for each in comparison.differences:
-            yield f"- {escaped(each.name)}: {escaped(each.old)}, now {escaped(each.new)}"
+            yield f"- {escaped(each.name)}: {escaped(each.old or 'not said')}, now {escaped(each.new or 'not said')}"
     shown, more = comparison.groups[:_MOST_COMPARED], comparison.groups[_MOST_COMPARED:]
     if shown:
         yield ""

@@ -133,7 +133,7 @@ class ComparedValues(NamedTuple):
         expected: the reference's values.
         notes: the notes for the verdict.
         worst: the largest distance of a wrong element, in units of its bound; None where nothing is wrong, or no bound.
-        untested: how many elements would pass as zero, where that makes the comparison void.
+        untested: how many elements would pass as zero, if they are so many that the comparison says nothing.
     """
 
     rule: ver.Rule

@@ -67,13 +67,13 @@ class Span:
         first: the first that has it.
         last: the last that has it; between may be some that do not tell.
         good_before: the last before it whose smallest case passes; None where none is known.
-        mended: the first after it whose smallest case passes; None where none is known.
+        fixed: the first after it whose smallest case passes; None where none is known.
     """
 
     first: int
     last: int
     good_before: int | None
-    mended: int | None
+    fixed: int | None
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,13 @@ def spans(marks: Sequence[Mark]) -> list[Span]:
     good: int | None = None
     for place, mark in enumerate(marks):
         match mark:
-            case Mark.BAD if spans_found and spans_found[-1].mended is None:
+            case Mark.BAD if spans_found and spans_found[-1].fixed is None:
                 spans_found[-1] = Span(spans_found[-1].first, place, spans_found[-1].good_before, None)
             case Mark.BAD:
                 spans_found.append(Span(place, place, good, None))
             case Mark.GOOD:
                 good = place
-                if spans_found and spans_found[-1].mended is None:
+                if spans_found and spans_found[-1].fixed is None:
                     spans_found[-1] = Span(
                         spans_found[-1].first, spans_found[-1].last, spans_found[-1].good_before, place
                     )
@@ -198,7 +198,7 @@ def _parts(
             Mark.BAD if case in of else _mark(there.get(case), status) for of, there in zip(own, by_case, strict=True)
         ]
         last = spans(marks)[-1]
-        ends[case] = len(marks) if last.last == len(marks) - 1 else last.mended
+        ends[case] = len(marks) if last.last == len(marks) - 1 else last.fixed
     known = Counter(end for end in ends.values() if end is not None)
     usual = known.most_common(1)[0][0] if known else None
     for end in known or (None,):

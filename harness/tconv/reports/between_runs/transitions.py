@@ -143,7 +143,7 @@ def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
     """Return whether a case may follow the same readings in both runs, and other cases said more of it in one of them.
 
     They show that readings are mixed, or which of several readings it follows, and a part of the corpus may be without
-    them: that the case alone is no failure does not say that it was mended.
+    them: that the case alone is no failure does not say that it was fixed.
     """
     if was is None or now is None:
         return False

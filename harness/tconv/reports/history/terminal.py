@@ -76,8 +76,8 @@ def what(strip: Strip) -> str:
 
 def _when(span: Span, versions: Sequence[str]) -> str:
     """Return the first release with a cause, the last before it and the first after it whose smallest case passes."""
-    good = "none before tells" if span.good_before is None else f"good in {versions[span.good_before]}"
-    until = "" if span.mended is None else f", mended in {versions[span.mended]}"
+    good = "no earlier pass known" if span.good_before is None else f"good in {versions[span.good_before]}"
+    until = "" if span.fixed is None else f", fixed in {versions[span.fixed]}"
     return f"since {versions[span.first]} ({good}){until}"
 
 
