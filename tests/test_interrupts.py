@@ -51,8 +51,11 @@ def answer(**_): D(); time.sleep(60)""",
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping._SAID)
     for number in stopping._SAID: os.kill(os.getpid(), number)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, stopping._SAID)""",
+        """def answer(**_):
+    try: os.kill(os.getpid(), signal.SIGINT)
+    except BaseException as error: raise ValueError(str(error)) from None""",
     ],
-    ids=["at-any-time", "in-an-exec", "as-a-class-is-made", "in-a-finalizer", "with-others"],
+    ids=["at-any-time", "in-an-exec", "as-a-class-is-made", "in-a-finalizer", "with-others", "in-a-library"],
 )
 def test_an_interrupt_is_one_whatever_python_makes_of_it(program: str, tmp_path: Path) -> None:
     """Of a KeyboardInterrupt that leaves `exec` Python ends by the signal, and what a finalizer raises it drops."""

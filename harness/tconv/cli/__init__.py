@@ -14,7 +14,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from tconv import __version__
 from tconv.cli.limits import refuse_too_little
-from tconv.cli.stopping import Stopped, stoppable
+from tconv.cli.stopping import signal_that_came, stoppable
 from tconv.cli.streams import NoReader, printable_streams, say_in_error
 from tconv.errors import FileError, Invalid, TconvError
 from tconv.nearest_word import nearest
@@ -130,9 +130,8 @@ def _code(*, whole_process: bool) -> int:
         code = _tconv.main(prog_name="tconv", standalone_mode=False, obj=_WHOLE_PROCESS if whole_process else None)
         return code if isinstance(code, int) else 0
     except Exception as error:  # noqa: BLE001 - a sentence for each
-        # Python makes a RuntimeError of a signal in a __set_name__, as a class is made while a module is imported.
-        if isinstance(error.__cause__, Stopped):
-            raise error.__cause__ from None
+        if (stopped := signal_that_came()) is not None:
+            raise stopped from None
         message, code = _message(error)
         # Where standard error has no reader, the exit code still says it.
         with suppress(OSError):

@@ -21,6 +21,8 @@ if sys.platform != "win32":
 _SHELL = 128
 """What a shell adds to a signal's number for its exit code."""
 _AGAIN_SECONDS = 0.01
+_came: list[Stopped] = []
+"""The signal that came since the command began, if one did."""
 
 
 class Stopped(BaseException):
@@ -52,6 +54,15 @@ class Resumable(click.Command):
             raise
 
 
+def signal_that_came() -> Stopped | None:
+    """Return the signal that came since the command began, for an error that leaves it afterwards.
+
+    Libraries make an exception of their own of one that comes while they call Python: a RuntimeError in a
+    `__set_name__`, a SchemaError while pydantic builds a class.
+    """
+    return _came[0] if _came else None
+
+
 def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
     """Return what `code` does, or the exit code of the signal that stopped it, after a line that says so.
 
@@ -60,6 +71,7 @@ def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
         whole_process: whether the process ends next. Then these signals are ignored from here on, whatever `code`
             raises, as the exit code is settled. Otherwise they are handled as they were before.
     """
+    _came.clear()
     hook, handlers = sys.unraisablehook, {number: signal.getsignal(number) for number in _SAID}
     try:
         try:
@@ -96,7 +108,8 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     # What ends the workers and removes the files is not interrupted again. Signals are not ignored:
     # Python would complain of one that has come already.
     _hear(_overhear)
-    raise Stopped(number)
+    _came[:] = [Stopped(number)]
+    raise _came[0]
 
 
 def _overhear(_number: int, _frame: FrameType | None) -> None:
