@@ -248,6 +248,19 @@ def test_after_a_death_a_case_is_asked_alone_once(tmp_path: Path) -> None:
     assert {record.alone for record in died} == {FreshAnswer("agreed", same=False)}
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_failures_are_asked_again_after_a_death(tmp_path: Path, jobs: str) -> None:
+    """The worker that a death leaves in reserve is given them, though as many others wait as there are jobs."""
+    command = [sys.executable, "-m", "tconv", "run", "--cases", str(written(tmp_path)), "-j", jobs]
+    command += ["--backend", "wrong_backends:AbortsAndDoublesBias"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=False)
+    assert done.returncode == 1
+    (file,) = tmp_path.glob("reports/*.jsonl")
+    found = {record.case: record for record in read(file).records}
+    assert found["small/trouble"].verdict.kind == "crashed"
+    assert found["small/plain"].alone == FreshAnswer("differed", same=True)
+
+
 def test_the_first_death_of_a_process_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was asked behind it, before it was judged, is no reason to; a death behind others is asked again alone."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))

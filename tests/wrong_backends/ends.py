@@ -36,6 +36,10 @@ class Aborts(Troubled):
         os.abort()
 
 
+class AbortsAndDoublesBias(Aborts, BiasDoubled):
+    """It dies of some calls, and answers the others with the bias twice."""
+
+
 class AbortsAndSaysThatItLoads(Aborts):
     """It takes a line of the log when it is loaded."""
 

@@ -126,8 +126,10 @@ class Pool:
         for worker in self._workers:
             if worker.pending and not worker.alone and len(worker.pending) <= _REFILL and queue.has_others:
                 self._give(worker, queue)
-        # Those that were asked something are given cases first: a fresh one is kept for what is asked alone.
-        idle = sorted(self._idle(), key=lambda worker: worker.is_fresh)
+        # Those that were asked something are given cases first: a fresh one is kept for what is asked alone. If nothing
+        # else is left, it comes first: behind as many others as there are jobs, no case would ever be given to it.
+        others = queue.has_others
+        idle = sorted(self._idle(), key=lambda worker: worker.is_fresh is others)
         for worker in idle[: max(0, self._jobs - self._busy())]:
             if queue.alone and worker.is_fresh:
                 case = queue.alone.popleft()
