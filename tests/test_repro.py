@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from small_corpus import BARE_HEAD, environment, written
-from tconv.backends import create, names
+from tconv.backends import create, names, shipped
 from tconv.backends import outcome as out
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES
 from tconv.corpus import Corpus
@@ -107,6 +108,76 @@ def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) ->
     assert info.version in done.stdout.replace("-", " ")
 
 
+RUNTIMES = (
+    "onnxruntime",
+    "onnx.reference",
+    "torch",
+    "jax",
+    "openvino",
+    "cv2",
+    "tract",
+    "ai_edge_litert",
+)
+ONNX_OR_LIBRARY = tuple(name for name in names() if name.startswith(("onnx-", "onednn")))
+"""The backends whose runtime comes with tconv, or is no module of Python's."""
+ALL_SCRIPTS = f"""
+import json, sys
+from pathlib import Path
+if sys.argv[2] == "missing":
+    sys.modules.update(dict.fromkeys({RUNTIMES}))
+import tconv.cli, tconv.cli.export_command
+from tconv.backends import create, names, shipped
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.errors import BackendMissing, UsageError
+from tconv.expectation.problem import expressed
+from tconv.export.repro import script
+from tconv.export.snippet import snippet
+
+texts, missing = {{}}, []
+for name in names():
+    for dialect in shipped(name).DIALECTS:
+        for case in Corpus.load(Path(sys.argv[1])).cases():
+            try:
+                problem = expressed(case, DIALECTS[dialect])
+                texts[f"{{name}} {{dialect}} {{case.id}}"] = [script(problem, name), snippet(problem, name)]
+            except UsageError:
+                continue
+loaded = [module for module in {RUNTIMES} if sys.modules.get(module)]
+for name in names() if sys.argv[2] == "missing" else ():
+    try:
+        create(name)
+    except BackendMissing as error:
+        missing.append(f"{{name}}: {{error}}")
+json.dump([texts, loaded, missing], sys.stdout)
+"""
+
+
+def test_scripts_are_made_without_a_runtime(tmp_path: Path) -> None:
+    """The same ones whether the runtimes can be imported or not, and none of them is imported where it can be."""
+    made = []
+    for runtimes in ("there", "missing"):
+        command = [sys.executable, "-c", ALL_SCRIPTS, str(written(tmp_path, CASES)), runtimes]
+        done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        made.append(json.loads(done.stdout))
+    (texts, loaded, _), (without, _, missing) = made
+    assert {of.split()[0] for of in texts} == set(names())
+    assert (without, loaded) == (texts, [])
+    # An adapter imports its runtime when it is made, so that a runtime that is not there is known before any case.
+    refused = [message for message in missing if "must have its runtime installed" in message]
+    assert {message.partition(":")[0] for message in refused} == set(names()) - set(ONNX_OR_LIBRARY)
+
+
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # some runtimes ask the system about its processor so
+@pytest.mark.parametrize("name", names())
+def test_a_backend_speaks_the_dialects_that_its_class_names(name: str) -> None:
+    """Which are known without its runtime, and the default first."""
+    adapter = shipped(name)
+    assert adapter is not None
+    assert runtime(name).info().dialects == adapter.DIALECTS
+
+
 @pytest.mark.parametrize(
     ("dialect", "backend"),
     [("onnx/ConvTranspose-22", "acme:Acme"), ("geometry/1", "acme:Acme"), ("onednn/ConvTranspose-1", "onednn")],
@@ -161,7 +232,7 @@ def test_a_runtime_that_cannot_be_given_the_call_has_no_script(command: Command,
         "small.yaml",
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--dialect must be one that openvino speaks, such as openvino/ConvolutionBackpropData-1" in done.stderr
+    assert "--dialect must be one that openvino speaks, openvino/ConvolutionBackpropData-1, openvino/G" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,7 +20,7 @@ from tconv.nearest_word import nearest
 from tconv.shown_texts import raised
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -50,8 +51,8 @@ GROUP = "tconv.backends"
 class Backend(Protocol):
     """A runtime. It lives in a worker process of its own, so it may die, hang and print.
 
-    Where its class has the attribute `OPTIONS`, some `Option`s, those that a user gives are keyword arguments of its
-    constructor.
+    Where its class has the attribute `OPTIONS`, some `Option`s or a function that returns them, those that a user gives
+    are keyword arguments of its constructor.
     """
 
     def info(self) -> BackendInfo:
@@ -67,6 +68,21 @@ class Backend(Protocol):
         Returns:
             The outcome. An exception that leaves the backend is recorded as broke.
         """
+
+
+@cache
+def shipped(name: str) -> type[Any] | None:
+    """Return the class of a backend that ships, which can be loaded without its runtime; None for any other name.
+
+    Beside what `Backend` has, the class names its dialects in `DIALECTS`, and where Python can ask the runtime without
+    tconv, its function `snippet` says how: it takes a `Call`, and returns a `Snippet`, or None where the runtime cannot
+    be given the call.
+
+    Args:
+        name: how the user names it.
+    """
+    own = (entry for entry in entry_points(group=GROUP) if entry.name == name)
+    return next((entry.load() for entry in own if entry.module.startswith(f"{__name__}.")), None)
 
 
 def names() -> list[str]:
@@ -93,7 +109,7 @@ def create(
         OptionError: it does not have an option, or the option may not have the value.
     """
     if spec.startswith("exec:"):
-        from tconv.backends.exec import Exec  # noqa: PLC0415 - a backend is loaded where it is used
+        from tconv.backends.exec import Exec
 
         return Exec(spec.removeprefix("exec:"), options, timeout, isolate)
     try:
@@ -114,8 +130,8 @@ def create(
 
 def options_of(backend: object) -> Sequence[Option]:
     """Return the options that a backend, or its class, has; none where it says nothing of options."""
-    options: Sequence[Option] = getattr(backend, "OPTIONS", ())
-    return options
+    options: Sequence[Option] | Callable[[], Sequence[Option]] = getattr(backend, "OPTIONS", ())
+    return options() if callable(options) else options
 
 
 def _is_named(spec: str, error: ModuleNotFoundError) -> bool:

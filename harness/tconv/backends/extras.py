@@ -20,7 +20,8 @@ def installing(extras: Sequence[str], distribution: str = OWN) -> str:
         extras: their names.
         distribution: whose extras they are.
     """
-    from packaging.requirements import Requirement  # noqa: PLC0415 - only errors need it
+    # Only errors need it.
+    from packaging.requirements import Requirement
 
     try:
         requirements = [Requirement(text) for text in requires(distribution) or ()]

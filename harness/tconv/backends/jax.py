@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import jax
 import numpy as np
-from jax import lax
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_for_arrays
+from tconv.backends.snippet import Snippet, name_of, w_in_iox, x_in_ncx, y_from_ncx
 from tconv.cases.layouts import from_ncx, to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
 from tconv.errors import BackendMissing
@@ -19,6 +18,8 @@ from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import jax
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -33,10 +34,13 @@ class Jax:
         options: values of `OPTIONS`, by name.
     """
 
+    DIALECTS = ALL_DIALECT_NAMES
     OPTIONS: ClassVar = (Option("platform", "where it computes", "cpu", ("cpu", "cuda", "rocm", "tpu", "METAL")),)
 
     def __init__(self, **options: str) -> None:
-        self._platform = with_defaults(self.OPTIONS, options)["platform"]
+        import jax
+
+        self._jax, self._platform = jax, with_defaults(self.OPTIONS, options)["platform"]
         jax.config.update("jax_platforms", self._platform)
         jax.config.update("jax_enable_x64", val=True)
 
@@ -47,7 +51,7 @@ class Jax:
             BackendMissing: jax does not have the platform on this machine.
         """
         try:
-            device = jax.devices()[0]
+            device = self._jax.devices()[0]
         except (AssertionError, RuntimeError) as error:
             # Of a platform whose package is not installed jax says nothing but that an assertion failed.
             reason = one_line(str(error)) or type(error).__name__
@@ -57,9 +61,9 @@ class Jax:
             ) from None
         return BackendInfo(
             "jax",
-            jax.__version__,
-            ALL_DIALECT_NAMES,
-            {"device": str(device), "precision": "highest", "jaxlib": jax.lib.__version__},
+            self._jax.__version__,
+            self.DIALECTS,
+            {"device": str(device), "precision": "highest", "jaxlib": self._jax.lib.__version__},
             QUESTIONS,
         )
 
@@ -70,27 +74,56 @@ class Jax:
             return geometry
         x = to_ncx(arrays["x"], call.data_format)
         try:
-            y = np.asarray(_conv_transpose(x, to_iox(arrays["w"], call.filter_format), geometry))
+            y = np.asarray(self._conv_transpose(x, to_iox(arrays["w"], call.filter_format), geometry))
         except (TypeError, ValueError) as error:
             return Refused(str(error).partition("\n")[0])
         y = y if "b" not in arrays else y + arrays["b"].reshape(-1, *(1,) * call.rank)
         return Produced(from_ncx(y, call.data_format))
 
+    @staticmethod
+    def snippet(call: Call) -> Snippet | None:
+        """Return how a call is computed without tconv; None where it has no geometry, or declares no sizes."""
+        geometry = geometry_for_arrays(call)
+        if isinstance(geometry, Refused | Unsupported):
+            return None
+        channels, out_channels, *kernel = call.written.w.shape
+        groups, spatial = geometry.groups, "".join(map(str, range(call.rank)))
+        rest = f"feature_group_count={groups}, precision=jax.lax.Precision.HIGHEST"
+        added = f"y = y + {name_of(call, 'b')}.reshape({[-1, *[1] * call.rank]})"
+        lines = (
+            'jax.config.update("jax_enable_x64", True)',
+            f"w = {w_in_iox(call)}.reshape({[groups, channels // groups, out_channels, *kernel]})",
+            f"w = np.flip(np.moveaxis(w, 2, 1), axis={tuple(range(3, 3 + call.rank))})",
+            f"w = w.reshape({[groups * out_channels, channels // groups, *kernel]})",
+            f"x, strides, pads = {x_in_ncx(call)}, {(1,) * call.rank}, {_pads(geometry)}",
+            f"options = dict(lhs_dilation={geometry.strides}, rhs_dilation={geometry.dilations})",
+            f'axes = ("NC{spatial}", "OI{spatial}", "NC{spatial}")',
+            f"options |= dict(dimension_numbers=axes, {rest})",
+            "y = np.asarray(jax.lax.conv_general_dilated(x, w, strides, pads, **options))",
+            *([added] if name_of(call, "b") else []),
+            *y_from_ncx(call, "y = y.transpose(AXES)"),
+        )
+        return Snippet(("jax",), lines, ("TypeError", "ValueError"), of_model=False)
 
-def _conv_transpose(x: Array, w: Array, geometry: Geometry) -> jax.Array:
+    def _conv_transpose(self, x: Array, w: Array, geometry: Geometry) -> jax.Array:
+        lax = self._jax.lax
+        rank = len(geometry.kernel)
+        giox = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
+        mirrored = np.flip(np.moveaxis(giox, 2, 1), axis=tuple(range(3, 3 + rank)))
+        filters = mirrored.reshape(mirrored.shape[0] * mirrored.shape[1], *mirrored.shape[2:])
+        return lax.conv_general_dilated(
+            x,
+            filters,
+            window_strides=(1,) * rank,
+            padding=_pads(geometry),
+            lhs_dilation=geometry.strides,
+            rhs_dilation=geometry.dilations,
+            feature_group_count=geometry.groups,
+            precision=lax.Precision.HIGHEST,
+        )
+
+
+def _pads(geometry: Geometry) -> list[tuple[int, int]]:
+    """Return the pads of the convolution."""
     spans = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
-    pads = [(s - b, s - e) for s, b, e in zip(spans, geometry.pads_begin, geometry.pads_end, strict=True)]
-    rank = len(geometry.kernel)
-    giox = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
-    mirrored = np.flip(np.moveaxis(giox, 2, 1), axis=tuple(range(3, 3 + rank)))
-    filters = mirrored.reshape(mirrored.shape[0] * mirrored.shape[1], *mirrored.shape[2:])
-    return lax.conv_general_dilated(
-        x,
-        filters,
-        window_strides=(1,) * rank,
-        padding=pads,
-        lhs_dilation=geometry.strides,
-        rhs_dilation=geometry.dilations,
-        feature_group_count=geometry.groups,
-        precision=lax.Precision.HIGHEST,
-    )
+    return [(s - b, s - e) for s, b, e in zip(spans, geometry.pads_begin, geometry.pads_end, strict=True)]

@@ -6,10 +6,7 @@ import struct
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import flatbuffers
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.options import with_defaults
@@ -20,24 +17,15 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ai_edge_litert.interpreter import OpResolverType
+
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-_KERNELS = {
-    "auto": OpResolverType.AUTO,
-    "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-    "reference": OpResolverType.BUILTIN_REF,
-}
-_TYPES = {
-    None: schema.TensorType.INT32,
-    DType.F32: schema.TensorType.FLOAT32,
-    DType.F16: schema.TensorType.FLOAT16,
-    DType.BF16: schema.TensorType.BFLOAT16,
-    DType.F64: schema.TensorType.FLOAT64,
-}
+_KERNELS = {"auto": "AUTO", "builtin": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "reference": "BUILTIN_REF"}
+_TYPES = {None: "INT32", DType.F32: "FLOAT32", DType.F16: "FLOAT16", DType.BF16: "BFLOAT16", DType.F64: "FLOAT64"}
 _ORDER = ("output_shape", "w", "x", "b")
-_PADDING = {"SAME": schema.Padding.SAME, "VALID": schema.Padding.VALID}
 _UNKNOWN = 7
 """A padding that the schema does not have, for words that are none of the text's."""
 
@@ -49,16 +37,20 @@ class LiteRt:
         options: values of `OPTIONS`, by name.
     """
 
+    DIALECTS = ("tflite/TransposeConv",)
     OPTIONS: ClassVar = (
         Option("kernels", "auto takes XNNPACK's where it has them, reference the slow ones", "auto", tuple(_KERNELS)),
     )
 
     def __init__(self, **options: str) -> None:
+        from ai_edge_litert.interpreter import OpResolverType
+
         self._kernels = with_defaults(self.OPTIONS, options)["kernels"]
+        self._resolver = getattr(OpResolverType, _KERNELS[self._kernels])
 
     def info(self) -> BackendInfo:
         """Return LiteRT's version and its kernels."""
-        return BackendInfo("litert", version("ai-edge-litert"), ("tflite/TransposeConv",), {"kernels": self._kernels})
+        return BackendInfo("litert", version("ai-edge-litert"), self.DIALECTS, {"kernels": self._kernels})
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Write the model, read it, feed it, run it. Any exception of the interpreter's is a refusal."""
@@ -70,17 +62,17 @@ class LiteRt:
         except (OverflowError, TypeError, struct.error):
             return Unsupported("integers of a TFLite model have 32 bits")
         try:
-            return Produced(inferred(model, [given.array for given in inputs if not given.constant], self._kernels))
+            return Produced(inferred(model, [given.array for given in inputs if not given.constant], self._resolver))
         except (RuntimeError, ValueError, TypeError) as error:
             return Refused(one_line(str(error)))
 
 
 class Given(NamedTuple):
-    """An input of the operator: its name, its array, the number of its element type, and whether it is a constant."""
+    """An input of the operator: its name, its array, the name of its element type, and whether it is a constant."""
 
     name: str
     array: Array
-    data_type: int
+    data_type: str
     constant: bool = False
 
 
@@ -101,9 +93,10 @@ def inputs_of(call: Call, arrays: Mapping[str, Array]) -> list[Given]:
     ]
 
 
-def inferred(model: bytes, fed: Sequence[Array], kernels: str = "auto") -> Array:
+def inferred(model: bytes, fed: Sequence[Array], resolver: OpResolverType) -> Array:
     """Return the output of a model."""
-    resolver = _KERNELS[kernels]
+    from ai_edge_litert.interpreter import Interpreter
+
     interpreter = Interpreter(model_content=model, num_threads=1, experimental_op_resolver_type=resolver)
     indices = [detail["index"] for detail in interpreter.get_input_details()]
     for index, array in zip(indices, fed, strict=True):
@@ -123,6 +116,15 @@ def model_of(inputs: Sequence[Given], attributes: Mapping[str, Any], *, symbolic
         attributes: padding, stride_h and stride_w; a stride that is not there is 0.
         symbolic: whether no size of data, filter and bias is declared.
     """
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    def declared(name: str, shape: tuple[int, ...], data_type: str) -> schema.TensorT:
+        tensor = schema.TensorT()
+        tensor.name, tensor.shape, tensor.buffer = name, list(shape), 0
+        tensor.type = getattr(schema.TensorType, data_type)
+        return tensor
+
     model, graph = schema.ModelT(), schema.SubGraphT()
     model.version, model.buffers, model.subgraphs = 3, [schema.BufferT()], [graph]
     code = schema.OperatorCodeT()
@@ -132,7 +134,7 @@ def model_of(inputs: Sequence[Given], attributes: Mapping[str, Any], *, symbolic
     model.operatorCodes = [code]
     graph.tensors, graph.inputs = [], []
     for number, given in enumerate(inputs):
-        tensor = _tensor(given.name, given.array.shape, given.data_type)
+        tensor = declared(given.name, given.array.shape, given.data_type)
         if given.constant:
             data = schema.BufferT()
             data.data = np.frombuffer(given.array.tobytes(), np.uint8)
@@ -140,23 +142,17 @@ def model_of(inputs: Sequence[Given], attributes: Mapping[str, Any], *, symbolic
             tensor.buffer = len(model.buffers) - 1
         else:
             graph.inputs.append(number)
-            if symbolic and given.data_type != schema.TensorType.INT32:
+            if symbolic and given.data_type != _TYPES[None]:
                 tensor.shapeSignature = [-1] * given.array.ndim
         graph.tensors.append(tensor)
-    graph.tensors.append(_tensor("output", (), inputs[2].data_type))
+    graph.tensors.append(declared("output", (), inputs[2].data_type))
     graph.outputs = [len(inputs)]
     operator, options = schema.OperatorT(), schema.TransposeConvOptionsT()
     operator.inputs, operator.outputs, operator.opcodeIndex = list(range(len(inputs))), graph.outputs, 0
     operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.TransposeConvOptions, options
-    options.padding = _PADDING.get(attributes["padding"], _UNKNOWN)
+    options.padding = getattr(schema.Padding, attributes["padding"], _UNKNOWN)
     options.strideH, options.strideW = attributes.get("stride_h", 0), attributes.get("stride_w", 0)
     graph.operators = [operator]
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
-
-
-def _tensor(name: str, shape: tuple[int, ...], data_type: int) -> schema.TensorT:
-    tensor = schema.TensorT()
-    tensor.name, tensor.shape, tensor.type, tensor.buffer = name, list(shape), data_type, 0
-    return tensor

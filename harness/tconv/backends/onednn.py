@@ -31,7 +31,7 @@ class OneDnn:
     """ConvTranspose, the operation of the Graph API."""
 
     name = "onednn"
-    dialect = "onednn/ConvTranspose-1"
+    DIALECTS: tuple[str, ...] = ("onednn/ConvTranspose-1",)
     kind = 16
     supplied: tuple[str, ...] = ()
 
@@ -43,7 +43,7 @@ class OneDnn:
         return BackendInfo(
             self.name,
             self._graph.version,
-            (self.dialect,),
+            self.DIALECTS,
             {
                 "library": self._graph.path.name,
                 "isa": onednn_isa.name(self._graph.isa),
@@ -97,7 +97,7 @@ class OneDnnBackwardData(OneDnn):
     """
 
     name = "onednn-backward-data"
-    dialect = "onednn/ConvolutionBackpropData-1"
+    DIALECTS = ("onednn/ConvolutionBackpropData-1",)
     kind = 14
     supplied = ("same",)
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
+from tconv.backends.snippet import Snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +28,16 @@ class OnnxReference:
 
     name = "onnx-reference"
     checked = True
+    DIALECTS = ONNX_DIALECT_NAMES
 
     def info(self) -> BackendInfo:
         """Return onnx's version, and whether its checker comes first."""
-        return BackendInfo(
-            self.name, onnx.__version__, ONNX_DIALECT_NAMES, {"checker": "full" if self.checked else "none"}
-        )
+        return BackendInfo(self.name, onnx.__version__, self.DIALECTS, {"checker": "full" if self.checked else "none"})
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Check the model, then evaluate it; what the checker refuses is refused."""
+        from onnx.reference import ReferenceEvaluator
+
         model = build(call, arrays)
         try:
             if self.checked:
@@ -49,6 +50,15 @@ class OnnxReference:
             return Produced(np.asarray(outputs[0]))
         except Exception as error:  # noqa: BLE001 - it has no exceptions of its own: any of numpy's may come
             return BackendError(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+    @classmethod
+    def snippet(cls, _: Call) -> Snippet:
+        """Return how a model is evaluated without tconv."""
+        lines = (
+            *(("onnx.checker.check_model(model, full_check=True)",) if cls.checked else ()),
+            "y = np.asarray(onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0])",
+        )
+        return Snippet(("onnx", "onnx.reference"), lines, ("ValidationError", "InferenceError"))
 
 
 class OnnxReferenceUnchecked(OnnxReference):

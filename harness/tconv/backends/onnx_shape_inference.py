@@ -9,6 +9,7 @@ import onnx
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ELEMENT_TYPES, ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Refused, ShapeOnly, Unsupported
+from tconv.backends.snippet import Snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,11 +26,12 @@ class OnnxShapeInference:
     """`infer_shapes` in strict mode: an operator whose inference fails is an error."""
 
     strict = True
+    DIALECTS = ONNX_DIALECT_NAMES
 
     def info(self) -> BackendInfo:
         """Return onnx's version and the mode."""
         name = "onnx-shape-inference" + ("" if self.strict else "-lenient")
-        return BackendInfo(name, onnx.__version__, ONNX_DIALECT_NAMES, {"strict_mode": str(self.strict)})
+        return BackendInfo(name, onnx.__version__, self.DIALECTS, {"strict_mode": str(self.strict)})
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Infer the output's shape, which the model does not declare here."""
@@ -43,6 +45,19 @@ class OnnxShapeInference:
         if not output.HasField("shape") or any(not dim.HasField("dim_value") for dim in output.shape.dim):
             return Unsupported("no shape is inferred, or not all of it")
         return ShapeOnly(tuple(dim.dim_value for dim in output.shape.dim), _DTYPES.get(output.elem_type, "unknown"))
+
+    @classmethod
+    def snippet(cls, _: Call) -> Snippet:
+        """Return how the shape is inferred without tconv."""
+        lines = (
+            'model.graph.output[0].type.tensor_type.ClearField("shape")',
+            f"inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode={cls.strict})",
+            "output = inferred.graph.output[0].type.tensor_type",
+            "dtype = onnx.helper.tensor_dtype_to_np_dtype(output.elem_type)",
+            "y = np.empty([dim.dim_value for dim in output.shape.dim], dtype)",
+        )
+        refusals = ("ValidationError", "InferenceError")
+        return Snippet(("onnx", "onnx.shape_inference"), lines, refusals, shape_only=True)
 
 
 class OnnxShapeInferenceLenient(OnnxShapeInference):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-import onnxruntime as ort
-from onnxruntime.capi import onnxruntime_pybind11_state as state
+from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
+from tconv.backends.snippet import Snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +19,26 @@ if TYPE_CHECKING:
 
 _FATAL = 4
 _CPU = "CPUExecutionProvider"
-_LEVELS = {name.removeprefix("ORT_").lower(): level for name, level in ort.GraphOptimizationLevel.__members__.items()}
 # Nodes that another provider does not take must not be answered by the CPU in its name.
 _NO_FALLBACK = "session.disable_cpu_ep_fallback"
 _FELL_BACK = "assigned to the default CPU EP"
-_REFUSALS = (state.InvalidGraph, state.InvalidArgument, state.InvalidProtobuf, state.Fail)
+_REFUSALS = ("InvalidGraph", "InvalidArgument", "InvalidProtobuf", "Fail")
+
+
+def _options() -> tuple[Option, ...]:
+    import onnxruntime as ort
+
+    levels = tuple(name.removeprefix("ORT_").lower() for name in ort.GraphOptimizationLevel.__members__)
+    return (
+        Option(
+            "provider",
+            "the execution provider; another than the CPU's computes every node, or the call is unsupported",
+            _CPU,
+            tuple(ort.get_available_providers()),
+        ),
+        Option("graph_optimization_level", "how far graphs are optimised", "enable_all", levels),
+        Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
+    )
 
 
 class OnnxRuntime:
@@ -35,22 +48,17 @@ class OnnxRuntime:
         options: values of `OPTIONS`, by name.
     """
 
-    OPTIONS: ClassVar = (
-        Option(
-            "provider",
-            "the execution provider; another than the CPU's computes every node, or the call is unsupported",
-            _CPU,
-            tuple(ort.get_available_providers()),
-        ),
-        Option("graph_optimization_level", "how far graphs are optimised", "enable_all", tuple(_LEVELS)),
-        Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
-    )
+    DIALECTS = ONNX_DIALECT_NAMES
+    OPTIONS = staticmethod(_options)
 
     def __init__(self, **options: str) -> None:
-        chosen = with_defaults(self.OPTIONS, options)
-        self._provider = chosen["provider"]
+        import onnxruntime as ort
+
+        chosen = with_defaults(self.OPTIONS(), options)
+        self._runtime, self._provider = ort, chosen["provider"]
         self._options = ort.SessionOptions()
-        self._options.graph_optimization_level = _LEVELS[chosen["graph_optimization_level"]]
+        level = f"ORT_{chosen['graph_optimization_level'].upper()}"
+        self._options.graph_optimization_level = ort.GraphOptimizationLevel.__members__[level]
         self._options.intra_op_num_threads = int(chosen["intra_op_num_threads"])
         if self._provider != _CPU:
             self._options.add_session_config_entry(_NO_FALLBACK, "1")
@@ -62,11 +70,11 @@ class OnnxRuntime:
         """Return the runtime's version and how it is set up."""
         return BackendInfo(
             "onnxruntime",
-            ort.__version__,
-            ONNX_DIALECT_NAMES,
+            self._runtime.__version__,
+            self.DIALECTS,
             {
                 "provider": self._provider,
-                "build": ort.get_build_info(),
+                "build": self._runtime.get_build_info(),
                 "intra_op_num_threads": str(self._options.intra_op_num_threads),
                 "graph_optimization_level": self._options.graph_optimization_level.name,
             },
@@ -76,15 +84,22 @@ class OnnxRuntime:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
         model = build(call, arrays).SerializeToString()
         try:
-            session = ort.InferenceSession(model, self._options, providers=[self._provider])
+            session = self._runtime.InferenceSession(model, self._options, providers=[self._provider])
             return Produced(session.run(None, call.feeds(arrays))[0])
-        except (state.NotImplemented, *_REFUSALS) as error:
-            message = _first_line(error)
-            not_implemented = isinstance(error, state.NotImplemented) or _FELL_BACK in message
-            return (Unsupported if not_implemented else Refused)(message)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
-            return BackendError(f"{type(error).__name__}: {_first_line(error)}")
+            kind, message = type(error).__name__, str(error).strip().partition("\n")[0]
+        if kind not in {"NotImplemented", *_REFUSALS}:
+            return BackendError(f"{kind}: {message}")
+        return (Unsupported if kind == "NotImplemented" or _FELL_BACK in message else Refused)(message)
 
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+    @staticmethod
+    def snippet(_: Call) -> Snippet:
+        """Return how a model is run without tconv, with the default options."""
+        lines = (
+            "options = onnxruntime.SessionOptions()",
+            "options.log_severity_level = 4",
+            'providers = ["CPUExecutionProvider"]',
+            "session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)",
+            "y = session.run(None, feeds)[0]",
+        )
+        return Snippet(("onnxruntime",), lines, _REFUSALS)

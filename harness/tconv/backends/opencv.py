@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import cv2
 import ml_dtypes
 import numpy as np
 
@@ -12,6 +11,7 @@ from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
+from tconv.backends.snippet import Snippet
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-# ENGINE_ORT is left out: a wheel without ONNX Runtime takes the classic engine in its name, and says nothing.
-_ENGINES = {"auto": cv2.dnn.ENGINE_AUTO, "new": cv2.dnn.ENGINE_NEW, "classic": cv2.dnn.ENGINE_CLASSIC}
 _NO_BFLOAT16 = "numpy has no bfloat16 that cv2 takes: a blob cannot be fed"
 
 
@@ -33,23 +31,28 @@ class OpenCv:
         options: values of `OPTIONS`, by name.
     """
 
+    DIALECTS = ONNX_DIALECT_NAMES
     OPTIONS: ClassVar = (
+        # ENGINE_ORT is left out: a wheel without ONNX Runtime takes the classic engine in its name, and says nothing.
         Option(
             "engine",
             "the DNN engine; auto takes the new one, and the classic where that fails",
             "auto",
-            tuple(_ENGINES),
+            ("auto", "new", "classic"),
         ),
         Option("threads", "threads of OpenCV", "1", range(1, 1025)),
     )
 
     def __init__(self, **options: str) -> None:
-        self._chosen = with_defaults(self.OPTIONS, options)
+        import cv2
+
+        self._cv2, self._chosen = cv2, with_defaults(self.OPTIONS, options)
+        self._engine = getattr(cv2.dnn, f"ENGINE_{self._chosen['engine'].upper()}")
         cv2.setNumThreads(int(self._chosen["threads"]))
 
     def info(self) -> BackendInfo:
         """Return OpenCV's version and how it is set up."""
-        return BackendInfo("opencv", cv2.__version__, ONNX_DIALECT_NAMES, self._chosen)
+        return BackendInfo("opencv", self._cv2.__version__, self.DIALECTS, self._chosen)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, feed the inputs by name, infer. The output has the type that OpenCV gives it."""
@@ -58,12 +61,23 @@ class OpenCv:
         if any(array.dtype == ml_dtypes.bfloat16 for array in feeds.values()):
             return Unsupported(_NO_BFLOAT16)
         try:
-            network = cv2.dnn.readNetFromONNX(model, _ENGINES[self._chosen["engine"]])
+            network = self._cv2.dnn.readNetFromONNX(model, self._engine)
             for name, array in feeds.items():
                 network.setInput(np.ascontiguousarray(array), name)
             output = network.forward()
-        except cv2.error as error:
+        except self._cv2.error as error:
             message = one_line(str(error.err or error))
-            return (Unsupported if error.code == cv2.Error.StsNotImplemented else Refused)(message)
+            return (Unsupported if error.code == self._cv2.Error.StsNotImplemented else Refused)(message)
         # A blob without elements comes as None, and its shape is lost.
         return BackendError("forward() returned None") if output is None else Produced(np.array(output))
+
+    @staticmethod
+    def snippet(_: Call) -> Snippet:
+        """Return how a model is inferred without tconv."""
+        lines = (
+            "network = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))",
+            "for name, array in feeds.items():",
+            "    network.setInput(np.ascontiguousarray(array), name)",
+            "y = np.array(network.forward())",
+        )
+        return Snippet(("cv2",), lines, ("error",))

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, ClassVar
-
-import ml_dtypes
-import numpy as np
-import openvino as ov
+from functools import cache
+from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo, Option, onednn_isa
-from tconv.backends.openvino_nodes import GROUPED, PLAIN, output_of, tensor_of
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
+from tconv.backends.snippet import Snippet, name_of, y_from_ncx
+from tconv.cases.layouts import permutation
 from tconv.shown_texts import beginning, one_line
+from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
+
+    import openvino as ov
 
     from tconv.backends.outcome import Outcome
-    from tconv.cases.call import Call
+    from tconv.cases.call import Call, Input
     from tconv.vocabulary import Array
 
+GROUPED = "openvino/GroupConvolutionBackpropData-1"
 _NOT_IMPLEMENTED = ("Unsupported operation of type", "CPU plug-in doesn't support")
 
 
-class OpenVino:
-    """A model of one operation, by default on the CPU in the precision of the operands.
+@cache
+def _options() -> tuple[Option, ...]:
+    import openvino as ov
 
-    Args:
-        options: values of `OPTIONS`, by name.
-    """
-
-    name = "openvino"
-    dialects: tuple[str, ...] = (PLAIN, GROUPED)
-    OPTIONS: ClassVar = (
+    return (
         Option("device", "the device that models are compiled for", "CPU", tuple(ov.Core().available_devices)),
         # By default f32 models would be computed in bf16 on processors that have it.
         Option(
@@ -46,8 +43,25 @@ class OpenVino:
         Option("threads", "INFERENCE_NUM_THREADS", "1", range(1, 1025)),
     )
 
+
+class OpenVino:
+    """A model of one operation, by default on the CPU in the precision of the operands.
+
+    Args:
+        options: values of `OPTIONS`, by name.
+    """
+
+    name = "openvino"
+    DIALECTS: tuple[str, ...] = ("openvino/ConvolutionBackpropData-1", GROUPED)
+    OPTIONS = staticmethod(_options)
+
     def __init__(self, **options: str) -> None:
-        chosen = with_defaults(self.OPTIONS, options)
+        import openvino as ov
+
+        from tconv.backends import openvino_nodes
+
+        self._openvino, self._nodes = ov, openvino_nodes
+        chosen = with_defaults(self.OPTIONS(), options)
         self.core = ov.Core()
         self._device, hint = chosen["device"], chosen["inference_precision"]
         self._settings: dict[str, str | int] = {"NUM_STREAMS": 1}
@@ -58,14 +72,14 @@ class OpenVino:
 
     def info(self) -> BackendInfo:
         """Return OpenVINO's version and how it is set up."""
-        version = str(ov.__version__)
+        version = str(self._openvino.__version__)
         device = str(self.core.get_property(self._device, "FULL_DEVICE_NAME"))
         settings = {name.lower(): str(value) for name, value in self._settings.items()}
         # It reads the variables of the oneDNN inside it (seen in 2026.4.1 with ONEDNN_VERBOSE=all), and does not tell
         # what came of them.
         simd = onednn_isa.limit(os.environ)
         environment = {"device": device, "build": version} | settings
-        return BackendInfo(self.name, version.partition("-")[0], self.dialects, environment, simd=simd)
+        return BackendInfo(self.name, version.partition("-")[0], self.DIALECTS, environment, simd=simd)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Make the model, compile it, infer. An exception while it is made or compiled is a refusal."""
@@ -86,8 +100,29 @@ class OpenVino:
         Raises:
             RuntimeError: the runtime refuses it.
         """
-        output, parameters = output_of(call, arrays)
-        return ov.Model([output], parameters, "tconv")
+        return self._nodes.model_of(call, arrays)
+
+    @staticmethod
+    def snippet(call: Call) -> Snippet:
+        """Return how a call is computed without tconv."""
+        grouped = call.dialect.name == GROUPED
+        lines = ["op = openvino.opset1", *TENSOR, "parameters = []"]
+        for tensor in call.inputs:
+            lines += _node(tensor, call)
+        x, w = (f"{name_of(call, role)}_node" for role in ("x", "w"))
+        if call.data_format is not DataFormat.NCX:
+            lines.append(f"{x} = op.transpose({x}, op.constant(np.array({permutation(call.data_format, call.rank)})))")
+        lines += _filter(call, w, grouped=grouped)
+        attributes = {name: list(v) if isinstance(v, tuple) else v for name, v in call.attributes.items()}
+        arguments = "".join(f", {name}={value!r}" for name, value in attributes.items() if name != "strides")
+        size = f"{name}_node" if (name := name_of(call, "output_shape")) else "None"
+        function = f"{'group_' if grouped else ''}convolution_backprop_data"
+        lines.append(f"y = op.{function}({x}, {w}, {attributes.get('strides', [])}, {size}{arguments})")
+        lines += y_from_ncx(call, "y = op.transpose(y, op.constant(np.array(AXES)))")
+        lines.append('ov_model, core = openvino.Model([y], parameters, "one"), openvino.Core()')
+        fed = f"[{', '.join(tensor.name for tensor in call.inputs if not tensor.constant)}]"
+        modules = ("openvino", "openvino.opset1")
+        return Snippet(modules, (*lines, *inference(fed)), ("RuntimeError",), of_model=False)
 
     def _run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
@@ -100,7 +135,7 @@ class OpenVino:
             message = _said(error)
             return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
         try:
-            return Produced(_inferred(compiled, call.feeds(arrays).values()))
+            return Produced(self._nodes.inferred(compiled, call.feeds(arrays).values()))
         except RuntimeError as error:
             # Sizes that the model does not have are not known before: what is wrong with them is refused here.
             return (BackendError if _has_sizes(call) else Refused)(_said(error))
@@ -116,30 +151,52 @@ def _said(error: Exception) -> str:
     return beginning(one_line(str(error)), 500)
 
 
-def _inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
-    """Return the output of a compiled model.
+TENSOR = (
+    "def tensor(array):",
+    "    array = np.array(array, order='C')",
+    "    if str(array.dtype) != 'bfloat16':",
+    "        return openvino.Tensor(array)",
+    "    return openvino.Tensor(array.view(np.uint16), openvino.Shape(array.shape), openvino.Type.bf16)",
+)
+"""The lines of the function `tensor`, which `inference` needs."""
 
-    Raises:
-        RuntimeError: the runtime refuses what it is fed.
+
+def inference(fed: str) -> tuple[str, ...]:
+    """Return the lines from `core`, `ov_model` and `tensor` to `y`.
+
+    Args:
+        fed: the expression for the arrays that are fed, in order.
     """
-    request, output = compiled.create_infer_request(), compiled.outputs[0]
-    for index, array in enumerate(fed):
-        request.set_input_tensor(index, tensor_of(array))
-    if output.get_partial_shape().is_static:
-        request.set_output_tensor(0, _nan_filled(output))
-    request.infer()
-    return _array(request.get_output_tensor(0))
+    return (
+        'settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}',
+        'request = core.compile_model(ov_model, "CPU", settings).create_infer_request()',
+        f"for index, array in enumerate({fed}):",
+        "    request.set_input_tensor(index, tensor(array))",
+        "request.infer()",
+        "y = np.array(request.get_output_tensor(0).data)",
+        "if request.get_output_tensor(0).element_type == openvino.Type.bf16:",
+        "    y = np.frombuffer(y.tobytes(), __import__('ml_dtypes').bfloat16).reshape(y.shape)",
+    )
 
 
-def _nan_filled(output: ov.ConstOutput) -> ov.Tensor:
-    """Return an output full of NaN, so that elements which the runtime does not write are noticed."""
-    tensor = ov.Tensor(output.get_element_type(), output.get_shape())
-    tensor.data.view(np.uint8)[...] = 0xFF
-    return tensor
+def _node(tensor: Input, call: Call) -> Iterator[str]:
+    """Yield the lines for the node of an input."""
+    name = f"{tensor.name}_node"
+    if tensor.constant:
+        yield f"{name} = openvino.op.Constant(tensor({tensor.name}))"
+        return
+    symbolic = call.shapes == "symbolic" and tensor.role != "output_shape"
+    sizes = [-1] * len(tensor.shape) if symbolic else list(tensor.shape)
+    shape = "openvino.PartialShape.dynamic()" if call.shapes == "unranked" else f"openvino.PartialShape({sizes})"
+    yield f"{name} = op.parameter({shape}, openvino.Type.{tensor.dtype or 'i64'})"
+    yield f"parameters.append({name})"
 
 
-def _array(tensor: ov.Tensor) -> Array:
-    if tensor.element_type == ov.Type.bf16:
-        bits = np.array(tensor.data).tobytes()
-        return np.frombuffer(bits, dtype=ml_dtypes.bfloat16).reshape(tuple(tensor.shape))
-    return np.array(tensor.data)
+def _filter(call: Call, w: str, *, grouped: bool) -> Iterator[str]:
+    """Yield the lines that bring the filter into the operation's layout."""
+    if call.filter_format not in {FilterFormat.IOX, FilterFormat.GIOX}:
+        yield f"{w} = op.transpose({w}, op.constant(np.array({permutation(call.filter_format, call.rank)})))"
+    if grouped != (call.filter_format is FilterFormat.GIOX):
+        channels, *others = call.written.w.shape
+        shape = [call.groups, channels // call.groups, *others] if grouped else [channels, *others]
+        yield f"{w} = op.reshape({w}, op.constant(np.array({shape})), special_zero=False)"

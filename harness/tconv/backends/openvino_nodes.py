@@ -1,4 +1,4 @@
-"""The nodes of OpenVINO's own operations ConvolutionBackpropData-1 and GroupConvolutionBackpropData-1 for a call."""
+"""OpenVINO's own operations ConvolutionBackpropData-1 and GroupConvolutionBackpropData-1: a call's model, inferred."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ import numpy as np
 import openvino as ov
 from openvino import opset1
 
+from tconv.backends.openvino import GROUPED
 from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tconv.cases.call import Call, Input
     from tconv.cases.case import Shapes
     from tconv.vocabulary import Array
 
-PLAIN = "openvino/ConvolutionBackpropData-1"
-GROUPED = "openvino/GroupConvolutionBackpropData-1"
 _ELEMENT_TYPES = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
 
 
-def output_of(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov.Node]]:
-    """Return the node with a call's output, and the parameters that it is computed from."""
+def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
+    """Return the model of a call.
+
+    Raises:
+        RuntimeError: the runtime refuses it.
+    """
     operands = call.operands(arrays)
     parameters = []
     nodes = {}
     for tensor in call.inputs:
         if tensor.constant:
             # opset1.constant does not accept an empty list, as output_shape may be.
-            nodes[tensor.role] = ov.op.Constant(tensor_of(operands[tensor.name]))
+            nodes[tensor.role] = ov.op.Constant(_tensor(operands[tensor.name]))
         else:
             nodes[tensor.role] = _parameter(tensor, call.shapes)
             parameters.append(nodes[tensor.role])
@@ -42,7 +45,7 @@ def output_of(call: Call, arrays: Mapping[str, Array]) -> tuple[ov.Node, list[ov
     y = _operation(call, x, _canonical(call, nodes["w"]), nodes.get("output_shape"))
     if call.data_format is not DataFormat.NCX:
         y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.data_format, call.rank)))))
-    return y, parameters
+    return ov.Model([y], parameters, "tconv")
 
 
 def _canonical(call: Call, w: ov.Node) -> ov.Node:
@@ -75,10 +78,39 @@ def _parameter(tensor: Input, shapes: Shapes) -> ov.Node:
     return opset1.parameter(shape, ov.Type.i64 if tensor.dtype is None else _ELEMENT_TYPES[tensor.dtype])
 
 
-def tensor_of(array: Array) -> ov.Tensor:
+def _tensor(array: Array) -> ov.Tensor:
     """Return an array as OpenVINO takes it."""
     # ascontiguousarray would give a scalar an axis.
     array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     if array.dtype == ml_dtypes.bfloat16:
         return ov.Tensor(array.view(np.uint16), ov.Shape(array.shape), ov.Type.bf16)
     return ov.Tensor(array.copy())
+
+
+def inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
+    """Return the output of a compiled model.
+
+    Raises:
+        RuntimeError: the runtime refuses what it is fed.
+    """
+    request, output = compiled.create_infer_request(), compiled.outputs[0]
+    for index, array in enumerate(fed):
+        request.set_input_tensor(index, _tensor(array))
+    if output.get_partial_shape().is_static:
+        request.set_output_tensor(0, _nan_filled(output))
+    request.infer()
+    return _array(request.get_output_tensor(0))
+
+
+def _nan_filled(output: ov.ConstOutput) -> ov.Tensor:
+    """Return an output full of NaN, so that elements which the runtime does not write are noticed."""
+    tensor = ov.Tensor(output.get_element_type(), output.get_shape())
+    tensor.data.view(np.uint8)[...] = 0xFF
+    return tensor
+
+
+def _array(tensor: ov.Tensor) -> Array:
+    if tensor.element_type == ov.Type.bf16:
+        bits = np.array(tensor.data).tobytes()
+        return np.frombuffer(bits, dtype=ml_dtypes.bfloat16).reshape(tuple(tensor.shape))
+    return np.array(tensor.data)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
-from tconv.backends.openvino import OpenVino
+from tconv.backends.openvino import TENSOR, OpenVino, inference
+from tconv.backends.snippet import Snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ class OpenVinoOnnx(OpenVino):
     """The ONNX frontend, then a device."""
 
     name = "openvino-onnx"
-    dialects = ONNX_DIALECT_NAMES
+    DIALECTS = ONNX_DIALECT_NAMES
 
     def repetitions(self, call: Call) -> int:
         """Return how often a call that declares no sizes is run before: more than 0 if it may write outside memory."""
@@ -30,3 +31,9 @@ class OpenVinoOnnx(OpenVino):
     def model(self, call: Call, arrays: Mapping[str, Array]) -> ov.Model:
         """Return what the frontend makes of a call's ONNX model."""
         return self.core.read_model(build(call, arrays).SerializeToString(), b"")
+
+    @staticmethod
+    def snippet(_: Call) -> Snippet:
+        """Return how a model is inferred without tconv."""
+        read = ("core = openvino.Core()", 'ov_model = core.read_model(model.SerializeToString(), b"")')
+        return Snippet(("openvino",), (*read, *TENSOR, *inference("feeds.values()")), ("RuntimeError",))

@@ -1,7 +1,8 @@
 """Options of a backend: what a user may choose of a runtime, as plain data.
 
-A backend lists its options in the class attribute `OPTIONS`, and takes what is given as keyword arguments of its
-constructor. What is given at its default is as good as not given: the run is one of the same backend.
+A backend lists its options in the class attribute `OPTIONS`, a function where only the runtime knows their values. It
+takes what is given as keyword arguments of its constructor. What is given at its default is as good as not given: the
+run is one of the same backend.
 """
 
 from __future__ import annotations

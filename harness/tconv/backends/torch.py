@@ -8,22 +8,24 @@ differ from side to side, runs without them: the output is cropped, the bias is 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
-import torch
-from torch.nn import functional
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_for_arrays, own_padding
+from tconv.backends.snippet import Snippet, name_of, w_in_iox, x_in_ncx, y_from_ncx
 from tconv.cases.layouts import from_ncx, to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    import torch
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -31,15 +33,8 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 
-def _devices() -> tuple[str, ...]:
-    """Return the devices that torch has here."""
-    cuda = tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
-    return ("cpu", *(("cuda",) if cuda else ()), *cuda, *(("mps",) if torch.backends.mps.is_available() else ()))
-
-
 _OWN = "torch/conv_transpose"
-_OPERATORS = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
-
+_MOST_AXES = 3
 
 _SWITCH = ("off", "on")
 _OF_CUDA = (
@@ -50,15 +45,13 @@ _OF_CUDA = (
 )
 
 
-class Torch:
-    """torch, by default on the CPU, on one thread.
+def _options() -> tuple[Option, ...]:
+    import torch
 
-    Args:
-        options: values of `OPTIONS`, by name; those of cuDNN are there where torch has a CUDA device.
-    """
-
-    OPTIONS: ClassVar = (
-        Option("device", "where it computes", "cpu", _devices()),
+    cuda = tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
+    devices = ("cpu", *(("cuda",) if cuda else ()), *cuda, *(("mps",) if torch.backends.mps.is_available() else ()))
+    return (
+        Option("device", "where it computes", "cpu", devices),
         Option("threads", "threads of an operator on the CPU", "1", range(1, 1025)),
         Option("mkldnn", "whether oneDNN is used on the CPU", "on", _SWITCH),
         Option(
@@ -67,10 +60,22 @@ class Torch:
         *(_OF_CUDA if torch.cuda.is_available() else ()),
     )
 
+
+class Torch:
+    """torch, by default on the CPU, on one thread.
+
+    Args:
+        options: values of `OPTIONS`, by name; those of cuDNN are there where torch has a CUDA device.
+    """
+
+    DIALECTS = (_OWN, *(name for name in ALL_DIALECT_NAMES if name != _OWN))
+    OPTIONS = staticmethod(_options)
+
     def __init__(self, **options: str) -> None:
-        chosen = with_defaults(self.OPTIONS, options)
-        self._device = torch.device(chosen["device"])
-        self._chosen = chosen
+        import torch
+
+        chosen = with_defaults(self.OPTIONS(), options)
+        self._torch, self._chosen, self._device = torch, chosen, torch.device(chosen["device"])
         torch.set_num_threads(int(chosen["threads"]))
         torch.backends.mkldnn.set_flags(_enabled=chosen["mkldnn"] == "on")
         torch.backends.mkldnn.conv.fp32_precision = chosen["mkldnn_fp32_precision"]
@@ -84,11 +89,11 @@ class Torch:
         """Return the version and the backends that torch was built with."""
         return BackendInfo(
             "torch",
-            torch.__version__,
-            (_OWN, *(name for name in ALL_DIALECT_NAMES if name != _OWN)),
+            self._torch.__version__,
+            self.DIALECTS,
             {
                 **self._chosen,
-                "cpu": torch.backends.cpu.get_cpu_capability(),
+                "cpu": self._torch.backends.cpu.get_cpu_capability(),
                 "padding": "torch's own, and its output_padding and bias; an answer marked 'cropped' is without them",
             },
             QUESTIONS,
@@ -101,34 +106,81 @@ class Torch:
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported):
             return geometry
-        if call.rank not in _OPERATORS:
+        if not 1 <= call.rank <= _MOST_AXES:
             return Unsupported(f"torch has no conv_transpose for {call.rank} spatial axes")
         x = self._tensor(to_ncx(arrays["x"], call.data_format))
         w = self._tensor(to_iox(arrays["w"], call.filter_format))
         b = self._tensor(arrays["b"]) if "b" in arrays else None
-        run = partial(_OPERATORS[call.rank], x, w, stride=geometry.strides, dilation=geometry.dilations)
+        run = partial(self._operator(call.rank), x, w, stride=geometry.strides, dilation=geometry.dilations)
         added = own_padding(geometry)
         try:
             if added is not None:
                 y = run(b, padding=geometry.pads_begin, output_padding=added, groups=geometry.groups)
-                return Produced(from_ncx(_array(y), call.data_format))
-            y = _cropped(run(None, groups=geometry.groups), geometry)
+                return Produced(from_ncx(self._array(y), call.data_format))
+            y = self._cropped(run(None, groups=geometry.groups), geometry)
         except RuntimeError as error:
             return Refused(str(error).partition("\n")[0])
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
-        return Produced(from_ncx(_array(y), call.data_format), ("cropped",))
+        return Produced(from_ncx(self._array(y), call.data_format), ("cropped",))
+
+    @staticmethod
+    def snippet(call: Call) -> Snippet | None:
+        """Return how a call is computed without tconv; None where it has no geometry, or declares no sizes."""
+        geometry = geometry_for_arrays(call)
+        if isinstance(geometry, Refused | Unsupported) or not 1 <= call.rank <= _MOST_AXES:
+            return None
+        bf16 = call.dtype is DType.BF16
+        operands = {"x": x_in_ncx(call), "w": w_in_iox(call)} | ({"b": b} if (b := name_of(call, "b")) else {})
+        lines = [f"{name} = {_tensor_of(array, bf16=bf16)}" for name, array in operands.items()]
+        arguments = f"stride={geometry.strides}, dilation={geometry.dilations}, groups={geometry.groups}"
+        function = f"torch.nn.functional.conv_transpose{call.rank}d"
+        if (added := own_padding(geometry)) is not None:
+            padding = f"padding={geometry.pads_begin}, output_padding={added}"
+            lines.append(f"y = {function}(x, w, {'b' if b else None}, {padding}, {arguments})")
+        else:
+            zeros, window = _crop(geometry)
+            lines.append(f"y = {function}(x, w, None, {arguments})")
+            lines += [f"y = torch.nn.functional.pad(y, {zeros})"] if any(zeros) else []
+            lines.append(f"y = y[:, :, {', '.join(f'{axis.start}:{axis.stop}' for axis in window)}]")
+            lines += [f"y = y + b.reshape({[-1, *[1] * call.rank]})"] if b else []
+        lines += y_from_ncx(call, "y = y.permute(AXES)")
+        last = "view(torch.int16).numpy().view(ml_dtypes.bfloat16)" if bf16 else "numpy()"
+        return Snippet(("torch",), (*lines, f"y = y.contiguous().{last}"), ("RuntimeError",), of_model=False)
 
     def _as_written(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         x, w = to_ncx(arrays["x"], call.data_format), to_iox(arrays["w"], call.filter_format)
         operands = [self._tensor(array) for array in (x, w, *([arrays["b"]] if "b" in arrays else []))]
         # Of no or four spatial axes, the function of one or three is asked.
-        operator = _OPERATORS[min(max(call.rank, 1), 3)]
+        operator = self._operator(min(max(call.rank, 1), _MOST_AXES))
         try:
-            return Produced(from_ncx(_array(operator(*operands, **call.attributes)), call.data_format))
+            return Produced(from_ncx(self._array(operator(*operands, **call.attributes)), call.data_format))
         except (RuntimeError, TypeError, ValueError) as error:
             return Refused(str(error).partition("\n")[0])
 
+    def _array(self, tensor: torch.Tensor) -> Array:
+        torch = self._torch
+        tensor = tensor.cpu().contiguous()
+        if tensor.dtype is torch.bfloat16:
+            bits: Array = tensor.view(torch.int16).numpy()
+            return bits.view(ml_dtypes.bfloat16)
+        array: Array = tensor.numpy()
+        return array
+
+    def _cropped(self, unpadded: torch.Tensor, geometry: Geometry) -> torch.Tensor:
+        """Add zeros where pads are negative, then crop where they are positive.
+
+        In this order, because a pad at one end may be larger than the axis is without the zeros at the other.
+        """
+        zeros, window = _crop(geometry)
+        enlarged = self._torch.nn.functional.pad(unpadded, zeros) if any(zeros) else unpadded
+        return enlarged[(..., *window)]
+
+    def _operator(self, rank: int) -> Callable[..., torch.Tensor]:
+        operator: Callable[..., torch.Tensor] = getattr(self._torch.nn.functional, f"conv_transpose{rank}d")
+        return operator
+
     def _tensor(self, array: Array) -> torch.Tensor:
+        torch = self._torch
         # The order of the axes in memory stays: by it torch chooses kernels.
         copy = array.copy(order="K")
         if copy.dtype == ml_dtypes.bfloat16:
@@ -136,24 +188,15 @@ class Torch:
         return torch.from_numpy(copy).to(self._device)
 
 
-def _array(tensor: torch.Tensor) -> Array:
-    tensor = tensor.cpu().contiguous()
-    if tensor.dtype is torch.bfloat16:
-        bits: Array = tensor.view(torch.int16).numpy()
-        return bits.view(ml_dtypes.bfloat16)
-    array: Array = tensor.numpy()
-    return array
+def _tensor_of(array: str, *, bf16: bool) -> str:
+    """Return the expression for the tensor of an expression for an array."""
+    copied = f"np.array({array}, order='C')"
+    return f"torch.from_numpy({copied}.view(np.int16)).view(torch.bfloat16)" if bf16 else f"torch.from_numpy({copied})"
 
 
-def _cropped(unpadded: torch.Tensor, geometry: Geometry) -> torch.Tensor:
-    """Add zeros where pads are negative, then crop where they are positive.
-
-    In this order, because a pad at one end may be larger than the axis is without the zeros at the other.
-    """
+def _crop(geometry: Geometry) -> tuple[list[int], list[slice]]:
+    """Return the zeros that are added, the last axis first as torch's padding has it, and the window of each axis."""
     pads = list(zip(geometry.pads_begin, geometry.pads_end, strict=True))
-    # torch's padding has the last axis first.
     zeros = [max(-pad, 0) for ends in reversed(pads) for pad in ends]
-    enlarged = functional.pad(unpadded, zeros) if any(zeros) else unpadded
     starts = [max(begin, 0) for begin in geometry.pads_begin]
-    window = [slice(start, start + size) for start, size in zip(starts, geometry.output, strict=True)]
-    return enlarged[(..., *window)]
+    return zeros, [slice(start, start + size) for start, size in zip(starts, geometry.output, strict=True)]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
-import tract
 
 from tconv.backends import BackendInfo
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Produced, Refused, Unsupported
+from tconv.backends.snippet import Snippet
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
@@ -32,15 +32,19 @@ class Tract:
     Where a model declares symbols, or no shape, tract has to be told the sizes before it makes a typed model of it.
     """
 
+    DIALECTS = ONNX_DIALECT_NAMES
+
     def __init__(self) -> None:
+        import tract
+
         # An error shall be its causes, without the frames of the process.
         os.environ["RUST_BACKTRACE"] = "0"
-        self._onnx = tract.onnx()
+        self._tract, self._onnx = tract, tract.onnx()
         self._file = Path(tempfile.mkdtemp(prefix="tconv-tract-")) / "model.onnx"
 
     def info(self) -> BackendInfo:
         """Return tract's version."""
-        return BackendInfo("tract", tract.version(), ONNX_DIALECT_NAMES)
+        return BackendInfo("tract", self._tract.version(), self.DIALECTS)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, infer its types and shapes, optimise it, run it. Any error of tract's is a refusal."""
@@ -54,8 +58,22 @@ class Tract:
                 for index, array in enumerate(feeds):
                     model.set_input_fact(index, _fact(array))
             return Produced(np.array(model.into_model().into_runnable().run(feeds)[0].to_numpy()))
-        except tract.TractError as error:
+        except self._tract.TractError as error:
             return Refused(one_line(str(error)))
+
+    @staticmethod
+    def snippet(_: Call) -> Snippet:
+        """Return how a model is run without tconv."""
+        lines = (
+            'path = pathlib.Path(tempfile.mkdtemp()) / "model.onnx"',
+            "path.write_bytes(model.SerializeToString())",
+            "loaded = tract.onnx().load(path)",
+            "for index, array in enumerate(feeds.values()):",
+            '    sizes = "".join(f"{size}," for size in array.shape)',
+            '    loaded.set_input_fact(index, f"{sizes}{array.dtype.kind}{8 * array.itemsize}")',
+            "y = np.array(loaded.into_model().into_runnable().run(list(feeds.values()))[0].to_numpy())",
+        )
+        return Snippet(("tract", "pathlib", "tempfile"), lines, ("TractError",), version="tract.version()")
 
 
 def _fact(array: Array) -> str:

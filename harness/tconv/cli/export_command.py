@@ -17,7 +17,7 @@ from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
 from tconv.expectation.problem import expressed
-from tconv.export.asking import DEFAULT, FIRST_DIALECT
+from tconv.export.asking import DEFAULT, DEFAULT_DIALECT, usual_dialect
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
 from tconv.investigation.further_cases import separate
@@ -29,8 +29,6 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from tconv.cases.case import Case
 
-_DEFAULT_DIALECT = "onnx/ConvTranspose-22"
-
 
 @click.command(name="export")
 @click.argument("case_id", metavar="CASE")
@@ -41,7 +39,7 @@ _DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 @click.option(
     "--dialect",
     "dialect_name",
-    help=f"Default: {_DEFAULT_DIALECT}, or what the backend speaks; with --issue the backend's first.",
+    help=f"Default: {DEFAULT_DIALECT}, or what the backend speaks; with --issue the backend's first.",
 )
 @options.timeout(text="With --issue: seconds.")
 @options.cases
@@ -73,8 +71,7 @@ def command(
         assert backend is not None  # noqa: S101 - it comes with --issue
         return _report(case, Asking(backend, dialect, option, timeout), str(cases or ""))
     whom = backend or DEFAULT
-    dialect = dialect or find_dialect(FIRST_DIALECT.get(whom, _DEFAULT_DIALECT))
-    click.echo(f"case {export(case, dialect, folder, whom)}")
+    click.echo(f"case {export(case, dialect or find_dialect(usual_dialect(whom)), folder, whom)}")
     return 0
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
-from tconv.backends.onnx_model import ELEMENT_TYPES, ONNX_DIALECT_NAMES, build
+from tconv.backends.onnx_model import ELEMENT_TYPES, build
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.errors import FileError, UsageError, writing
+from tconv.errors import FileError, writing
 from tconv.expectation.bound import bound_errors, is_subnormal
 from tconv.expectation.problem import Problem, expressed
 from tconv.export.asking import DEFAULT
@@ -48,10 +48,6 @@ def export(case: Case, dialect: Dialect, folder: Path, backend: str = DEFAULT) -
         UsageError: the dialect cannot express the case, or the backend cannot be given it.
         FileError: the folder cannot be written.
     """
-    if dialect.opset is None and backend == DEFAULT:
-        names = ", ".join(reversed(ONNX_DIALECT_NAMES))
-        must = f"must be one of {names} to be written as a model for {DEFAULT}"
-        raise UsageError(f"--dialect {must} (got {dialect.name!r}); or name a --backend that speaks it")
     problem = expressed(case, dialect)
     target = folder / folder_name(case, dialect)
     files = dict(_files(problem, backend))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tconv.cases.case import Case
-    from tconv.export.asking import Snippet
+    from tconv.export.asking import Asked
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.records.headers import BackendHeader
@@ -210,24 +210,24 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     yield from ("With tconv:", "", _fenced(command, "sh"), "")
     backend = header.spec or header.name
     try:
-        ask = asking(problem, backend)
+        asked = asking(problem, backend)
     except UsageError:
         # It is asked for a geometry, which this call does not have.
         return
     if (source := snippet(problem, backend)) is not None:
-        yield from (_without_tconv(ask, backend), "", _fenced(source, "python"))
+        yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
     else:
         words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
         yield from ("The arrays are too large for a report; this writes them with a script:", "")
         yield _fenced(shlex.join([*words, *cases_option(cases)]), "sh")
 
 
-def _without_tconv(ask: Snippet, backend: str) -> str:
+def _without_tconv(asked: Asked, backend: str) -> str:
     """Return what a report says above the Python that asks a runtime."""
-    if ask.stands_in:
+    if asked.stands_in:
         what = f"this asks onnxruntime, and not {_code(backend)}"
         return f"Without tconv, {what}. For another runtime replace the lines that are marked:"
-    if ask.hint:
+    if asked.hint:
         return "Without tconv, this asks no runtime yet. Replace the line that is marked:"
     return "Without tconv:"
 

@@ -15,8 +15,9 @@ from tconv.shown_texts import one_line
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from tconv.backends.snippet import Snippet
     from tconv.expectation.problem import Problem
-    from tconv.export.asking import Snippet
+    from tconv.export.asking import Asked
 
 
 def script(problem: Problem, backend: str = DEFAULT) -> str:
@@ -29,7 +30,8 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
     Raises:
         UsageError: the backend cannot be given the call.
     """
-    ask = asking(problem, backend)
+    asked = asking(problem, backend)
+    ask = asked.snippet
     constants = {
         "CASE": problem.case.id,
         "DIALECT": problem.dialect.name,
@@ -38,12 +40,12 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
         "SMALLEST_NORMAL": _smallest_normal(problem.call.dtype),
         "REFUSALS": ask.refusals,
         "SHAPE_ONLY": ask.shape_only,
-        "RUNTIME": DEFAULT if ask.stands_in else one_line(backend),
+        "RUNTIME": DEFAULT if asked.stands_in else one_line(backend),
     }
     values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
     versions = [f"{_package(name)} {{{ask.version or f'{name}.__version__'}}}, " for name in ask.modules[:1]]
     main = _MAIN.replace("VERSION", "".join(versions))
-    return _head(ask) + values + _BODY + _answer(problem, ask) + main
+    return _head(ask) + values + _BODY + _answer(problem, asked) + main
 
 
 def _head(ask: Snippet) -> str:
@@ -61,16 +63,16 @@ def _package(module: str) -> str:
     return "opencv-python-headless" if name == "cv2" else name
 
 
-def _answer(problem: Problem, ask: Snippet) -> str:
+def _answer(problem: Problem, asked: Asked) -> str:
     """Return the function that asks the runtime."""
     loading = ['model = onnx.load(str(HERE / "model.onnx"))'] if problem.dialect.opset is not None else []
-    if ask.of_model:
+    if asked.snippet.of_model:
         loading.append('feeds = tensors("input")')
     else:
         initializers = "{tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}"
         loading.append(f'arrays = tensors("input"){f" | {initializers}" if loading else ""}')
         loading += [f"{tensor.name} = arrays[{tensor.name!r}]" for tensor in problem.call.inputs]
-    lines = "\n".join([*loading, *([f"# {ask.hint}"] if ask.hint else []), *ask.lines, "return y"])
+    lines = "\n".join([*loading, *([f"# {asked.hint}"] if asked.hint else []), *asked.snippet.lines, "return y"])
     return f'def answer():\n    """Return what the runtime makes of the call."""\n{indent(lines, "    ")}\n'
 
 

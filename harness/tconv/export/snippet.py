@@ -40,12 +40,13 @@ def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
     Raises:
         UsageError: the backend cannot be given the call.
     """
-    ask = asking(problem, backend)
+    asked = asking(problem, backend)
+    ask = asked.snippet
     lines = [*_arrays(problem)]
     if ask.of_model:
         lines += _graph(problem, build(problem.call, problem.arrays))
         lines.append(f"feeds = {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}}")
-    lines += [f"# {ask.hint}"] if ask.hint else []
+    lines += [f"# {asked.hint}"] if asked.hint else []
     lines += [*ask.lines, *_comparison(problem, shape_only=ask.shape_only)]
     text = "\n".join([*_imports("\n".join(lines), ask.modules), *lines])
     return text if len(text) <= LONGEST else None
