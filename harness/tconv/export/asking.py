@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.backends import shipped
+from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.snippet import Snippet
 from tconv.errors import UsageError
 
@@ -62,7 +63,7 @@ def asking(problem: Problem, backend: str) -> Asked:
         attributes = ", ".join(f"{name}={value!r}" for name, value in call.attributes.items())
         lines = (f"attributes = dict({attributes})", f"raise SystemExit({f'ask the runtime here: {words}'!r})")
         return Asked(Snippet((), lines, of_model=False), f"replace the last of these lines: {words}")
-    onnxruntime = asking(problem, DEFAULT).snippet
+    onnxruntime = OnnxRuntime.snippet(call)
     replaced = f"the {len(onnxruntime.lines)} lines below, which ask onnxruntime"
     hint = f"For another runtime replace {replaced}: they make `y`, the output, of `model` and `feeds`."
     return Asked(onnxruntime, hint, stands_in=True)
