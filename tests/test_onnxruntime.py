@@ -103,11 +103,10 @@ def test_one_backend_runs_many_calls() -> None:
     ],
 )
 def test_an_invalid_model_is_refused(case: Case) -> None:
-    """What the runtime calls invalid, at load or at run, is a refusal with its message in one line."""
+    """What the runtime calls invalid, at load or at run, is a refusal with its message."""
     outcome = outcome_of(case)
     assert isinstance(outcome, Refused), outcome
-    assert outcome.message.strip()
-    assert "\n" not in outcome.message
+    assert outcome.message
 
 
 @pytest.mark.parametrize("dtype", [DType.F64, DType.BF16])
@@ -147,10 +146,13 @@ class _Session:
             Unsupported("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED"),
         ),
         (state.InvalidGraph("this is an invalid model"), Refused("this is an invalid model")),
-        (state.InvalidArgument(" X \n  in node Y\n"), Refused("X ")),
+        (state.InvalidArgument(" X \n  in node Y\n"), Refused("X \n  in node Y")),
         (state.InvalidProtobuf("no protobuf"), Refused("no protobuf")),
         (state.Fail("Node () Op (ConvTranspose) failed"), Refused("Node () Op (ConvTranspose) failed")),
-        (state.RuntimeException("narrowing_error\nat line 7"), BackendError("RuntimeException: narrowing_error")),
+        (
+            state.RuntimeException("narrowing_error\nat line 7"),
+            BackendError("RuntimeException: narrowing_error\nat line 7"),
+        ),
         (state.EPFail("provider"), BackendError("EPFail: provider")),
         (MemoryError("out of it"), BackendError("MemoryError: out of it")),
         (ValueError(), BackendError("ValueError: ")),
@@ -158,7 +160,7 @@ class _Session:
     ids=lambda value: type(value).__name__,
 )
 def test_what_each_exception_is(monkeypatch: pytest.MonkeyPatch, when: str, error: Exception, outcome: Outcome) -> None:
-    """Invalid is a refusal, not implemented is unsupported, and whatever else is raised is broke."""
+    """Invalid is a refusal, not implemented is unsupported, and all else is broke. No line of a message is lost."""
     monkeypatch.setattr(ort, "InferenceSession", lambda *_, **__: _Session(error, when))
     assert outcome_of(by_hand()) == outcome
 

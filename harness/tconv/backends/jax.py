@@ -76,7 +76,7 @@ class Jax:
         try:
             y = np.asarray(self._conv_transpose(x, to_iox(arrays["w"], call.filter_format), geometry))
         except (TypeError, ValueError) as error:
-            return Refused(str(error).partition("\n")[0])
+            return Refused(str(error))
         y = y if "b" not in arrays else y + arrays["b"].reshape(-1, *(1,) * call.rank)
         return Produced(from_ncx(y, call.data_format))
 

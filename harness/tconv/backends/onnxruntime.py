@@ -87,7 +87,7 @@ class OnnxRuntime:
             session = self._runtime.InferenceSession(model, self._options, providers=[self._provider])
             return Produced(session.run(None, call.feeds(arrays))[0])
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
-            kind, message = type(error).__name__, str(error).strip().partition("\n")[0]
+            kind, message = type(error).__name__, str(error).strip()
         if kind not in {"NotImplemented", *_REFUSALS}:
             return BackendError(f"{kind}: {message}")
         return (Unsupported if kind == "NotImplemented" or _FELL_BACK in message else Refused)(message)

@@ -11,7 +11,7 @@ from tconv.backends.options import with_defaults
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.backends.snippet import Snippet, name_of, y_from_ncx
 from tconv.cases.layouts import permutation
-from tconv.shown_texts import beginning, one_line
+from tconv.shown_texts import one_line
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
@@ -128,27 +128,22 @@ class OpenVino:
         try:
             model = self.model(call, arrays)
         except RuntimeError as error:
-            return Refused(_said(error))
+            return Refused(one_line(str(error)))
         try:
             compiled = self.core.compile_model(model, self._device, self._settings)
         except RuntimeError as error:
-            message = _said(error)
+            message = one_line(str(error))
             return (Unsupported if any(words in message for words in _NOT_IMPLEMENTED) else Refused)(message)
         try:
             return Produced(self._nodes.inferred(compiled, call.feeds(arrays).values()))
         except RuntimeError as error:
             # Sizes that the model does not have are not known before: what is wrong with them is refused here.
-            return (BackendError if _has_sizes(call) else Refused)(_said(error))
+            return (BackendError if _has_sizes(call) else Refused)(one_line(str(error)))
 
 
 def _has_sizes(call: Call) -> bool:
     """Return whether the model has all sizes: those that are declared, and output_shape as a constant."""
     return call.shapes == "static" and all(tensor.constant for tensor in call.inputs if tensor.role == "output_shape")
-
-
-def _said(error: Exception) -> str:
-    """Return the beginning of an exception's message in one line: it has the check that failed, which waivers name."""
-    return beginning(one_line(str(error)), 500)
 
 
 TENSOR = (

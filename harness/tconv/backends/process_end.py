@@ -33,7 +33,7 @@ _REASON = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """The first words of runtimes' last words; they stand before a backtrace that may be longer than what is kept."""
-_ERROR = re.compile(
+ERROR_LINE = re.compile(
     r"""
     ^(?:\S+:\ )?[\w.$]*(?:error|exception)(?:\s*\[\w+\])?(?::|$)                # Python, node, command lines, compilers
     | \bcannot\ find\ module | \bcan't\ open\ file | \bno\ such\ file\b | \bcommand\ not\ found
@@ -99,7 +99,7 @@ def main_reason(text: str) -> str:
     """
     lines = text.strip().splitlines()
     # The error that ended it is the last one: Python prints before it those that it came from.
-    errors = [line.strip() for line in lines if _ERROR.search(line)]
+    errors = [line.strip() for line in lines if ERROR_LINE.search(line)]
     reason = next(iter([*reasons(text), *errors[-1:], *lines[-1:]]), "")
     # When it was printed is no reason, and would tell alike lines apart.
     return _TIME.sub("", reason)

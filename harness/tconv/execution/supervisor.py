@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from tconv.backends.process_end import ending, last_words
+from tconv.backends.process_end import ending, last_words, main_reason
 from tconv.errors import BackendMissing, DialectError, FileError, OptionError
 from tconv.execution import zygote
 from tconv.execution.accumulation import path_of
@@ -324,7 +324,7 @@ class WorkerProcess:
     def silence(self) -> BackendMissing:
         """Return the error for a worker that ended or is late before it has introduced itself."""
         output = self.last_words
-        printed = f"; it printed: {one_line(output.splitlines()[-1])}" if output else ""
+        printed = f"; it printed: {one_line(main_reason(output))}" if output else ""
         if self.end is None:
             return BackendMissing(
                 f"backend {self._spec!r} must start (it said nothing within {self.seconds:g} s){printed}"

@@ -188,7 +188,8 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
     compared = isinstance(record.verdict, ver.WrongValues)
     yield f"{record.verdict.kind}{', with the index in NCX' if compared else ''}:"
     yield ""
-    yield _fenced(phrase(record.verdict))
+    whole = record.verdict.message if isinstance(record.verdict, ver.RefusedValid | ver.BackendError) else ""
+    yield _fenced(whole or phrase(record.verdict))
     if isinstance(record.verdict, ver.Crashed) and record.verdict.stderr:
         yield from ("", "It printed at last:", "", _fenced(record.verdict.stderr))
     if actual is not None:

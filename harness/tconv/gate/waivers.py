@@ -338,8 +338,9 @@ def is_among(version: str, versions: str) -> bool:
 def _matches(expected: object, actual: object) -> bool:
     if not (isinstance(expected, str) and isinstance(actual, str) and "*" in expected):
         return actual == expected
-    # Of a pattern only * is meant.
-    return fnmatchcase(actual, re.sub(r"([?[])", r"[\1]", expected))
+    # Of a pattern only * is meant. It is in one line, as reports show messages and proposed waivers have them.
+    pattern = re.sub(r"([?[])", r"[\1]", expected)
+    return fnmatchcase(actual, pattern) or fnmatchcase(" ".join(actual.split()), pattern)
 
 
 def _to_json(value: object) -> object:

@@ -61,6 +61,10 @@ class UnansweredCalls:
             self._parts[key] = tuple(self._with_conditions(cases))
         return self._parts[key]
 
+    def can_meet(self, case: str) -> bool:
+        """Return whether a condition can be on a call: it cannot if the call has no output, or an empty one."""
+        return case in self._calls.numbers
+
     @cached_property
     def _calls(self) -> JudgedCalls:
         return replace(self.judged, wrong_kinds=UNANSWERED)

@@ -149,9 +149,13 @@ def _parts(group: Group, assessment: Assessment) -> Iterator[Group]:
 def _inside(part: Unanswered, members: Sequence[RecordStatus], assessment: Assessment) -> list[RecordStatus]:
     """Return the members of a part; where these share facts, others with the same facts too.
 
-    Invalid calls have no features that a condition could be on, but they have facts.
+    Invalid calls have no features that a condition could be on, but they have facts. If only such calls are left beside
+    a part, its condition holds for all of which that can be known, and the runtime says the same words of all.
     """
     inside = [member for member in members if member.record.case in part.cases]
+    unanswered = assessment.explained.unanswered
+    if unanswered and not any(unanswered.can_meet(case) for case in _cases(members) if case not in part.cases):
+        return list(members)
     shared = common_facts(inside, assessment)
     if shared is None or not shared.holds_alone(len(inside)):
         return inside

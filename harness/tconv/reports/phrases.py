@@ -11,6 +11,7 @@ from tconv.dialects.readings import Combination
 from tconv.dialects.rules import contrasted
 from tconv.expectation.bound import SYMBOLS
 from tconv.gate.status import FAILING, MixedReadings, ReadingChanged, Status
+from tconv.records.failure import sentence
 from tconv.records.headers import cases_option
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
@@ -49,19 +50,14 @@ def phrase(verdict: Ruling) -> str:
             return _of_differences(verdict)
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
             return f"must be {_bracketed(expected)} (got {_bracketed(actual)})"
-        case (
-            ver.RefusedValid(text)
-            | ver.BackendError(text)
-            | ver.Unstable(text)
-            | ver.Unsupported(text)
-            | ver.NotApplicable(text)
-        ):
-            # A runtime's own message may have several lines and escape codes.
+        case ver.RefusedValid(text) | ver.BackendError(text) | ver.Unsupported(text):
+            return sentence(text)
+        case ver.Unstable(text) | ver.NotApplicable(text):
             return one_line(text)
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
         case ver.Crashed(cause, stderr):
-            return ": ".join(filter(None, (cause, one_line(main_reason(stderr)))))
+            return ": ".join(filter(None, (cause, sentence(main_reason(stderr)))))
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
         case _:
@@ -96,7 +92,7 @@ def _of_differences(verdict: ver.WrongValues) -> str:
 def _disputed(verdict: ver.Disputed) -> str:
     if verdict.rule == "refusal":
         ambiguous = " perhaps" if verdict.notes else ""
-        return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {one_line(verdict.message or '')}"
+        return f"refused,{ambiguous} as {' or '.join(verdict.choices)} says: {sentence(verdict.message or '')}"
     alike = ", which give the same output" if verdict.alike else ""
     notes = f" ({', '.join(verdict.notes)})" if verdict.notes else ""
     return f"follows {' or '.join(verdict.choices)}{alike}{notes}"
@@ -138,7 +134,7 @@ def reason(member: RecordStatus) -> str:
         return NOT_ASKED
     match member.ruling:
         case ver.Unsupported(text):
-            return f"{UNDECLARED}: {text}"
+            return f"{UNDECLARED}: {sentence(text)}"
         case ver.NotApplicable(text):
             return text
         case ver.Inconclusive() as inconclusive:

@@ -17,7 +17,7 @@ from tconv.cases.patterns import label, path_of
 from tconv.gate.scope import Scope
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, choose_example
 from tconv.gate.waivers import OPEN, Waiver
-from tconv.records.failure import without_numbers
+from tconv.records.failure import sentence, without_numbers
 from tconv.records.headers import cases_option
 from tconv.reports.causes import find_causes
 from tconv.reports.groups import common_facts
@@ -125,7 +125,7 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
 def _because(members: Sequence[RecordStatus]) -> str:
     """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
     rulings = [member.ruling for member in members]
-    texts = {one_line(ruling.reason) for ruling in rulings if isinstance(ruling, ver.Unsupported)}
+    texts = {sentence(ruling.reason) for ruling in rulings if isinstance(ruling, ver.Unsupported)}
     if len(texts) > 1:
         texts = set(map(without_numbers, texts))
     return (shortened(texts.pop(), _LONGEST_MESSAGE) if len(texts) == 1 else "") or OPEN
@@ -209,7 +209,7 @@ def _words(members: Iterable[RecordStatus]) -> str:
     texts = {without_numbers(getattr(member.ruling, "message", "")) for member in members}
     if len(texts) != 1:
         return ""
-    words = re.sub(r"[\s*]*#[\s*]*", "*", texts.pop().replace("*", "?"))[:_LONGEST_MESSAGE]
+    words = re.sub(r"[\s*]*#[\s*]*", "*", texts.pop())[:_LONGEST_MESSAGE]
     return f"{words.rstrip('*')}*" if words.strip("* ") else ""
 
 
