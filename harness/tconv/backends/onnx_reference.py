@@ -43,7 +43,7 @@ class OnnxReference:
             if self.checked:
                 onnx.checker.check_model(model, full_check=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-            message = str(error).partition("\n")[0]
+            message = str(error).strip()
             return (Unsupported if message.startswith(_WITHOUT_SHAPE) else Refused)(message)
         try:
             outputs: Any = ReferenceEvaluator(model).run(None, call.feeds(arrays))

@@ -40,7 +40,7 @@ class OnnxShapeInference:
         try:
             inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=self.strict)
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError) as error:
-            return Refused(str(error).partition("\n")[0])
+            return Refused(str(error).strip())
         output = inferred.graph.output[0].type.tensor_type
         if not output.HasField("shape") or any(not dim.HasField("dim_value") for dim in output.shape.dim):
             return Unsupported("no shape is inferred, or not all of it")

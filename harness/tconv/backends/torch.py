@@ -119,7 +119,7 @@ class Torch:
                 return Produced(from_ncx(self._array(y), call.data_format))
             y = self._cropped(run(None, groups=geometry.groups), geometry)
         except RuntimeError as error:
-            return Refused(str(error).partition("\n")[0])
+            return Refused(str(error).strip())
         y = y if b is None else y + b.reshape(-1, *(1,) * call.rank)
         return Produced(from_ncx(self._array(y), call.data_format), ("cropped",))
 
@@ -155,7 +155,7 @@ class Torch:
         try:
             return Produced(from_ncx(self._array(operator(*operands, **call.attributes)), call.data_format))
         except (RuntimeError, TypeError, ValueError) as error:
-            return Refused(str(error).partition("\n")[0])
+            return Refused(str(error).strip())
 
     def _array(self, tensor: torch.Tensor) -> Array:
         torch = self._torch

@@ -20,8 +20,8 @@ class BackendError(Exception):
 
 
 def one_line(error):
-    """Return an exception's message in one line, cut at 500 characters."""
-    return " ".join(str(error).split())[:500]
+    """Return an exception's message in one line."""
+    return " ".join(str(error).split())
 
 
 def serve(name, version, dialect, answer):
