@@ -243,6 +243,7 @@ RUNTIMES = {
         " of packed channels become ±3.4e38; some paddings, groups of filters that are no constants and all volumes"
         " fail",
         spec="recorded_runtime:Mnn",
+        tier="gate",
     ),
     "tvm": Played(
         "output_shape is ignored, and the size under same_* is at most what the taps reach; channels=0 is memory that"
