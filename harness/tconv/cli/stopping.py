@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from threading import Timer
     from types import FrameType
 
 _SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -23,6 +24,8 @@ _SHELL = 128
 _AGAIN_SECONDS = 0.01
 _came: list[Stopped] = []
 """The signal that came since the command began, if one did."""
+_resent: list[Timer] = []
+"""What sends a signal again; whoever is not ended by it cancels them when the command has ended."""
 
 
 class Stopped(BaseException):
@@ -92,6 +95,9 @@ def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
         _hear(signal.SIG_IGN)
         return _SHELL + stopped.number
     finally:
+        for timer in _resent:
+            timer.cancel()
+        _resent.clear()
         if not whole_process:
             sys.unraisablehook = hook
             for number, handler in handlers.items():
@@ -123,6 +129,7 @@ def _again(others: Callable[[sys.UnraisableHookArgs], object], unraisable: sys.U
             from threading import Timer  # noqa: PLC0415 - hardly ever
 
             signal.signal(number, _stop)
-            Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), number)).start()
+            _resent.append(Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), number)))
+            _resent[-1].start()
         case _:
             others(unraisable)

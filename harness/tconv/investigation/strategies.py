@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
 
 
+_TRIES = 20
+"""So many cases are drawn until a dialect can say one: hypothesis gives up if it has to reject most examples."""
+
+
 class _Hypothesis(Choices):
     """Choices that hypothesis makes, and shrinks."""
 
@@ -46,8 +50,11 @@ def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken
         dialect: the dialect's name.
         broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
     """
-    case = draw_case(_Hypothesis(draw), find_dialect(dialect), broken=broken)
-    return case if case is not None else reject()
+    for _ in range(_TRIES):
+        case = draw_case(_Hypothesis(draw), find_dialect(dialect), broken=broken)
+        if case is not None:
+            return case
+    return reject()
 
 
 @st.composite
