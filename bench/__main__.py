@@ -22,7 +22,7 @@ BENCHES = (
     "floor",
     "whole",
     "reference",
-    "learning",
+    "explaining",
     "page",
 )
 HERE = Path(__file__).parent

@@ -6,12 +6,19 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tconv.dialects.readings import Combination
+from tconv.evidence import Errs, Explanation, Hypothesis, Misreads
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
 
 BENCH = Path(__file__).parent.parent / "bench"
 
@@ -81,3 +88,40 @@ def test_a_file_that_holds_no_figures_is_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SystemExit) as ending:
         code(monkeypatch, [1.0], "--against", str(file))
     assert ending.value.code == 2
+
+
+ITEM = Misreads(Combination(("batch-repeats-the-first",)))
+FLIPPED = Misreads(Combination(("filter-flipped",)))
+
+
+@pytest.mark.parametrize(
+    ("what", "condition", "grade"),
+    [
+        (Errs(), ("batch = 2",), "exact"),
+        (ITEM, ("batch = 2",), "exact"),
+        (Errs(), ("batch = 2", "dtype=f32"), "vague"),
+        (Errs(), None, "vague"),
+        (Errs(), (), "misleading"),
+        (Errs(), ("group=dense",), "misleading"),
+        (FLIPPED, ("batch = 2",), "misleading"),
+        (None, None, "silent"),
+    ],
+)
+def test_an_explanation_is_judged_by_the_true_condition(
+    monkeypatch: pytest.MonkeyPatch,
+    smoke_cases: tuple[Case, ...],
+    corpus: Corpus,
+    what: Hypothesis | None,
+    condition: tuple[str, ...] | None,
+    grade: str,
+) -> None:
+    """Of a kernel that writes the first item in the place of the second, if there are two."""
+    explaining: Any = __import__("explaining")
+    kernels: Any = __import__("wrong_kernels")
+    kernel = kernels.Kernel("batch", "== 2", lambda size: size == 2, None, None, "first item for the last")
+    facts = {of.case.id: of for of in kernels.ordered(smoke_cases[::16])}
+    base = explaining.Base(corpus, facts)
+    printed = () if what is None else (Explanation(what, condition, (), 0, frozenset(), 0),)
+    monkeypatch.setattr(explaining, "explain", lambda _: printed)
+    judgement = explaining.judged(kernel, base, Random(0))  # noqa: S311 - chance that can be repeated
+    assert judgement.grade == grade, str(judgement)

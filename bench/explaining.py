@@ -1,0 +1,512 @@
+"""How exactly the failures of wrong kernels are explained, as an automatic judge sees it; and what explaining costs.
+
+Kernels are drawn from the grammar of `wrong_kernels.py`, and each is played over the gate tier. What explains its
+failures is held against what it does, on the records and on new calls. These are cases of the tier in which one size or
+attribute is changed: half of them at the border of the printed conditions, half in what these do not mention, or the
+true one does.
+The explanations of a kernel are
+
+- exact if their conditions together hold for all calls that the kernel changes, and for no other;
+- misleading if a condition holds for less than 90% of its own new calls, or if a misreading that is named gives another
+  output than the kernel on such a call;
+- vague if they are neither: too wide, too narrow, or a part is not explained;
+- silent if nothing is printed.
+
+Kernels that change fewer than three records are counted alone. If a kernel's condition holds and its output is the
+same, or is judged as right, nothing is concluded. All that are not exact are printed. Then misreadings of the geometry
+are played with the catalogue switched off: how many of their failures a learnt rule explains.
+
+Run `python bench/explaining.py [--count 100] [--seed 5] [--small] [--json FILE] [--against FILE]`. At the small size,
+12 kernels, it ends with 1 if less than 70 of 100 are exact, if one is misleading, or if less than 95 of 100 failures of
+a misreading are explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, cached_property
+from random import Random
+from time import process_time
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+import wrong_kernels
+from command import run
+from figures import Figure, Findings
+from measure import timed
+from tconv.backends import Produced
+from tconv.cases.layouts import to_ncx
+from tconv.cases.patterns import path_of
+from tconv.corpus import Corpus
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.case_file import DEFAULTS, spread_per_axis
+from tconv.corpus.writing import settings
+from tconv.diagnosis import Diagnosis, explains
+from tconv.diagnosis.misreadings import misreadings_by_name, misreadings_of
+from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, GeometryOtherwise
+from tconv.diagnosis.placement import placed
+from tconv.dialects.readings import AnswerOtherwise
+from tconv.evidence import Calls, Misreads, answer_of, explain
+from tconv.evidence import facts as evidence_facts
+from tconv.evidence.rules import learn_rules
+from tconv.execution import recording
+from tconv.execution.evaluation import Evaluator
+from tconv.expectation.problem import Problem, share_problem
+from tconv.investigation.further_cases import misread_output
+from tconv.records.record import Record
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
+from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType
+from wrong_kernels import DIALECT, Kernel, draw, facts_of, ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from tconv.backends import Outcome
+    from tconv.cases.call import Call
+    from tconv.cases.case import Case
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.evidence import Explanation
+    from tconv.vocabulary import Array, Mask
+    from wrong_kernels import Facts
+
+LEAST = 0.7
+"""The part of the kernels whose explanation is exact, at the small size."""
+SMALL = 12
+"""Kernels at the small size."""
+MOST_PRODUCTS = 2**18
+"""Products of a case that is played, at most: 99% of the valid cases of the gate tier have no more."""
+FEWEST = 3
+"""Records that a kernel changes at least: from one or two nothing can be concluded."""
+NEW_CALLS = 500
+OWN = 0.9
+"""The part of its own new calls for which a condition must hold."""
+FEWEST_OWN = 10
+"""New calls of a condition from which it is judged."""
+GRADES = ("exact", "vague", "misleading", "silent", "too few records")
+RULES_ENOUGH = 0.95
+SMALL_MISREADINGS = ("same=no-padding", "pads-symmetric", "strides-ignored")
+OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
+
+
+class Played:
+    """A runtime that answers the problem that is set with the output that is set."""
+
+    def __init__(self) -> None:
+        backend: Any = self
+        self._evaluator = Evaluator(backend, "played", DIALECT, None)
+        self._answer: Outcome | None = None
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:  # noqa: ARG002 - a backend's interface
+        """Give the output."""
+        assert self._answer is not None
+        return self._answer
+
+    def record(self, case: Case, answer: Outcome) -> Record:
+        """Return the record of an output."""
+        self._answer = answer
+        return self._evaluator.evaluate(case)
+
+
+@dataclass
+class Base:
+    """The cases that kernels are played over.
+
+    Attributes:
+        corpus: where they are from.
+        cases: the cases with a value, by id, in the order of ids.
+    """
+
+    corpus: Corpus
+    cases: dict[str, Facts]
+
+    @cached_property
+    def right(self) -> dict[str, Record]:
+        """The records of right answers, by id."""
+        records = {}
+        for case_id, facts in self.cases.items():
+            problem = Problem(facts.case, DIALECT)
+            verdict = judge(problem, Produced(problem.output), DType.F32)  # type: ignore[arg-type] # there is a value
+            records[case_id] = Record(case_id, "played", DIALECT.name, verdict, 0.0)
+        return records
+
+    @cached_property
+    def features(self) -> list[Any]:
+        """What each case is like."""
+        return [evidence_facts.features_of(share_problem(facts.case, DIALECT)) for facts in self.cases.values()]
+
+    def explain(self, records: Mapping[str, Record]) -> tuple[Calls, tuple[Explanation, ...]]:
+        """Return the calls of a run, and what explains its failures."""
+        calls = Calls([answer_of(records[case]) for case in self.cases], self.corpus.find, DIALECT)
+        return calls, explain(calls)
+
+
+class NewCall(NamedTuple):
+    """A call that is in no tier.
+
+    Attributes:
+        facts: what it is.
+        wrong: the kernel's output; None if the kernel does not change it.
+    """
+
+    facts: Facts
+    wrong: Produced | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the judge says of the explanations of a kernel.
+
+    Attributes:
+        kernel: the kernel.
+        grade: of `GRADES`.
+        failures: the records that it changes.
+        explanations: what is printed.
+        why: why they are not exact.
+    """
+
+    kernel: Kernel
+    grade: str
+    failures: int
+    explanations: Sequence[Explanation] = ()
+    why: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        printed = [f"    printed: {described(each)}" for each in self.explanations]
+        reasons = [f"    {reason}" for reason in self.why]
+        return "\n".join([f"{self.grade}: {self.kernel}; {self.failures} failures", *printed, *reasons])
+
+
+def described(each: Explanation) -> str:
+    """Return an explanation in a line."""
+    where = "no condition" if each.condition is None else each.where or "everywhere"
+    return (
+        f"{type(each.what).__name__} {each.what} | {where} | {len(each.cases)} explained, {len(each.against)} against"
+    )
+
+
+def play(kernel: Kernel, base: Base) -> tuple[dict[str, Record], set[str]]:
+    """Return the records that a kernel changes, and the cases that it should change, and that are judged as right."""
+    played, changed, unsaid = Played(), {}, set()
+    for case_id, facts in base.cases.items():
+        if kernel.is_wrong_for(facts):
+            answer = wrong_kernels.outcome(kernel, Problem(facts.case, DIALECT))
+            record = None if answer is None else played.record(facts.case, answer)
+            if record is not None and isinstance(record.verdict, ver.WrongOutput):
+                changed[case_id] = record
+            else:
+                unsaid.add(case_id)
+    return changed, unsaid
+
+
+def judged(kernel: Kernel, base: Base, random: Random) -> Judgement:
+    """Play a kernel over the cases, and judge what explains its failures."""
+    changed, unsaid = play(kernel, base)
+    if len(changed) < FEWEST:
+        return Judgement(kernel, "too few records", len(changed))
+    calls, found = base.explain({**base.right, **changed})
+    if not found:
+        return Judgement(kernel, "silent", len(changed))
+    new = new_calls(kernel, found, calls, base, random)
+    conditions = [each.condition or () for each in found]
+    holds = holding({term for terms in conditions for term in terms}, [of.facts for of in new], base)
+    met = [np.logical_and.reduce([holds[term] for term in terms] or [np.ones(len(new), bool)]) for terms in conditions]
+    met = [of if each.condition is not None else np.zeros_like(of) for of, each in zip(met, found, strict=True)]
+    says = np.array([case not in unsaid for case in base.cases], bool)
+    meeting = [calls.meeting(each.condition) for each in found if each.condition is not None]
+    wide = np.logical_or.reduce([np.zeros_like(says), *meeting])
+    is_wrong = np.array([case in changed for case in base.cases], bool)
+    new_wrong = np.array([of.wrong is not None for of in new], bool)
+    new_wide = np.logical_or.reduce(met)
+    misleading = [reason for each, of in zip(found, met, strict=True) for reason in misleads(each, new, of, new_wrong)]
+    differ = [
+        *differences("records", list(base.cases), wide & says, is_wrong),
+        *differences("new calls", [text_of(of.facts.case) for of in new], new_wide, new_wrong),
+    ]
+    grade = "misleading" if misleading else "vague" if differ else "exact"
+    return Judgement(kernel, grade, len(changed), found, [*misleading, *differ])
+
+
+def misleads(each: Explanation, new: Sequence[NewCall], met: Mask, wrong: Mask) -> Iterator[str]:
+    """Yield why an explanation is misleading."""
+    count, right = int(met.sum()), int((met & ~wrong).sum())
+    if count >= FEWEST_OWN and right > (1 - OWN) * count:
+        yield f"the kernel is right for {right} of the {count} new calls of `{each.where}`"
+    if not isinstance(each.what, Misreads):
+        return
+    by_name = misreadings_by_name(DIALECT)
+    misreadings = [by_name[name] for name in each.what.name.names if name in by_name]
+    under = [of for of, counts in zip(new, met & wrong, strict=True) if counts]
+    others = [of for of in under if misreadings and not gives(misreadings, of)]
+    if others:
+        example = text_of(others[0].facts.case)
+        yield f"{each.what} gives another output in {len(others)} of {len(under)} new calls: {example}"
+
+
+def gives(misreadings: Sequence[Misreading], call: NewCall) -> bool:
+    """Return whether misreadings give the output of a kernel."""
+    problem = share_problem(call.facts.case, DIALECT)
+    assert call.wrong is not None
+    return explains(misreadings, problem, to_ncx(call.wrong.array, problem.call.data_format), DType.F32)
+
+
+def differences(of: str, names: Sequence[str], printed: Mask, true: Mask) -> Iterator[str]:
+    """Yield for how many calls the printed conditions hold and the true one does not, and the reverse."""
+    for here, words in ((true & ~printed, "do not hold for"), (printed & ~true, "hold for")):
+        if here.any():
+            which = "right" if words == "hold for" else "wrong"
+            total = int((~true if which == "right" else true).sum())
+            example = names[int(np.flatnonzero(here)[0])]
+            yield f"{of}: the conditions {words} {here.sum()} of {total} that are {which}: {example}"
+
+
+def text_of(case: Case) -> str:
+    """Return a call that was made, in words."""
+    return " ".join(f"{name}={value}".replace(" ", "") for name, value in settings(case).items())
+
+
+def holding(terms: Collection[str], new: Sequence[Facts], base: Base) -> dict[str, Mask]:
+    """Return for which new calls each term holds.
+
+    The cases of the tier stand beside them, so that all limits of the tier are looked at, however many there are.
+    """
+    features = [evidence_facts.features_of(share_problem(facts.case, DIALECT)) for facts in new]
+    with patch.object(evidence_facts, "_LIMITS", 10**6):
+        every = evidence_facts._terms([*features, *base.features])  # type: ignore[list-item]  # noqa: SLF001
+        return {text: holds[: len(new)] for text, holds in every if text in terms}
+
+
+def new_calls(kernel: Kernel, found: Sequence[Explanation], calls: Calls, base: Base, random: Random) -> list[NewCall]:
+    """Return new calls: half at the border of the printed conditions, half changed in what these do not mention."""
+    facts = list(base.cases.values())
+    printed = [int(number) for each in found for number in np.flatnonzero(calls.meeting(each.condition or ()))]
+    true = [number for number, of in enumerate(facts) if kernel.is_wrong_for(of)]
+    terms = sorted({term for each in found for term in each.condition or ()})
+    mentioned = {knob for term in terms for knob in knobs_of(term)}
+    # What the true condition is on is changed too, if it is mentioned or not.
+    true_knobs = knobs_of(OF_KERNELS[kernel.size.partition(" ")[0]])
+    others = [*sorted(KNOBS - mentioned), *sorted(true_knobs) * 3]
+    every = list(range(len(facts)))
+    seen = {of.case.content for of in facts}
+    new: list[NewCall] = []
+    for number in range(20 * NEW_CALLS):
+        if len(new) == NEW_CALLS:
+            break
+        case = facts[random.choice(random.choice([printed, printed, true, every]))].case
+        at_border = bool(terms) and len(new) < NEW_CALLS / 2
+        term = random.choice(terms) if at_border else ""
+        knobs = sorted(knobs_of(term)) or others
+        changed = with_change(case, random.choice(knobs), numbers_of(term), random, f"new/{number}")
+        if changed is None or changed.content in seen:
+            continue
+        seen.add(changed.content)
+        answered = answered_by(kernel, changed)
+        new += [answered] if answered is not None else []
+    return new
+
+
+def answered_by(kernel: Kernel, case: Case) -> NewCall | None:
+    """Return what a kernel does with a call; None if that cannot be judged."""
+    facts = facts_of(case)
+    if facts is None or facts.elements > MOST_PRODUCTS:
+        return None
+    if not kernel.is_wrong_for(facts):
+        return NewCall(facts, None)
+    problem = Problem(case, DIALECT)
+    wrong = wrong_kernels.outcome(kernel, problem)
+    if wrong is None or not isinstance(judge(problem, wrong, DType.F32), ver.WrongOutput):
+        return None
+    return NewCall(facts, wrong)
+
+
+WORDS: dict[str, tuple[Any, ...]] = {
+    "dtype": tuple(DType),
+    "bias": (True, False),
+    "data": ("integers", "normal"),
+    "data_format": tuple(DataFormat),
+    "filter_format": ("IOX", "XOI"),
+    "auto_pad": tuple(AutoPad),
+    "shapes": ("static", "symbolic"),
+    "data_source": ("input", "initializer"),
+    "filter_source": ("initializer", "input"),
+}
+"""What is no number, and its values."""
+LISTS = ("spatial", "kernel", *NEUTRAL)
+SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
+KNOBS = frozenset((*WORDS, *LISTS, *SIZES, "output"))
+"""What is changed in a case to make a new call, one at a time."""
+LARGEST = {"kernel": 11, "strides": 8, "dilations": 5, "batch": 16, "groups": 16, "spatial": 65, "output": 257}
+MANY = 65
+"""The largest number of any other size."""
+OF_KERNELS = {
+    "channels": "channels / groups", "outputs": "out_channels / groups", "groups": "groups", "batch": "batch",
+    "kernel": "kernel", "stride": "strides", "dilation": "dilations", "output": "output",
+}  # fmt: skip
+"""The sizes of a kernel's condition, by their names in a term."""
+TURNS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
+
+
+def knobs_of(term: str) -> set[str]:
+    """Return what is turned to come to the border of a term."""
+    together = {
+        "channels": SIZES[1:], "out_channels": SIZES[1:], "group": SIZES[1:], "batch * out_channels": SIZES,
+        "total padding": ("pads_begin", "pads_end"), "output points": ("output",), "filter_data": ("data",),
+    }  # fmt: skip
+    parts = re.findall(r"(?:out_)?channels / groups|batch \* out_channels|total padding|output points|[a-z_]+", term)
+    return {knob for part in parts for knob in together.get(part, (part,)) if knob in KNOBS}
+
+
+def numbers_of(term: str) -> tuple[int, ...]:
+    """Return the numbers beside the border of a term."""
+    numbers = [int(number) for number in re.findall(r"\d+", term)]
+    if "multiple of" in term:
+        numbers = [numbers[-1] * times for times in (1, 2, 3)]
+    return tuple(number + off for number in numbers for off in (-1, 0, 1))
+
+
+def with_change(case: Case, knob: str, near: Sequence[int], random: Random, case_id: str) -> Case | None:
+    """Return a case with one size or attribute changed; None if there is no such case."""
+    written = settings(case)
+    rank = len(written["spatial"])
+    if knob in WORDS:
+        change: dict[str, Any] = {knob: random.choice(WORDS[knob])}
+    elif knob == "output":
+        change = output_changed(case, written, near, random)
+    elif knob in LISTS:
+        entries = list(spread_per_axis(written.get(knob, NEUTRAL.get(knob, 0)), rank))
+        axis = random.randrange(rank)
+        entries[axis] = turned(knob, entries[axis], near, random)
+        change = {knob: entries}
+    else:
+        change = size_changed(written, knob, near, random)
+    # Values that are written one by one are of the old sizes.
+    plain = {name: value for name, value in written.items() if name not in {"x", "w", "b"} or "values" not in value}
+    try:
+        return build(f"{path_of(case.id)}/{case_id}", {**plain, **change})
+    except ImpossibleCase:
+        return None
+
+
+def turned(knob: str, value: int, near: Sequence[int], random: Random) -> int:
+    """Return another number: one beside the border, the next one, or any."""
+    least, most = int(knob not in NEUTRAL or knob in {"strides", "dilations"}), LARGEST.get(knob, MANY)
+    choices = [number for number in (*near, value - 1, value + 1) if least <= number <= most and number != value]
+    any_other = [number for number in TURNS if number <= most]
+    beside = bool(choices) and (bool(near) or random.choice([True, False]))
+    return random.choice(choices if beside else any_other)
+
+
+def size_changed(written: Mapping[str, Any], knob: str, near: Sequence[int], random: Random) -> dict[str, Any]:
+    """Return the settings of another batch, number of groups, or number of channels of each."""
+    full = {**DEFAULTS, **written}
+    groups = full.get("groups") or 1
+    sizes = {"batch": full["batch"], "groups": groups}
+    sizes |= {f"{name} / groups": full[name] // groups for name in ("channels", "out_channels")}
+    if near and knob.endswith("/ groups"):
+        # A number of the term may be of all groups.
+        near = (*near, *(number // groups for number in near))
+    sizes[knob] = turned(knob, sizes[knob], near, random)
+    of_all = {name: sizes[f"{name} / groups"] * sizes["groups"] for name in ("channels", "out_channels")}
+    more = {"groups": sizes["groups"]} if sizes["groups"] != groups else {}
+    return {"batch": sizes["batch"], **of_all, **more}
+
+
+def output_changed(case: Case, written: Mapping[str, Any], near: Sequence[int], random: Random) -> dict[str, Any]:
+    """Return the settings of another output: as it is written, or of more data and cropped at its end."""
+    values = Problem(case, DIALECT).values
+    assert values is not None
+    geometry = values.primary.geometry
+    axis = random.randrange(len(geometry.output))
+    size = turned("output", geometry.output[axis], near, random)
+    if written.get("output_shape"):
+        shape = list(written["output_shape"])
+        shape[axis] = size
+        return {"output_shape": shape}
+    more = -(-(size - geometry.output[axis]) // geometry.strides[axis])
+    spatial, end = list(written["spatial"]), list(spread_per_axis(written.get("pads_end", 0), len(geometry.output)))
+    more = max(more, 1 - spatial[axis])
+    spatial[axis] += more
+    end[axis] += max(geometry.output[axis] + more * geometry.strides[axis] - size, 0)
+    is_explicit = written.get("auto_pad", "explicit") == "explicit"
+    return {"spatial": spatial, **({"pads_end": end} if is_explicit else {})}
+
+
+def placement_alone(problem: Problem, actual: Array, accumulator: DType) -> Diagnosis:
+    """Diagnose without the catalogue: say where the values lie, and nothing else."""
+    assert problem.values is not None
+    return Diagnosis((), placement=placed(actual, problem.truth, problem.values.primary.geometry, accumulator))
+
+
+def explained_by_rules(misreading: Misreading, base: Base) -> float:
+    """Return the part of the failures of a misreading that a learnt rule explains, without the catalogue."""
+    played, records = Played(), []
+    with patch.object(recording, "diagnose", placement_alone):
+        for case_id, facts in list(base.cases.items())[::4]:
+            output = misread_output(Problem(facts.case, DIALECT), misreading)
+            records.append(base.right[case_id] if output is None else played.record(facts.case, Produced(output)))
+    failed = {record.case for record in records if isinstance(record.verdict, ver.WrongOutput)}
+    found = learn_rules(records, base.corpus.find, DIALECT, failed)
+    return len(failed & {case for of in found for case in of.cases}) / max(len(failed), 1)
+
+
+@cache
+def judgements(count: int, seed: int) -> tuple[Base, list[Judgement]]:
+    """Draw kernels, judge what explains each, and print what is not exact; once, as another time gives the same."""
+    corpus = Corpus.load()
+    facts = [of for of in ordered(corpus.cases("gate")) if of.elements <= MOST_PRODUCTS]
+    base = Base(corpus, {of.case.id: of for of in sorted(facts, key=lambda of: of.case.id)})
+    random, found = Random(seed), []  # noqa: S311 - chance that can be repeated
+    for number in range(count):
+        each = judged(draw(random), base, Random(number))  # noqa: S311 - as above
+        found.append(each)
+        if each.grade != "exact":
+            print(f"{number}: {each}", flush=True)
+    return base, found
+
+
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Return how many kernels are explained exactly, how much the rules explain, and what it costs."""
+    count = SMALL if arguments.small else arguments.count
+    base, kernels = judgements(count, arguments.seed)
+    grades = Counter(each.grade for each in kernels)
+    share = grades["exact"] / max(count - grades["too few records"], 1)
+    figures = {"exact, of those with enough records": Figure.of([share], band=(LEAST, 1.0))}
+    told = [each for each in kernels if each.grade == "vague" and not any(of.startswith("records") for of in each.why)]
+    figures["vague, and right on all records"] = Figure.of([len(told)], "kernels")
+    figures |= {
+        grade: Figure.of([grades[grade]], "kernels", band=(0, 0) if grade == "misleading" else None) for grade in GRADES
+    }
+    for misreading in misreadings_of(DIALECT):
+        chosen = not arguments.small or misreading.name in SMALL_MISREADINGS
+        if chosen and isinstance(misreading.change, OF_GEOMETRY):
+            part = explained_by_rules(misreading, base)
+            figures[f"{misreading.name}: explained by rules"] = Figure.of([part], band=(RULES_ENOUGH, 1.0))
+    largest = max(kernels, key=lambda each: each.failures)
+    return Findings(figures | cost(largest.kernel, base))
+
+
+def cost(kernel: Kernel, base: Base) -> dict[str, Figure]:
+    """Return what explaining costs in a process that knows nothing of the cases, as in `tconv report`."""
+    changed, _ = play(kernel, base)
+    records = {**base.right, **changed}
+    share_problem.cache_clear()
+    seconds = timed(lambda: base.explain(records), process_time)
+    return {
+        "records": Figure.of([len(records)], "records"),
+        "failures": Figure.of([len(changed)], "records"),
+        "to explain them": Figure.of([seconds], "s"),
+        "a record": Figure.of([1e6 * seconds / len(records)], "us"),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="How exactly the failures of wrong kernels are explained.")
+    parser.add_argument("--count", type=int, default=100, help="kernels (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=5, help="another one draws other kernels (default: %(default)s)")
+    sys.exit(run("explaining", measured, parser))
