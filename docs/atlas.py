@@ -22,11 +22,11 @@ from tconv.backends.machine import VARIABLES
 from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
+from tconv.evidence import sheet
 from tconv.expectation.expected import Values, expect
 from tconv.gate.answers import Opened, collect_answers, is_disputed_refusal
 from tconv.gate.record_files import assess_files
 from tconv.gate.status import Status
-from tconv.learning import sheet
 from tconv.records import artifacts
 from tconv.reports.markdown import code
 from tconv.reports.markdown import escaped as md

@@ -28,10 +28,10 @@ from reporting import json_of, noted_of, notes_on, red_lines, run_report
 from small_corpus import written
 from tconv.corpus import Corpus
 from tconv.dialects.readings import Combination
+from tconv.evidence import Explanation, Misreads
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.entries import ActiveEntries, correct_refusals, select_active
 from tconv.gate.status import RULINGS, RecordStatus, Ruling, Status
-from tconv.learning import Condition, Misread
 from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import FreshAnswer, Record, record_line
 from tconv.reports import job_summary, plain, terminal
@@ -748,6 +748,6 @@ def test_a_misreading_takes_away_what_excuses_a_value_and_no_note_of_the_backend
     """The misreading is more likely than the excuse; what the backend says of itself is as true as before."""
     assessment = judged({"a/b/c": ver.Agreed("bound", ("flushed-subnormals", "used a fallback"))})
     assert [noted.name for noted in noted_of(assessment)] == ["flushed-subnormals", "used a fallback"]
-    misread = Misread(Condition(("groups >= 2",), 1, 1), frozenset({"a/b/d"}), 1, right=frozenset({"a/b/c"}))
-    explained = assessment.explained._replace(misread={Combination(("bias-doubled",)): misread})
+    misread = Misreads(Combination(("bias-doubled",)))
+    explained = (Explanation(misread, ("groups >= 2",), ("a/b/d",), 1, frozenset({"a/b/c"}), 1),)
     assert [noted.name for noted in noted_of(replace(assessment, explained=explained))] == ["used a fallback"]

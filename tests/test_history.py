@@ -28,6 +28,8 @@ from tconv.cli import history_command
 from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing
+from tconv.evidence import Explanation, Follows, Rule
+from tconv.evidence.formulas import Formula
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.execution.selection import Selection
@@ -41,9 +43,6 @@ from tconv.investigation.history.interpreters import Interpreter, interpreters
 from tconv.investigation.history.package_index import between, last_of_each_minor
 from tconv.investigation.history.runtimes import RUNNERS, RUNTIMES, Runtime
 from tconv.investigation.history.strips import Mark, Span, spans, strips
-from tconv.learning.formulas import Formula
-from tconv.learning.lesson import Lesson, Rule
-from tconv.learning.situations import Situation
 from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import read
 from tconv.reports.causes import find_causes
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from small_corpus import Command
-    from tconv.cases.case import Case
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
 
@@ -430,22 +428,21 @@ def test_values_that_change_from_call_to_call_are_said_to(tmp_path: Path, making
     assert any(strip.example.record.varies for strip in history.strips)
 
 
-def test_a_learnt_rule_is_one_cause_in_all_releases(smoke_cases: tuple[Case, ...]) -> None:
+def test_a_learnt_rule_is_one_cause_in_all_releases() -> None:
     """However many answers fit in each: the rule is what the releases have in common."""
     size = Rule("size", Formula(((1, "X"), (1, "s"))), None)
 
     def learnt(release: Assessment, *cases: str) -> Assessment:
-        situation = Situation(output_shape=False, auto_pad="valid")
-        lesson = Lesson((situation,), (size,), None, cases, len(cases), len(cases), smoke_cases[0])
-        return replace(release, explained=release.explained._replace(learnt=(lesson,)))
+        found = Explanation(Follows((size,)), ("auto_pad=valid",), cases, len(cases), frozenset(), 9)
+        return replace(release, explained=(found,))
 
     of = {FIRST: DIFFERED, SECOND: DIFFERED}
     old, new = releases(of, {SECOND: DIFFERED}, diagnosis={FIRST: "odd_sized=end"})
     (strip,) = strips([learnt(old, FIRST, SECOND), learnt(new, SECOND)])
-    assert (strip.rule, strip.counts) == ("under valid: size is X + s", (2, 1))
+    assert (strip.rule, strip.counts) == ("where auto_pad=valid: size is X + s", (2, 1))
     # A name that explains one of them alone is no name of the cause.
     assert strip.explained is None
-    assert what(strip) == "under valid: size is X + s"
+    assert what(strip) == "where auto_pad=valid: size is X + s"
 
 
 def test_other_words_for_the_same_cases_are_the_same_cause() -> None:

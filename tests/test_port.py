@@ -17,13 +17,13 @@ from strategies import examples
 from tconv.cases.case import Case, Operand
 from tconv.cases.operands import make_operands
 from tconv.cli.port_command import command as port_command
-from tconv.comparison.model_calls import calls_of
-from tconv.comparison.port import ported
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, Invalid, UsageError
 from tconv.expectation.expected import Values, expect
 from tconv.expectation.truth import Truth
 from tconv.investigation.strategies import cases
+from tconv.porting.model_calls import calls_of
+from tconv.porting.port import ported
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:

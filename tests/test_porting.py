@@ -11,9 +11,9 @@ import pytest
 from strategies import WIDE
 from tconv import conv_transpose
 from tconv.cases.operands import make_operands
-from tconv.comparison.port import rewritten
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import Values, expect
+from tconv.porting.port import rewritten
 
 if TYPE_CHECKING:
     from tconv.corpus import Corpus

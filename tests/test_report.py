@@ -20,13 +20,9 @@ from junitparser import JUnitXml
 from page_blocks import Block
 from played_backends import assessment_of, presented, records_of
 from tconv import schemas
+from tconv.evidence import Explanation, Follows, Misreads, Relates, Rule, Says
 from tconv.expectation.truth import Truth
 from tconv.gate.status import RULINGS, SEVERITY, Status
-from tconv.learning.judged_calls import Condition
-from tconv.learning.lesson import Lesson, Rule
-from tconv.learning.named_conditions import Misread
-from tconv.learning.shared_facts import Shared
-from tconv.learning.symptoms import Symptom
 from tconv.reports import annotations, causes, html, job_summary, junit, phrases, plain, red, report, terminal
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.overview import overviews
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
 
 SAID = ("what", "text")
 """The keys of the JSON whose values are sentences."""
-WORDS = (Condition, Lesson, Rule, Shared, Symptom)
+WORDS = (Rule, Follows, Says, Relates)
 """Parts of causes that write sentences."""
 HERE = Path(__file__).parent
 
@@ -62,15 +58,15 @@ def test_a_run_with_every_output_makes_one_report(command: Command, monkeypatch:
         calls.append(arguments)
         return function(*arguments)
 
-    reports, group = report.Report, causes.grouped
+    reports, key = report.Report, causes._key
     monkeypatch.setattr(report, "Report", lambda *arguments: counted(reports, made, *arguments))
-    # Whoever looks for causes groups the records, from wherever it imports the search.
-    monkeypatch.setattr(causes, "grouped", lambda *arguments: counted(group, found, *arguments))
+    # Whoever looks for causes asks of each record whose it is, from wherever the search is imported.
+    monkeypatch.setattr(causes, "_key", lambda *arguments: counted(key, found, *arguments))
     outputs = ("--junit", "j.xml", "--summary", "s.md", "--annotate", "--json", "--baseline", "old")
     done = command(*asked, "--output", "new", *outputs)
     assert done.returncode == 1, done.stderr
     assert len(made) == 1
-    asked_for = [(id(assessment), status) for assessment, status in found]  # type: ignore[misc]
+    asked_for = [(id(assessment), member.record.case) for member, _, assessment in found]  # type: ignore[misc]
     assert len({run for run, _ in asked_for}) == 2
     assert len(asked_for) == len(set(asked_for))
 
@@ -85,7 +81,7 @@ def wrong(problem: Problem) -> Array:
     if (problem.case.attributes.groups or 1) > 1:
         operands["w"] = np.flip(operands["w"], axis=tuple(range(2, operands["w"].ndim)))
     elif len(geometry.output) == 1:
-        geometry = replace(geometry, pads_begin=tuple(p + 3 for p in geometry.pads_begin))
+        geometry = replace(geometry, pads_begin=tuple(p + 2 for p in geometry.pads_begin))
     y = Truth(operands, problem.case.x.dtype).compute_values(geometry)
     return presented(problem, y)
 
@@ -139,8 +135,7 @@ def test_nothing_depends_on_a_sentence(
     runs = [everything, lambda: assessment_of(records, corpus)]
     before = [everything, lambda: assessment_of(right, corpus)]
     explained = runs[1]().explained
-    assert explained.learnt
-    assert explained.symptoms or explained.misread
+    assert {type(each.what) for each in explained} >= {Follows, Misreads}
     expected = look_at(runs, before)
     tokens = map("token {}".format, count())
 
@@ -168,7 +163,8 @@ def test_nothing_depends_on_a_sentence(
                 monkeypatch.setattr(module, name, replaced[value])
     for cls in WORDS:
         monkeypatch.setattr(cls, "__str__", lambda _: next(tokens))
-    monkeypatch.setattr(Misread, "exceptions", property(lambda _: next(tokens)))
+    for name in ("where", "evidence"):
+        monkeypatch.setattr(Explanation, name, property(lambda _: next(tokens)))
     assert look_at(runs, before) == expected
 
 

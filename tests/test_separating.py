@@ -77,7 +77,7 @@ def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, mon
             "PadsSwapped",
             0,
             "so: pads of begin and end are exchanged (pads-exchanged)",
-            "to conform: change this: under explicit, compute pads_begin as pads_begin, not as pads_end",
+            "to conform: change this for calls of this padding mode: compute pads_begin as pads_begin, not as pads_end",
         ),
         (
             "Right",

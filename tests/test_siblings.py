@@ -15,12 +15,12 @@ from reporting import noted_of, red_lines, run_report
 from tconv.backends import outcome as out
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import resolution
+from tconv.evidence import Explanation, Relates
 from tconv.expectation.problem import Problem
 from tconv.gate.answers import compare_answers
 from tconv.gate.assessment import assess
 from tconv.gate.pins import PinUses
 from tconv.gate.status import MixedReadings, Status
-from tconv.learning import Symptom
 from tconv.records.record import FreshAnswer
 from tconv.reports import terminal
 from tconv.reports.causes import find_causes
@@ -246,7 +246,7 @@ def test_answers_that_a_cause_explains_have_no_note_of_their_own(
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
     failed = assess(run, None, corpus.find_facts, find=corpus.find)
     assert notes(failed) == 1
-    learnt = replace(failed, explained=failed.explained._replace(symptoms=(Symptom("are 0", None, (NEGATIVE,)),)))
+    learnt = replace(failed, explained=(Explanation(Relates("are 0"), None, (NEGATIVE,), 1, frozenset(), 1),))
     assert (notes(learnt), notes(learnt, "verbose")) == (0, 1)
     file = waiver_file(waiver(cases=NEGATIVE, verdict={"kind": "mixed-readings"}, example=NEGATIVE))
     waived = assess(run, file, corpus.find_facts, find=corpus.find)

@@ -72,11 +72,12 @@ class PadsAroundData(_ByGeometry):
     def from_geometry(self, geometry: Geometry, x: Array, w: Array, b: Array | None, **changed: Any) -> Array:  # noqa: ANN401 - as above
         """Pad the data, crop nothing, and cut or fill the end."""
         begin, end = geometry.pads_begin, geometry.pads_end
-        if min((*begin, *end), default=0) < 0:
+        if min(begin, default=0) < 0:
             return super().from_geometry(geometry, x, w, b, **changed)
-        around = np.pad(x, [(0, 0), (0, 0), *zip(begin, end, strict=True)])
-        zeros = (0,) * len(begin)
-        y = super().from_geometry(geometry, around, w, b, pads_begin=zeros, pads_end=zeros, **changed)
+        cropped = tuple(max(pad, 0) for pad in end)
+        around = np.pad(x, [(0, 0), (0, 0), *zip(begin, cropped, strict=True)])
+        added = tuple(min(pad, 0) for pad in end)
+        y = super().from_geometry(geometry, around, w, b, pads_begin=(0,) * len(begin), pads_end=added, **changed)
         return np.ascontiguousarray(y[(..., *map(slice, geometry.output))])
 
 

@@ -16,14 +16,14 @@ from tconv.cli.record_files import STANDARD_INPUT, cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
+from tconv.evidence import sheet
+from tconv.evidence.axis_terms import LEGEND
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
-from tconv.learning import sheet
-from tconv.learning.axis_terms import LEGEND
 from tconv.records.shards import merged
 from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
@@ -116,22 +116,26 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, asking)
     record = reasoning.record
-    lesson = own_rule(case, record, own, asking)
+    learnt = own_rule(case, record, own, asking)
     says = meanings(reasoning.dialect)
     _print(reasoning, says)
-    if lesson is not None:
-        print_text(f"its own rule, learnt from cases of this kind: {lesson}")
-        print_text(f"  the smallest case that shows it: {lesson.example.id}")
-        if lesson.clause:
-            print_text(f"  the text: {lesson.clause}")
+    if learnt is not None:
+        rules = "; ".join(map(str, learnt.rules))
+        count = len(learnt.cases)
+        print_text(f"its own rule, learnt from cases of this kind: {rules}")
+        print_text(f"  {count:,} wrong answers follow it, and {len(learnt.against):,} answers contradict it")
+        if learnt.clause:
+            print_text(f"  the text: {learnt.clause}")
         print_text(f"  {LEGEND}")
     if len(reasoning.left) == 1:
         print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif record.diagnosis:
         print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
-    change = remedy(record, reasoning.left, says, lesson, reasoning.backend.arguments, str(cases or ""))
+    change = remedy(
+        record, reasoning.left, says, learnt.rules if learnt else (), reasoning.backend.arguments, str(cases or "")
+    )
     print_text(f"to conform: {change}")
-    return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and lesson is None)
+    return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and learnt is None)
 
 
 def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:

@@ -12,10 +12,10 @@ from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
 from tconv.cli import call_options
 from tconv.cli.output import json_text, print_text, write_output
-from tconv.comparison.model_calls import ModelCall, calls_of
-from tconv.comparison.port import Port, ported
 from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
+from tconv.porting.model_calls import ModelCall, calls_of
+from tconv.porting.port import Port, ported
 from tconv.reports import porting
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 

@@ -86,3 +86,5 @@ DERIVED = frozenset({*_following(Attributes(), (), ()), "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
 NAMES = DERIVED | LISTED
 """The facts that every case may have; the axes of its sweep are facts too."""
+IDENTITY = frozenset({"seed", "about", "name"})
+"""Settings that say which case it is, and nothing about the call."""

@@ -74,7 +74,7 @@ def recorded_issue(assessment: Assessment, member: RecordStatus, find: Callable[
     """
     record, header = member.record, assessment.run.header
     case, dialect = find(record.case), DIALECTS.get(record.dialect)
-    if isinstance(record.verdict, ver.Allowed | ver.NotApplicable) or record.varies or member.is_spoilt:
+    if isinstance(record.verdict, ver.Allowed | ver.NotApplicable) or record.varies:
         return None
     if case is None or dialect is None:
         return None

@@ -7,20 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from tconv.cases.columns import FactColumns
+from tconv.diagnosis import Diagnosis
+from tconv.evidence import Answer, Calls, Errs, Follows, Relates, explain, explain_alone
+from tconv.evidence.joint import explain_by_others
 from tconv.gate.answers import compare_answers
 from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
-from tconv.gate.explanations import Explanations, answers_vary, explain, explain_by_others, mark_spoilt
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
-from tconv.gate.status import FAILING, MixedReadings, Status
+from tconv.gate.status import FAILING, MixedReadings, ReadingChanged, Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
+    from tconv.evidence import Explanation
     from tconv.gate.answers import QuestionAnswers
     from tconv.gate.entries import FactsOf
     from tconv.gate.reasons import OfRecords, Reason
@@ -41,7 +43,8 @@ class Assessment:
         waivers: what the waiver file did.
         pins: what its pins did.
         mixed: questions to which the backend gives no single answer, where they were looked for.
-        explained: what explains the failures together.
+        explained: what explains the failures together, what explains most first.
+        calls: the calls as they were explained; None if nothing failed, or nothing was explained.
         incomplete: why the records are not all that there should be.
         strict: whether accepting an invalid model is a failure.
     """
@@ -52,7 +55,8 @@ class Assessment:
     waivers: WaiverUses
     pins: PinUses
     mixed: tuple[QuestionAnswers, ...]
-    explained: Explanations
+    explained: tuple[Explanation, ...]
+    calls: Calls | None
     incomplete: tuple[OfRecords, ...]
     strict: bool
 
@@ -77,9 +81,10 @@ class Assessment:
 
     @property
     def mixed_unexplained(self) -> list[QuestionAnswers]:
-        """Those of `mixed` that no failure shows, or one that neither a learnt rule nor a symptom explains."""
-        explained = {case for rule in self.explained.learnt for case in rule.cases}
-        explained.update(case for symptom in self.explained.symptoms for case in symptom.cases)
+        """Those of `mixed` that no failure shows, or one that nothing explains."""
+        explained = {
+            case for each in self.explained if isinstance(each.what, Follows | Relates | Errs) for case in each.cases
+        }
         shown: dict[str, bool] = {}
         for member in self.statuses:
             if isinstance(member.ruling, MixedReadings):
@@ -111,11 +116,6 @@ class Assessment:
     def computes(self) -> bool:
         """Whether the backend computed an output, right or wrong, that was compared with those that the text allows."""
         return any(ver.is_output(record.verdict) for record in self.run.records)
-
-    @cached_property
-    def fact_columns(self) -> FactColumns:
-        """The facts of the cases of `statuses`, in their order."""
-        return FactColumns.of([self.facts[member.record.case] for member in self.statuses])
 
     @cached_property
     def red(self) -> list[Reason]:
@@ -155,7 +155,8 @@ def assess(
     pins = PinUses() if find is None else hold_pins(run, active, find)
     rulings: dict[str, Ruling] = dict(pins.changed)
     mixed: tuple[QuestionAnswers, ...] = ()
-    explained = Explanations()
+    explained: tuple[Explanation, ...] = ()
+    calls: Calls | None = None
     compares = find is not None and not run.header.shard
     if find is not None and compares:
         found, mixed = compare_answers(run, find, pins, vary=vary)
@@ -163,13 +164,16 @@ def assess(
     members = tuple(assign(record, rulings.get(record.case)) for record in run.records)
     if compares and any(member.status in FAILING for member in members):
         members = tuple(correct_refusals(members, assign))
-    members = mark_spoilt(members) if vary else members
     members = tuple(active.excuse_end(member, facts) if member.record.earlier else member for member in members)
     failed = {member.record.case for member in members if member.status in FAILING}
     if find is not None and compares and failed:
-        joint = {} if vary else explain_by_others(run, failed, find)
+        joint = explain_by_others(run, failed, find)
         members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
-        explained = explain(run, members, find, vary=vary)
+        calls = Calls([*map(_answer, members)], find, run.dialect)
+        explained = explain(calls)
+        members = without_doubtful(members, explained) if vary else members
+    elif failed:
+        explained = explain_alone([*map(_answer, members)])
     whole = own and is_whole(run) and len(run.records) == run.header.cases
     return Assessment(
         run=run,
@@ -179,9 +183,35 @@ def assess(
         pins=pins if whole else replace(pins, stale=()),
         mixed=mixed,
         explained=explained,
+        calls=calls,
         incomplete=tuple(find_incomplete(run, digest)),
         strict=strict,
     )
+
+
+def _answer(member: RecordStatus) -> Answer:
+    # A pin explains what it finds.
+    fails = member.status in FAILING and not isinstance(member.ruling, ReadingChanged)
+    return Answer(member.record, member.ruling, member.why, member.failure if fails else None, member.may_vary)
+
+
+def answers_vary(members: Iterable[RecordStatus]) -> bool:
+    """Return whether a failure had another answer when it was asked again.
+
+    What is waived is not asked in later runs, and what is known of it excuses no other answer.
+    """
+    return any(member.record.answer_varies and member.status in FAILING for member in members)
+
+
+def without_doubtful(members: Iterable[RecordStatus], explained: Iterable[Explanation]) -> tuple[RecordStatus, ...]:
+    """Return the records of a run whose answers vary: values that another call may have made explain nothing."""
+    known = {case for each in explained for case in each.cases}
+
+    def settle(member: RecordStatus) -> RecordStatus:
+        doubtful = member.status in FAILING and member.may_vary and member.record.case not in known
+        return replace(member, why=Diagnosis(())) if doubtful else member
+
+    return tuple(map(settle, members))
 
 
 def assess_with_corpus(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from tconv.cases.patterns import label
+from tconv.corpus.facts import IDENTITY
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.problem import share_problem
@@ -26,7 +27,6 @@ from tconv.gate.answers import (
 )
 from tconv.gate.status import ReadingChanged
 from tconv.gate.waivers import Pin
-from tconv.learning.shared_facts import IDENTITY
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import ATTRIBUTES
 

@@ -121,8 +121,6 @@ class RecordStatus:
         waiver: the waiver that covers it.
         declaration: the declaration that it is unsupported.
         by_words: whether it fails only because others fail with the same words: it does not once those are waived.
-        is_spoilt: whether it fails, and its answer may depend on the calls before it, as answers of others do that were
-            asked again. Then its values explain nothing.
     """
 
     record: Record
@@ -132,7 +130,6 @@ class RecordStatus:
     waiver: Waiver | None = None
     declaration: Declaration | None = None
     by_words: bool = False
-    is_spoilt: bool = False
 
     @property
     def may_vary(self) -> bool:

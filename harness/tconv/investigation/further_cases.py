@@ -13,11 +13,11 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.evidence.rules import learn_rules
+from tconv.evidence.situations import situation_of
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
-from tconv.learning import lessons
-from tconv.learning.situations import situation_of
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects import Dialect
+    from tconv.evidence.rules import RuleEvidence
     from tconv.execution.asking import Asking
-    from tconv.learning import Lesson
     from tconv.records.headers import BackendHeader
     from tconv.records.record import Record
     from tconv.vocabulary import Array
@@ -132,7 +132,7 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
         return from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format)
 
 
-def own_rule(case: Case, record: Record, others: Iterable[Case], asking: Asking) -> Lesson | None:
+def own_rule(case: Case, record: Record, others: Iterable[Case], asking: Asking) -> RuleEvidence | None:
     """Return the rule that a wrong output follows; None where its values lie where they must, or no rule is found.
 
     Args:
@@ -156,8 +156,8 @@ def own_rule(case: Case, record: Record, others: Iterable[Case], asking: Asking)
     with Pool(asking) as pool:
         records = [record, *pool.records(chosen).values()]
         cases = {member.id: member for member in (case, *chosen)}
-        learnt = lessons(records, cases.get, pool.dialect, frozenset({case.id}))
-    return next((lesson for lesson in learnt if case.id in lesson.cases), None)
+        learnt = learn_rules(records, cases.get, pool.dialect, frozenset({case.id}))
+    return next((evidence for evidence in learnt if case.id in evidence.cases), None)
 
 
 _SEVERAL = 2

@@ -9,9 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
+from tconv.evidence import Calls, Misreads, answer_of, explain, is_right
 from tconv.investigation.shrinking import shrunk
-from tconv.learning import JudgedCalls, denials, named_conditions
-from tconv.learning.judged_calls import is_right
 from tconv.records.failure import Failure, failure
 
 if TYPE_CHECKING:
@@ -116,13 +115,15 @@ class RightAnswers:
             return {}
         find = (self.cases | {case_id: case for case_id, (case, _) in wrong.items()}).get
         known = self.records | {case_id: record for case_id, (_, record) in wrong.items()}
-        calls = JudgedCalls({case_id: record.verdict for case_id, record in known.items()}, find, dialect)
-        diagnoses = {case_id: record.why for case_id, (_, record) in wrong.items()}
-        denied, misread = denials(calls, diagnoses), named_conditions(calls, diagnoses)
-        only_fits = {
-            name: f"; {count} drawn cases that agree deny it, so it only fits these" for name, count in denied.items()
+        found = explain(Calls([*map(answer_of, known.values())], find, dialect))
+        explained = {case_id for each in found for case_id in each.cases}
+        names = {
+            name for case_id, (_, record) in wrong.items() if case_id not in explained for name in record.diagnosis
         }
-        return only_fits | {name: f" where {each.condition}" for name, each in misread.items()}
+        where = {each.what.name: each.where for each in found if isinstance(each.what, Misreads)}
+        doubt = "; drawn cases that agree contradict it, so it only fits these"
+        denied = dict.fromkeys(names - where.keys(), doubt)
+        return denied | {name: f" where {terms}" for name, terms in where.items() if terms}
 
 
 @dataclass(slots=True)

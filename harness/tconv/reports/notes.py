@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.backends.machine import chosen_kernels
+from tconv.evidence import Misreads
 from tconv.reports import phrases
 from tconv.verdict import kinds as ver
 
@@ -91,7 +92,9 @@ def find_record_notes(assessment: Assessment) -> list[RecordNote]:
     What excuses the values of a case is left out if a misreading of the run would change them, and its condition holds
     for the case: the misreading is more likely than the excuse.
     """
-    misread = frozenset[str]().union(*(misread.right for misread in assessment.explained.misread.values()))
+    misread = frozenset[str]().union(
+        *(each.against for each in assessment.explained if isinstance(each.what, Misreads))
+    )
     cases: dict[str, list[str]] = {}
     for member in assessment.statuses:
         for note in list_notes(member):

@@ -34,8 +34,6 @@ _NAMED = 3
 """Waivers that a note names."""
 NO_WAIVERS = "--waivers", "none"
 """The option with which a run shows a failure that is waived."""
-NOT_ASKED = "not asked again: others that were asked again, alone in a fresh process, have other answers there"
-"""What is said of a failure of which it is not known whether its answer depends on the calls before it."""
 UNDECLARED = "unsupported, and not declared so"
 
 
@@ -130,8 +128,6 @@ def reason(member: RecordStatus) -> str:
     """Return why a record has its status, where an entry of the waiver file or another answer says so; else empty."""
     if (entry := member.waiver or member.declaration) is not None:
         return entry.because
-    if member.is_spoilt:
-        return NOT_ASKED
     match member.ruling:
         case ver.Unsupported(text):
             return f"{UNDECLARED}: {sentence(text)}"

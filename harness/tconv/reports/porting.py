@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tconv.cases.case import Case
-    from tconv.comparison.port import Port, PortedCase
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
+    from tconv.porting.port import Port, PortedCase
 
 
 def lines(port: Port) -> Iterator[str]:

@@ -10,17 +10,18 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import yaml
 from packaging.version import InvalidVersion, Version
 
 from tconv.cases.patterns import label, path_of
+from tconv.corpus.facts import NAMES
 from tconv.gate.scope import Scope
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, choose_example
 from tconv.gate.waivers import OPEN, Waiver
 from tconv.records.failure import sentence, without_numbers
 from tconv.records.headers import cases_option
 from tconv.reports.causes import find_causes
-from tconv.reports.groups import common_facts
 from tconv.shown_texts import one_line, shortened
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import AutoPad
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.learning import Shared
     from tconv.reports.causes import Cause
 
 _Key = TypeVar("_Key")
 _LONGEST_MESSAGE = 120
+_FEWER = 0.7
+"""A further fact leaves at most this part of the cases that agree."""
 _WRONG = ver.WrongOutput | ver.WrongDtype | MixedReadings | ver.Unstable
 _CHANCE = "By chance or after other calls: another run may show it for other cases, and none shows that it is gone"
 
@@ -74,7 +76,7 @@ def proposed(assessment: Assessment) -> str:
     for cause in _other_causes(assessment, known):
         for scope, members in _scopes(cause, assessment):
             if isinstance(members[0].ruling, ver.Unsupported):
-                entry = {**scope, "because": _because(members)}
+                entry = {**scope, "because": _because(cause.members)}
                 comment = _comment(Scope.model_validate(scope), members, cause.what, assessment)
                 declared += [comment, *_entry(entry)]
             elif remaining := _not_waived(members, made, assessment):
@@ -112,12 +114,10 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
     """
     for kind in sorted({member.ruling.kind for member in cause.members}):
         members = [member for member in cause.members if member.ruling.kind == kind]
-        scopes = [where for where in _where(cause, members, assessment) if where]
-        for where in scopes:
-            covered = [member for member in members if _has(where, _facts(member, assessment))]
-            if covered:
-                yield {"where": where}, covered
-        if not scopes:
+        where = _where(cause, assessment)
+        if where and all(_has(where, _facts(member, assessment)) for member in members):
+            yield {"where": where}, members
+        else:
             sweeps = _grouped(members, lambda member: path_of(member.record.case))
             yield from (({"cases": sweep}, of_sweep) for sweep, of_sweep in sorted(sweeps.items()))
 
@@ -136,30 +136,51 @@ def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
     return all(facts.get(name, label(None)) in values for name, values in allowed.items())
 
 
-def _where(cause: Cause, members: Sequence[RecordStatus], assessment: Assessment) -> Iterator[dict[str, Any]]:
-    """Yield the facts that waivers ask for, all of them or one or another; none where members share none."""
-    if cause.lesson is not None:
-        names = {name for member in members for name in _facts(member, assessment)}
-        shared = cause.lesson.where.where if cause.lesson.where and cause.lesson.where.all_of else {}
-        for situation in cause.lesson.situations:
-            modes = (
-                [AutoPad.EXPLICIT.value, label(None)] if situation.auto_pad == AutoPad.EXPLICIT else situation.auto_pad
-            )
-            more = {name: list(values) for name, values in shared.items() if name in names}
-            yield {"auto_pad": modes, "output_shape_given": label(situation.output_shape), **more}
-    elif (common := _common(cause, assessment)) is not None:
-        facts = {name: list(values) if len(values) > 1 else values[0] for name, values in common.where.items()}
-        yield from [facts] if common.all_of else ({name: value} for name, value in facts.items())
+def _where(cause: Cause, assessment: Assessment) -> Mapping[str, Any]:
+    """Return the facts that waivers ask for, which the cases of a cause share; none if they share none.
 
-
-def _common(cause: Cause, assessment: Assessment) -> Shared | None:
-    """Return the facts that the cases of a cause share.
-
-    Reports say the name of a misreading, and do not look for these facts, which takes long; but a waiver needs them.
+    They are the condition of its explanation, if patterns can say it, or else what all of its cases share, and few of
+    those that agree.
     """
-    if cause.common is None and cause.explained is not None:
-        return common_facts(cause.members, assessment)
-    return cause.common
+    explanation, calls = cause.explanation, assessment.calls
+    if explanation is None or calls is None:
+        return {}
+    if explanation.condition and (where := _facts_of(explanation.condition)):
+        return where
+    members = np.isin([*calls.numbers], explanation.cases)
+    shared = {term: holds for term, holds in calls.terms.items() if _facts_of((term,)) and holds[members].all()}
+    left, chosen = calls.right, list[str]()
+    while shared:
+        term = min(shared, key=lambda term: int((left & shared[term]).sum()))
+        if (left & shared[term]).sum() > _FEWER * left.sum():
+            break
+        left, chosen = left & shared.pop(term), [*chosen, term]
+    return _facts_of(chosen)
+
+
+def _facts_of(terms: Iterable[str]) -> dict[str, Any]:
+    """Return terms as patterns say them; nothing if one of them is no fact of a case."""
+    where: dict[str, Any] = {}
+    for term in terms:
+        name, _, value = term.partition("=")
+        if term in _FACTS:
+            where |= _FACTS[term]
+        elif value and name in NAMES and name not in _WRITTEN:
+            where[name] = value
+        else:
+            return {}
+    return where
+
+
+_FACTS: Mapping[str, Mapping[str, Any]] = {
+    "auto_pad=explicit": {"auto_pad": [AutoPad.EXPLICIT.value, label(None)]},
+    "auto_pad=same_*": {"auto_pad": [AutoPad.SAME_LOWER.value, AutoPad.SAME_UPPER.value]},
+    "group!=dense": {"grouped": "true"},
+    "groups >= 2": {"grouped": "true"},
+}
+"""The facts that terms stand for which are written differently."""
+_WRITTEN = frozenset({"bias", "data_format", "filter_format"})
+"""Words of a call whose facts say how a case writes them."""
 
 
 def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessment: Assessment) -> list[RecordStatus]:
@@ -197,7 +218,7 @@ def _waiver(
         waiver["diagnosis"] = common
     return waiver | {
         "versions": _versions(header.backend.version),
-        "clause": cause.lesson.clause if cause and cause.lesson and cause.lesson.clause else OPEN,
+        "clause": (cause and cause.explanation and cause.explanation.clause) or OPEN,
         "because": OPEN,
         "example": choose_example(remaining, cause.group if cause else ()).record.case,
         "date": datetime.now(UTC).date().isoformat(),
@@ -230,15 +251,11 @@ def _checked(waiver: Mapping[str, Any]) -> Waiver:
 
 
 def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cause]:
-    """Yield the causes of failures without the cases that need no entry of their own.
-
-    What was not asked again has a cause for each kind of verdict and its words.
-    """
+    """Yield the causes of failures without the cases that need no entry of their own."""
     for cause in chain.from_iterable(find_causes(assessment, status) for status in FAILING):
         members = tuple(member for member in cause.members if member.record.case not in known)
-        for part in _grouped(members, _phrase).values() if not cause.asked_again else filter(None, [members]):
-            whole = len(part) == cause.count
-            yield cause if whole else replace(cause, members=tuple(part), common=common_facts(part, assessment))
+        if members:
+            yield replace(cause, members=members)
 
 
 def _by_chance(assessment: Assessment) -> list[RecordStatus]:

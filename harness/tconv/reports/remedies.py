@@ -10,7 +10,7 @@ from tconv.records.headers import cases_option
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.learning import Lesson
+    from tconv.evidence import Rule
     from tconv.records.record import Record
 
 
@@ -41,7 +41,7 @@ def remedy(
     record: Record,
     remaining: Sequence[str],
     meanings: Mapping[str, str],
-    lesson: Lesson | None,
+    rules: Sequence[Rule],
     backend: Sequence[str] = (),
     cases: str = "",
 ) -> str:
@@ -51,18 +51,18 @@ def remedy(
         record: the record of the case.
         remaining: the misreadings that still explain it.
         meanings: what the runtime does, by the misreading's name.
-        lesson: the rule that the runtime follows, where one was learnt.
+        rules: those that the runtime follows; none if none were learnt.
         backend: the words that name the backend on the command line; empty for the backend's own name.
         cases: the value of --cases; empty for tconv's own corpus.
     """
-    if lesson is not None:
-        rules = [
+    if rules:
+        changes = [
             f"compute {rule.quantity} as {rule.expected}, not as {rule.formula}"
             if rule.expected
             else f"do not compute {rule.quantity} as {rule.formula}"
-            for rule in lesson.rules
+            for rule in rules
         ]
-        return f"change this: {lesson.condition}, {'; '.join(rules)}"
+        return f"change this for calls of this padding mode: {'; '.join(changes)}"
     if remaining:
         does = " or ".join(meanings.get(name, name) for name in remaining)
         # Of one case it is not known on which other calls the runtime does so.

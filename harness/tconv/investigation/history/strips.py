@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
+from tconv.evidence import Follows
 from tconv.gate.status import GroupKey, Status, choose_example, find_group, is_of_invalid, mark_invalid
 from tconv.verdict import kinds as ver
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tconv.dialects.readings import Combination
+    from tconv.evidence import Explanation
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
-    from tconv.learning import Lesson
 
 ORDER = (
     Status.FAILED,
@@ -135,7 +136,10 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     explained = single_explanations(
         {f"{place} {case}": member.why.explained for place, of in enumerate(by_case) for case, member in of.items()}
     )
-    learnt = [{case: lesson for lesson in release.explained.learnt for case in lesson.cases} for release in releases]
+    learnt = [
+        {case: each for each in release.explained if isinstance(each.what, Follows) for case in each.cases}
+        for release in releases
+    ]
     rules: dict[_Key, str] = {}
     causes: dict[_Key, list[list[RecordStatus]]] = defaultdict(lambda: [[] for _ in releases])
     for place, of in enumerate(by_case):
@@ -145,7 +149,7 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
                 invalid = releases[place].is_invalid(case)
                 key = _key(member, explained.get(f"{place} {case}"), lesson, invalid=invalid)
                 if lesson is not None and key[0] == _LEARNT:
-                    rules[key] = lesson.rules_text
+                    rules[key] = _rule(lesson)
                 causes[key][place].append(member)
     strips_found = [
         _strip(key, part, telling, by_case, explained, rules.get(key, ""))
@@ -155,6 +159,10 @@ def strips(releases: Sequence[Assessment]) -> list[Strip]:
     return sorted(
         strips_found, key=lambda strip: (ORDER.index(strip.status), -max(strip.counts), strip.example.record.case)
     )
+
+
+def _rule(learnt: Explanation) -> str:
+    return f"where {learnt.where}: {learnt.what}" if learnt.where else str(learnt.what)
 
 
 def _reworded(causes: Mapping[_Key, list[list[RecordStatus]]]) -> list[tuple[_Key, list[list[RecordStatus]]]]:
@@ -211,18 +219,16 @@ def _status(members: Sequence[Sequence[RecordStatus]]) -> Status:
     return min((member.status for of in members for member in of), key=ORDER.index)
 
 
-def _key(member: RecordStatus, explained: Combination | None, lesson: Lesson | None, *, invalid: bool) -> _Key:
+def _key(member: RecordStatus, explained: Combination | None, lesson: Explanation | None, *, invalid: bool) -> _Key:
     """Return what records of one cause have in common, in all releases; a rule covers more than a misreading's name."""
     ruling = member.ruling
     if member.waiver is not None:
         return mark_invalid(("waiver", member.waiver.name), invalid=invalid)
-    if member.is_spoilt:
-        return mark_invalid((ruling.kind, "not asked again"), invalid=invalid)
     if isinstance(ruling, ver.Disputed):
         # Its words change from release to release.
         return (ruling.kind, ruling.rule, *ruling.readings)
     if lesson is not None:
-        return (_LEARNT, lesson.situations, lesson.rules, lesson.where and lesson.where.key)
+        return (_LEARNT, lesson.what)
     return find_group(member, explained, invalid=invalid)
 
 

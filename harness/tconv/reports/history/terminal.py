@@ -9,7 +9,7 @@ from tconv.gate.status import FAILING, Status
 from tconv.investigation.history.strips import MEANINGS, ORDER
 from tconv.records.headers import cases_option
 from tconv.reports.listing import console, folded, print_line
-from tconv.reports.phrases import NOT_ASKED, headline, phrase, summary
+from tconv.reports.phrases import headline, phrase, summary
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -57,8 +57,6 @@ def what(strip: Strip) -> str:
     of = "invalid calls: " if strip.invalid else ""
     if example.waiver is not None:
         return f"{of}{example.waiver.name}: {example.waiver.because}"
-    if example.is_spoilt:
-        return f"{of}{ruling.kind}, and {NOT_ASKED}"
     if strip.status is Status.DISPUTED:
         text = phrase(ruling)
     elif strip.rule:

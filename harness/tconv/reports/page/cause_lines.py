@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
+from tconv.evidence import Follows, Misreads
 from tconv.gate.status import Status
-from tconv.learning.situations import situation_names
 from tconv.reports.causes import rank_severity
 from tconv.reports.statuses import EXPLAINED, STATUSES
 from tconv.shown_texts import shortened
@@ -37,12 +37,9 @@ class CauseLine:
         words: what happens.
         evidence: how well it is known, or what else was seen; may be empty.
         clause: the text's words on it; may be empty.
-        shares: what its cases have in common, and others have not; may be empty.
-        conditional: whether that is a condition under which nearly all answers are wrong.
         kinds: the kinds of verdict of its records.
         learnt: whether the words are a rule that was learnt from all answers of the run.
         counts: for each run, its records by status.
-        asked_again: whether more is known of its answers than that others like them depend on the calls before.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
     """
 
@@ -50,12 +47,9 @@ class CauseLine:
     words: str
     evidence: str
     clause: str
-    shares: str
-    conditional: bool
     kinds: tuple[str, ...]
     learnt: bool
     counts: tuple[Counter[Status], ...]
-    asked_again: bool
     members: tuple[tuple[int, str], ...]
 
     @property
@@ -82,10 +76,10 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
 
 
-def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, bool, int, int, tuple[int, str]]:
+def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, int, int, tuple[int, str]]:
     """Return what decides where a line stands."""
     count = line.total[line.worst]
-    return order.index(line.worst), not line.asked_again, rank_severity(line.kinds), -count, line.members[0]
+    return order.index(line.worst), rank_severity(line.kinds), -count, line.members[0]
 
 
 def _numbered(line: CauseLine, number: int) -> CauseLine:
@@ -94,8 +88,6 @@ def _numbered(line: CauseLine, number: int) -> CauseLine:
 
 def _key(cause: Cause) -> GroupKey:
     """Return what a cause has in every run in which it is the same."""
-    if cause.lesson is not None:
-        return ("learnt", cause.lesson.situations, cause.lesson.rules)
     readings = _readings(cause.members[0])
     return (cause.status, readings) if cause.status is Status.DISPUTED and readings else cause.group
 
@@ -114,49 +106,36 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
         counts[run][cause.status] += cause.count
     sizes = {(run, member.record.case): member.record.size for run, cause in causes for member in cause.members}
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
-    words, evidence = _words(largest)
-    shares, conditional = str(_shared(largest) or ""), bool(largest.symptom or largest.unanswered)
+    explanation = largest.explanation
     return CauseLine(
         0,
-        shortened(words, _LONGEST),
-        evidence,
+        shortened(_words(largest), _LONGEST),
+        _evidence(largest),
         _clause(largest),
-        shares,
-        conditional,
         tuple(sorted({kind for _, cause in causes for kind in cause.kinds})),
-        largest.lesson is not None,
+        bool(explanation and isinstance(explanation.what, Follows)),
         counts,
-        largest.asked_again,
         tuple(members),
     )
 
 
-def _shared(cause: Cause) -> object:
-    """Return what the calls of a cause have in common; None where that is not known."""
-    if cause.lesson is not None:
-        return cause.lesson.where
-    if cause.unanswered is not None:
-        return cause.unanswered.condition
-    return cause.common if cause.symptom is None else cause.symptom.condition
-
-
-def _words(cause: Cause) -> tuple[str, str]:
-    """Return what happens, and the evidence for it."""
-    if cause.lesson is not None:
-        evidence = f"{cause.lesson.fits:,} of {cause.lesson.of:,} answers fit"
-        rules = "; ".join(map(str, cause.lesson.rules))
-        return f"under {situation_names(cause.lesson.situations)}: {rules}", evidence
-    if cause.symptom is not None:
-        return cause.line, cause.symptom.evidence
-    if cause.unanswered is not None:
-        return cause.line, cause.unanswered.evidence
+def _words(cause: Cause) -> str:
+    """Return what happens."""
     dialect = cause.members[0].record.dialect
     if cause.status is Status.DISPUTED and (readings := _readings(cause.members[0])):
-        return f"follows {_described(' or '.join(readings), _names(readings), dialect)}", ""
-    if cause.explained is not None:
-        named = f"{cause.explained} where {cause.where}" if cause.where else str(cause.explained)
-        return f"as if {_described(named, cause.explained.names, dialect)}", cause.what
-    return cause.line, ""
+        return f"follows {_described(' or '.join(readings), _names(readings), dialect)}"
+    if cause.explanation and isinstance(cause.explanation.what, Misreads):
+        name = cause.explanation.what.name
+        where = f" where {cause.explanation.where}" if cause.explanation.where else ""
+        return f"as if {_described(f'{name}{where}', name.names, dialect)}"
+    return cause.line
+
+
+def _evidence(cause: Cause) -> str:
+    """Return how sure it is; of a misreading, whose words are its meaning, with an example."""
+    if cause.explanation is None:
+        return ""
+    return cause.what if isinstance(cause.explanation.what, Misreads) else cause.explanation.evidence
 
 
 def _names(readings: Iterable[str]) -> list[str]:
@@ -178,8 +157,8 @@ def says(names: Iterable[str], dialect_name: str) -> str:
 
 def _clause(cause: Cause) -> str:
     """Return the words of the text that a cause is about."""
-    if cause.lesson is not None:
-        return cause.lesson.clause
+    if cause.explanation is not None:
+        return cause.explanation.clause
     member = cause.members[0]
     if member.waiver is not None:
         return member.waiver.clause

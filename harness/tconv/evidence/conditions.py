@@ -1,7 +1,9 @@
-"""Where wrong answers are: the shortest condition on a call that holds for them and for hardly any right answer.
+"""The one criterion: the condition that describes which calls fail in the fewest bits.
 
-Sweeps ask a thing in many ways, and a bug does not know them. So failures that follow no formula are looked at in what
-calls of all sweeps have: sizes, attributes of an axis, and words.
+This is subgroup discovery (Klösgen, Explora, 1996) by minimum description length (Rissanen, Modeling by shortest data
+description, Automatica 14, 1978). Of 2,016 calls 40 fail. To write which takes 282 bits. `channels / groups >= 17`
+holds for 61 calls, the 40 among them: 11 bits for the term, and 57 bits for which of the 61. A second term, `channels /
+groups is 1 more than a multiple of 16`, costs 11 bits more and leaves nothing to be written.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ HARDLY = 0.25
 """The right answers that a condition may hold for, as a part of the wrong ones: an error may be zero by chance."""
 _PART = 0.2
 """A condition explains at least this part of the wrong answers."""
-_BELIEVED = 10.0
+BELIEVED = 10.0
 """Bits that a condition saves: chance alone gives such a condition in one of 10^3 runs."""
 _BETTER = 1.15
 """A longer condition saves so many times the bits of a shorter one."""
@@ -47,7 +49,7 @@ class _Joined(NamedTuple):
     right: Counts
 
 
-def condition_of(holds: Mask, wrong: Numbers, right: Numbers) -> tuple[int, ...]:
+def find_condition(holds: Mask, wrong: Numbers, right: Numbers) -> tuple[int, ...]:
     """Return the terms that together explain most wrong answers; none where all may be chance.
 
     Args:
@@ -57,28 +59,48 @@ def condition_of(holds: Mask, wrong: Numbers, right: Numbers) -> tuple[int, ...]
     """
     if not (len(holds) and len(wrong) and len(right)):
         return ()
-    columns = [holds[:, calls[:: -(-len(calls) // _SAMPLE)]].astype(np.float32) for calls in (wrong, right)]
-    single = _Joined([(number,) for number in range(len(holds))], *columns)
+    columns = [holds[:, calls[:: -(-len(calls) // _SAMPLE)]] for calls in (wrong, right)]
+    numbers = _telling_terms(*columns)
+    if not len(numbers):
+        return ()
+    single = _Joined([(place,) for place in range(len(numbers))], *(of[numbers].astype(np.float32) for of in columns))
     counts = single.wrong.shape[1], single.right.shape[1]
-    best: tuple[float, tuple[int, ...]] = _BELIEVED / _BETTER, ()
+    best: tuple[float, tuple[int, ...]] = BELIEVED / _BETTER, ()
     joined = _Joined([()], *(np.ones((1, count), np.float32) for count in counts))
     for size in range(1, _MOST_TERMS + 1):
+        if not joined.terms:
+            break
         of_wrong, of_right = joined.wrong @ single.wrong.T, joined.right @ single.right.T
-        saved = _bits_saved(of_wrong, of_right, *counts) - size * log2(len(holds))
+        saved = bits_saved(of_wrong, of_right, *counts) - size * log2(len(holds))
         saved[(of_right > HARDLY * of_wrong) | (of_wrong < max(_PART * counts[0], 2))] = 0
-        at, number = np.unravel_index(saved.argmax(), saved.shape)
-        if saved[at, number] > best[0] * _BETTER:
-            best = float(saved[at, number]), tuple(sorted((*joined.terms[at], int(number))))
+        # What holds for all of them and for no other is better than whatever is shorter.
+        exact = (of_wrong == counts[0]) & (of_right == 0) & (saved > BELIEVED)
+        chosen = np.where(exact, saved, 0) if exact.any() else saved
+        at, number = np.unravel_index(chosen.argmax(), chosen.shape)
+        if exact.any() or saved[at, number] > best[0] * _BETTER:
+            best = float(saved[at, number]), (*joined.terms[at], int(number))
+        if exact.any():
+            break
         if size < _MOST_TERMS:
             joined = _most_telling(joined, single, of_wrong / counts[0] - of_right / counts[1])
-    return best[1]
+    return tuple(sorted(int(numbers[place]) for place in best[1]))
 
 
-def _bits_saved(of_wrong: Counts, of_right: Counts, wrong: int, right: int) -> Counts:
+def _telling_terms(wrong: Mask, right: Mask) -> Numbers:
+    """Return the numbers of the terms that may be a part of a condition: of equal ones the first.
+
+    A condition holds for no more calls than each of its terms.
+    """
+    enough = wrong.sum(axis=1) >= max(_PART * wrong.shape[1], 2)
+    enough &= ~(wrong.all(axis=1) & right.all(axis=1))
+    seen: dict[bytes, int] = {}
+    for number in np.flatnonzero(enough):
+        seen.setdefault(wrong[number].tobytes() + right[number].tobytes(), int(number))
+    return np.array([*seen.values()], dtype=np.int64)
+
+
+def bits_saved(of_wrong: Counts, of_right: Counts, wrong: int, right: int) -> Counts:
     """Return how many bits fewer it takes to write which answers are wrong, where a condition is known.
-
-    A description that is shorter than what it describes, with the terms that it is made of, is no chance (Rissanen,
-    Modeling by shortest data description, Automatica 14, 1978).
 
     Args:
         of_wrong: for how many wrong answers each condition holds.

@@ -6,18 +6,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.learning.lessons import learners
-from tconv.learning.observed_geometry import QUANTITIES, SPACINGS
-from tconv.learning.situations import situation_names
+from tconv.evidence.observed_geometry import QUANTITIES, SPACINGS
+from tconv.evidence.rules import learners_of
+from tconv.evidence.situations import situation_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.learning.formulas import Formula
-    from tconv.learning.learner import Learner
-    from tconv.learning.situations import Situation
+    from tconv.evidence.formulas import Formula
+    from tconv.evidence.rules import Learner
+    from tconv.evidence.situations import Situation
     from tconv.records.record import Record
 
 
@@ -73,7 +73,7 @@ def sheet(records: Sequence[Record], find: Callable[[str], Case | None], dialect
         dialect: the dialect of the run.
     """
     groups: dict[tuple[str, ...], list[SheetLine]] = defaultdict(list)
-    for learner in learners(records, find, dialect):
+    for learner in learners_of(records, find, dialect):
         for line in _lines(learner):
             groups[line.quantity, *map(str, line.formulas), str(line.expected)].append(line)
     merged = [_merged(lines) for lines in groups.values()]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.dialects.geometry import reach
+from tconv.evidence.axis_terms import OF_TEXT, terms
+from tconv.evidence.observed_geometry import ObservedAxis
 from tconv.expectation.expected import Values, expect_of_signature
-from tconv.learning.axis_terms import terms
-from tconv.learning.observed_geometry import ObservedAxis
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.learning.situations import Situation
+    from tconv.evidence.situations import Situation
 
 _AXES = 200
 """Axes that are drawn. The whole gate tier gives no other formula than these, in any dialect and situation."""
@@ -71,6 +71,7 @@ def _drawn(random: np.random.Generator, situation: Situation, dialect: Dialect) 
 def _axis(signature: Signature, geometry: Geometry) -> ObservedAxis:
     quantities = (geometry.strides, geometry.dilations, geometry.output, geometry.pads_begin)
     stride, dilation, size, begin = (entries[0] for entries in quantities)
-    numbers = terms(signature, 0, stride, dilation, size)
+    of_text = {OF_TEXT["size"]: size, OF_TEXT["pads_begin"]: begin}
+    numbers = terms(signature, 0, stride, dilation, size) | of_text
     expected = {"stride": stride, "dilation": dilation, "size": size, "pads_begin": begin}
     return ObservedAxis("", expected, {}, numbers, numbers)

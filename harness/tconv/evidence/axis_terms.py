@@ -15,6 +15,7 @@ FORWARD = "(ceil(size/s)-1)*s + (K-1)*d + 1"
 LENGTHS = {
     "1": 1, "X": 1, "K": 1, "s": 1, "d": 1, "op": 1, "pads_begin": 1, "pads_end": 1, "output_shape": 1, "size": 1,
     "2": 2, "X*s": 2, "X*s + op": 3, "K*d": 2, "op*s": 2, "2*pads_begin": 2, "2*pads_end": 2,
+    "pads_begin*s": 2, "pads_end*s": 2, "pads_begin*d": 2, "pads_end*d": 2,
     "(X-1)*s": 2, "(K-1)*d": 2, FULL: 2,
 }  # fmt: skip
 """How long each term is: by this the simplest of several formulas is chosen. Texts have the full reach; it is short."""
@@ -26,6 +27,8 @@ SPACING = {
     "strides[i]": 2, "dilations[i]": 2, "strides[0]": 3, "dilations[0]": 3, "strides[-1-i]": 4, "dilations[-1-i]": 4,
 }  # fmt: skip
 """The strides and dilations as they are written, where s and d are those that the values show."""
+OF_TEXT = {"size": "the text's size", "pads_begin": "the text's pads_begin"}
+"""What the text itself gives for a quantity: a runtime may be off by one in all padding modes."""
 LEGEND = (
     "X, K, s, d, op: an axis's input and kernel size, stride, dilation and output_padding; i: its number; s and d are "
     "those that the values show"
@@ -55,6 +58,7 @@ def terms(signature: Signature, axis: int, stride: int, dilation: int, size: int
         "(X-1)*s": (x - 1) * s, "(K-1)*d": (k - 1) * d,
         FULL: reach(x, k, s, d), FORWARD: reach(-(-size // s) if s else 0, k, s, d),
         "2*pads_begin": 2 * begin, "2*pads_end": 2 * end,
+        "pads_begin*s": begin * s, "pads_end*s": end * s, "pads_begin*d": begin * d, "pads_end*d": end * d,
         "pads[2*i]": pads[2 * axis], "pads[2*i+1]": pads[2 * axis + 1],
         **{f"{name}[-1-i]": entries[-1 - axis] for name, entries in lists.items()},
         **{f"{name}[{at}]": lists[name][axis if at == "i" else 0] for name in ("strides", "dilations") for at in "i0"},

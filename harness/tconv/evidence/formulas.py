@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.vocabulary import Array
 
@@ -193,17 +193,19 @@ def _short(target: Array, terms: TermColumns, forms: Sequence[Form]) -> Formula 
         return None if target.any() else Formula(())
     signs = _signs(len(names), _MOST_TERMS)
     tried = _telling(target)
-    columns = np.stack([terms.columns[name] for name in names])
-    sums, lengths = signs @ columns[:, tried], _lengths(signs, names, terms)
+    columns = np.stack([terms.columns[name] for name in names])[:, tried]
     possible = [form for form in forms if not form.beside or form.beside in names]
     some = {form.beside: terms.columns[form.beside][tried] for form in possible if form.beside}
-    fitting = [
-        (int(lengths[at]) + form.length, at, form)
-        for form in possible
-        for at in np.flatnonzero((form.of(sums, some) == target[tried]).all(axis=1))
-    ]
-    for _, at, form in sorted(fitting, key=lambda fit: fit[:2]):
-        formula = _formula(signs[at], names, form)
+    first = signs @ columns[:, 0]
+    fitting: list[tuple[int, int, Form]] = []
+    for form in possible:
+        # Nearly all sums that do not fit are seen not to on the first row.
+        at = np.flatnonzero(form.of(first, {name: column[:1] for name, column in some.items()}) == target[tried[0]])
+        at = at[(form.of(signs[at] @ columns, some) == target[tried]).all(axis=1)]
+        lengths = _lengths(signs[at], names, terms) + form.length
+        fitting += [(int(length), int(number), form) for length, number in zip(lengths, at, strict=True)]
+    for _, row, form in sorted(fitting, key=lambda fit: fit[:2]):
+        formula = _formula(signs[row], names, form)
         if (formula.values(terms.columns) == target).all():
             return formula
     return None
@@ -241,19 +243,23 @@ def _telling(target: Array) -> Array:
     return np.random.default_rng(0).permutation(len(target))[:_TRIED]
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _signs(count: int, most: int) -> Array:
     """Return every choice of at most `most` of `count` terms with their signs, 0 where a term is left out."""
-
-    def choices() -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        for size in range(most + 1):
-            yield from product(combinations(range(count), size), product((1, -1), repeat=size))
-
-    made = list(choices())
-    signs = np.zeros((len(made), count), dtype=np.int64)
-    for row, (places, chosen) in enumerate(made):
-        signs[row, list(places)] = chosen
-    return signs
+    parts = []
+    for size in range(most + 1):
+        sets, choices = [*combinations(range(count), size)], [*product((1, -1), repeat=size)]
+        places = np.array(sets, dtype=np.int64).reshape(len(sets), size)
+        chosen = np.array(choices, dtype=np.int8).reshape(len(choices), size)
+        signs = np.zeros((len(places), len(chosen), count), dtype=np.int8)
+        np.put_along_axis(
+            signs,
+            np.broadcast_to(places[:, None], (len(places), len(chosen), size)),
+            np.broadcast_to(chosen[None], (len(places), len(chosen), size)),
+            axis=2,
+        )
+        parts.append(signs.reshape(-1, count))
+    return np.concatenate(parts)
 
 
 def _lengths(signs: Array, names: Sequence[str], terms: TermColumns) -> Array:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.layouts import permutation
 from tconv.diagnosis.placement import Placement
-from tconv.expectation.problem import Problem
-from tconv.learning.axis_terms import terms
-from tconv.learning.situations import situation_of
+from tconv.dialects.geometry import reach
+from tconv.evidence.axis_terms import OF_TEXT, terms
+from tconv.evidence.situations import situation_of
+from tconv.expectation.problem import share_problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import find_geometry
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
+    from tconv.evidence.formulas import Formula
+    from tconv.evidence.situations import Situation
     from tconv.expectation.expected import Values
-    from tconv.learning.formulas import Formula
-    from tconv.learning.situations import Situation
+    from tconv.expectation.problem import Problem
     from tconv.records.record import Record
     from tconv.vocabulary import Ints, Signature
 
@@ -98,13 +100,21 @@ class ObservedGeometry:
         if not placement.pads_begin:
             return not placement.searched
         if quantity == "pads_begin":
-            return tuple(computed) in placement.pads_begin
+            return self._within_reach(computed) in placement.pads_begin
         shown, sizes = (
             (placement.strides, self.signature.spatial)
             if quantity == "stride"
             else (placement.dilations, self.signature.kernel)
         )
         return all(size < _SHOWING_SPACING or a == b for a, b, size in zip(computed, shown, sizes, strict=True))
+
+    def _within_reach(self, begins: Sequence[int]) -> Ints:
+        """Return where an output begins, no further off than where it first has nothing that a tap reaches."""
+        placement, signature = self.placement, self.signature
+        axes = zip(signature.spatial, signature.kernel, placement.strides, placement.dilations, strict=True)
+        most = [reach(*axis) for axis in axes]
+        ends = zip(begins, placement.output, most, strict=True)
+        return tuple(min(max(begin, -size), full) for begin, size, full in ends)
 
     def axes(self, spacing: Mapping[str, Formula]) -> Iterator[ObservedAxis]:
         """Yield the axes of the output.
@@ -131,6 +141,7 @@ class ObservedGeometry:
             text_terms = terms(
                 signature, axis, expected_numbers["stride"], expected_numbers["dilation"], expected_numbers["size"]
             )
+            of_text = {term: expected_numbers[name] for name, term in OF_TEXT.items()}
             used = {name: expected_numbers[name] for name in SPACINGS}
             used |= {name: formula.value(text_terms) for name, formula in spacing.items()}
             used |= {name: observed[name] for name in SPACINGS if name in observed}
@@ -138,8 +149,8 @@ class ObservedGeometry:
                 self.case.id,
                 expected_numbers,
                 observed,
-                text_terms,
-                terms(signature, axis, used["stride"], used["dilation"], size),
+                text_terms | of_text,
+                terms(signature, axis, used["stride"], used["dilation"], size) | of_text,
             )
 
 
@@ -151,7 +162,7 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
         dialect: the dialect of the records.
     """
     for record, case in cases:
-        problem = Problem(case, dialect)
+        problem = share_problem(case, dialect)
         if problem.values is None or not problem.signature.rank:
             continue
         expected = problem.values.primary.geometry

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tconv.learning.axis_terms import FORWARD, FULL, LENGTHS, OTHER_AXES, SPACING
-from tconv.learning.formulas import HALVES, SUMS, Form, Formula, TermColumns, covering, simplest
+from tconv.evidence.axis_terms import FORWARD, FULL, LENGTHS, OF_TEXT, OTHER_AXES, SPACING
+from tconv.evidence.formulas import HALVES, SUMS, Form, Formula, TermColumns, covering, simplest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.learning.observed_geometry import ObservedAxis
+    from tconv.evidence.observed_geometry import ObservedAxis
     from tconv.vocabulary import Array
 
 _Side = Literal["expected", "observed"]
@@ -54,10 +54,15 @@ _USUAL: Mapping[str, tuple[Formula, ...]] = {
     ),
 }  # fmt: skip
 """The formulas of the texts: `full + op - pads`, and half of what exceeds the size."""
+_OFF_BY = (((1, "1"),), ((-1, "1"),), ((1, "2"),), ((-1, "2"),))
 _USUAL_OF_RUNTIMES: Mapping[str, tuple[Formula, ...]] = {
-    "pads_begin": tuple(Formula(_OF_FORWARD, form) for form in _HALVED)
+    "size": tuple(Formula(((1, OF_TEXT["size"]), *off)) for off in _OFF_BY),
+    "pads_begin": (
+        *(Formula(_OF_FORWARD, form) for form in _HALVED),
+        *(Formula(((1, OF_TEXT["pads_begin"]), *off)) for off in _OFF_BY),
+    ),
 }
-"""What runtimes compute besides: the padding of a forward convolution over the output."""
+"""What runtimes compute besides: the padding of a forward convolution over the output, and what is off by 1 or 2."""
 
 
 def learn_expected(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:

@@ -1,0 +1,26 @@
+"""Why a run fails, found by one mechanism from the answers of the whole run."""
+
+from tconv.evidence.calls import Answer, Calls, answer_of, is_right
+from tconv.evidence.explanation import explain, explain_alone
+from tconv.evidence.hypotheses import Errs, Explanation, Follows, Hypothesis, Misreads, Relates, Rule, Says, Varies
+from tconv.evidence.sheet import SheetLine, sheet
+
+__all__ = [
+    "Answer",
+    "Calls",
+    "Errs",
+    "Explanation",
+    "Follows",
+    "Hypothesis",
+    "Misreads",
+    "Relates",
+    "Rule",
+    "Says",
+    "SheetLine",
+    "Varies",
+    "answer_of",
+    "explain",
+    "explain_alone",
+    "is_right",
+    "sheet",
+]

@@ -1,0 +1,148 @@
+"""What the failures of a run suggest: hypotheses with the failures that each gives, and the calls that contradict it.
+
+For example, of a runtime that flips the filter of grouped calls 95 outputs are those of `filter-flipped`: they confirm
+it. Which right answers it would change is asked when it is weighed, as that takes the reference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.dialects.readings import Combination
+from tconv.evidence.hypotheses import Errs, Follows, Misreads, Relates, Says, Varies
+from tconv.evidence.misread import changing
+from tconv.evidence.rules import learn_rules
+from tconv.records.failure import without_numbers
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.evidence.calls import Answer, Calls
+    from tconv.evidence.hypotheses import Hypothesis
+    from tconv.vocabulary import Mask
+
+_SILENT = ver.RefusedValid | ver.BackendError | ver.Crashed | ver.TimedOut | ver.Unsupported | ver.AcceptedInvalid
+"""Failures that show no value that could be wrong."""
+_KNOWN = 0.05
+"""The failures that were seen to vary, as a part of those that nobody asked again, of which it may be said too.
+
+One case of TVM returns memory that nobody wrote: 243 others were said to vary perhaps.
+"""
+_MOST_NAMES = 12
+"""Names that are looked at, those of most failures."""
+
+
+@dataclass
+class Candidate:
+    """A hypothesis with its evidence.
+
+    Attributes:
+        what: the hypothesis.
+        confirmed: the failures that it gives, (calls,).
+        against: the calls that contradict it wherever it holds, (calls,).
+        misreadings: those that have to be asked which calls they change; `against` has not all of these then.
+        clause: the text's words on the question.
+        tested: whether anything could contradict it.
+    """
+
+    what: Hypothesis
+    confirmed: Mask
+    against: Mask
+    misreadings: Sequence[Misreading] = ()
+    clause: str = ""
+    tested: bool = True
+
+
+def suggest(calls: Calls) -> Iterator[Candidate]:
+    """Yield what the failures suggest; of equally good ones the first is taken."""
+    yield from _misreads(calls)
+    yield from _follows(calls)
+    yield from _says(calls)
+    yield from _varies(calls)
+    yield from _relates(calls)
+    yield Candidate(Errs(), calls.wrong, calls.right)
+
+
+def _misreads(calls: Calls) -> Iterator[Candidate]:
+    named = [names_of(answer) if answer.failure is not None else frozenset() for answer in calls.answers]
+    names = Counter(name for of in named for name in sorted(of, key=str))
+    catalogue = {name: number for number, name in enumerate(misreadings_by_name(calls.dialect))}
+
+    def place(name: Combination) -> tuple[int, int, int, str]:
+        return -names[name], len(name.names), catalogue.get(name.names[0], len(catalogue)), str(name)
+
+    for name in sorted(names, key=place)[:_MOST_NAMES]:
+        confirmed = np.array([name in of for of in named], dtype=bool)
+        misreadings = changing(name, calls.dialect)
+        against = np.zeros_like(confirmed)
+        yield Candidate(Misreads(name), confirmed, against, misreadings, tested=bool(misreadings))
+
+
+def names_of(answer: Answer) -> frozenset[Combination]:
+    """Return the misreadings that give an output; each alone too if others show each of several alone."""
+    if answer.record.varies:
+        return frozenset()
+    explained = answer.why.explained
+    parts = [Combination((name,)) for of in explained for name in of.names] if answer.why.by_others else []
+    return frozenset((*explained, *parts))
+
+
+def _follows(calls: Calls) -> Iterator[Candidate]:
+    wanted = {answer.record.case for answer in calls.answers if answer.failure is not None and not answer.record.varies}
+    if not wanted:
+        return
+    records = [answer.record for answer in calls.answers]
+    for evidence in learn_rules(records, calls.find, calls.dialect, wanted):
+        confirmed, against = (
+            np.array([case in cases for case in calls.numbers], dtype=bool)
+            for cases in (evidence.cases, evidence.against)
+        )
+        yield Candidate(Follows(evidence.rules), confirmed & calls.failed, against, clause=evidence.clause)
+
+
+def _says(calls: Calls) -> Iterator[Candidate]:
+    members: dict[tuple[Says, bool], list[int]] = defaultdict(list)
+    for number, answer in enumerate(calls.answers):
+        failure = answer.failure
+        if failure is not None and isinstance(answer.verdict, _SILENT | ver.WrongDtype) and not answer.record.varies:
+            members[Says(failure.kind, failure.words), bool(calls.invalid[number])].append(number)
+    refusal = calls.holding(lambda answer: isinstance(answer.verdict, ver.Allowed) and answer.verdict.rule == "refusal")
+    silent = calls.holding(lambda answer: isinstance(answer.verdict, ver.NotApplicable))
+    for (what, invalid), numbers in members.items():
+        confirmed = np.zeros_like(calls.failed)
+        confirmed[numbers] = True
+        # Of whom a refusal is expected, and refuses, says nothing of why others are refused.
+        others = ~confirmed & ~silent & ~(refusal if what.kind == "refused-valid" else silent)
+        yield Candidate(what, confirmed, others & (calls.invalid == invalid))
+
+
+def _varies(calls: Calls) -> Iterator[Candidate]:
+    varying = calls.failed & calls.holding(
+        lambda answer: answer.record.answer_varies or isinstance(answer.verdict, ver.Unstable)
+    )
+    if not varying.any():
+        return
+    may = calls.failed & ~varying & calls.may_vary
+    same = calls.failed & ~varying & ~may
+    known = int(varying.sum())
+    if known < max(2, _KNOWN * int(may.sum())):
+        may = np.zeros_like(may)
+    yield Candidate(Varies(), varying | may, calls.right | same)
+
+
+def _relates(calls: Calls) -> Iterator[Candidate]:
+    relations = defaultdict(list)
+    for number, answer in enumerate(calls.answers):
+        if answer.failure is not None and answer.why.relation and not answer.record.varies:
+            relations[without_numbers(answer.why.relation)].append(number)
+    for relation, numbers in sorted(relations.items(), key=lambda item: -len(item[1])):
+        confirmed = np.zeros_like(calls.failed)
+        confirmed[numbers] = True
+        yield Candidate(Relates(relation), confirmed & ~calls.invalid, calls.right)

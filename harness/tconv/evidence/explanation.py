@@ -1,0 +1,221 @@
+"""Why a run fails: the hypotheses that describe its failures in the fewest bits, each with its evidence.
+
+For example, a runtime flips the filter of grouped calls. `filter-flipped` gives 95 of its 110 wrong outputs, and would
+change 900 right answers: without a condition they contradict it. `group!=dense` holds for all of the 95 and for none of
+the 900, so the explanation is: as if filter-flipped where group!=dense. The 15 others are explained after that, by
+themselves.
+
+Hypotheses are looked at together, and the one that saves the most bits is taken first; then what it explains is set
+aside (a greedy cover). What no hypothesis explains stays without an explanation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.cases.patterns import path_of
+from tconv.diagnosis import single_explanations
+from tconv.evidence.candidates import Candidate, names_of, suggest
+from tconv.evidence.conditions import BELIEVED, HARDLY, bits_saved
+from tconv.evidence.hypotheses import (
+    CONTRADICTED,
+    DOUBTED,
+    STRENGTH,
+    Errs,
+    Explanation,
+    Follows,
+    Misreads,
+    Relates,
+    Says,
+)
+from tconv.evidence.misread import changed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.dialects.readings import Combination
+    from tconv.evidence.calls import Answer, Calls
+    from tconv.vocabulary import Mask
+
+_HARDLY_ANY = 0.01
+"""The calls that contradict a misreading or a rule, as a part of those that it explains, and are exceptions."""
+_NEARLY = 0.9
+"""The part of the failures that a misreading gives for which its condition must hold."""
+_MOSTLY = 0.75
+"""The part of the wrong answers that a misreading would change and must give: else it fits some by chance."""
+
+
+def explain(calls: Calls) -> tuple[Explanation, ...]:
+    """Return what explains the failures of a run, what saves most first."""
+    left = calls.failed.copy()
+    if not left.any():
+        return ()
+    found: list[Explanation] = []
+    candidates = list(suggest(calls))
+    known: dict[int, tuple[bytes, float, Explanation | None]] = {}
+    while True:
+        best: tuple[float, Explanation] | None = None
+        for number in sorted(range(len(candidates)), key=lambda n: (-_most(candidates[n], left, calls), n)):
+            candidate = candidates[number]
+            if best and _most(candidate, left, calls) <= best[0]:
+                break
+            members = candidate.confirmed & left
+            if number not in known or known[number][0] != members.tobytes():
+                known[number] = members.tobytes(), *_weigh(candidate, members, left, calls)
+            _, saved, explanation = known[number]
+            if explanation is not None and saved > (best[0] if best else 0):
+                best = saved, explanation
+        if best is None:
+            return tuple(found)
+        found.append(best[1])
+        left[[calls.numbers[case] for case in best[1].cases]] = False
+
+
+def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:
+    """Return the misreadings that give the outputs of failures, if no other call can be looked at: as of a shard."""
+    failed = {answer.record.case: answer.why.explained for answer in answers if answer.failure and names_of(answer)}
+    members: dict[Combination, list[str]] = defaultdict(list)
+    for case, name in single_explanations(failed).items():
+        members[name].append(case)
+    return tuple(Explanation(Misreads(name), None, tuple(of), len(of), frozenset(), 0) for name, of in members.items())
+
+
+def _most(candidate: Candidate, left: Mask, calls: Calls) -> float:
+    """Return how many bits a hypothesis saves at most."""
+    count = int((candidate.confirmed & left).sum())
+    if not count:
+        return 0.0
+    return STRENGTH[type(candidate.what)] * count + _bits(count, 0, count, _others(candidate, calls))
+
+
+def _others(candidate: Candidate, calls: Calls) -> int:
+    return int((calls.right | candidate.against).sum())
+
+
+def _bits(met: int, against: int, count: int, others: int) -> float:
+    """Return how many bits tell which calls fail, if `met` of `count` failures and `against` of `others` are known."""
+    return float(bits_saved(np.array([met], float), np.array([against], float), count, others)[0])
+
+
+def _weigh(candidate: Candidate, members: Mask, left: Mask, calls: Calls) -> tuple[float, Explanation | None]:
+    """Return how many bits a hypothesis saves with its best condition, and the explanation; None if there is none.
+
+    Args:
+        candidate: the hypothesis.
+        members: the failures that it gives, and that are not explained yet.
+        left: the failures that are not explained yet.
+        calls: the calls of the run.
+    """
+    count, strong = int(members.sum()), isinstance(candidate.what, Misreads | Follows)
+    if count < (1 if isinstance(candidate.what, Misreads) else 2):
+        return 0.0, None
+    against = candidate.against
+    if candidate.misreadings:
+        near = _near(members, calls)
+        against = changed(candidate.misreadings, near, calls)
+        against |= changed(candidate.misreadings, calls.right & ~near, calls)
+    terms, everywhere = _find_terms(candidate, members, against, calls)
+    if isinstance(candidate.what, Relates) and not terms and _in_sweeps(members, calls) > 1:
+        # Values that a limit does not cut off, for example, contradict no limit.
+        return _explained(candidate, None, members, np.zeros_like(members), calls)
+    if isinstance(candidate.what, Misreads) and terms is None:
+        return _explained(candidate, None, members, against, calls)
+    if terms is None or (isinstance(candidate.what, Says) and not terms):
+        return 0.0, None
+    holds = calls.meeting(terms)
+    against = against & ~calls.failed if isinstance(candidate.what, Says) else against
+    met, contradicting = members & holds, against & holds
+    if candidate.misreadings and terms:
+        contradicting = contradicting | changed(candidate.misreadings, calls.right & holds & ~against, calls)
+        if not _fits(candidate.misreadings, met, left & holds, calls):
+            return 0.0, None
+    if contradicting.sum() > HARDLY * met.sum() and not everywhere:
+        return 0.0, None
+    # A few for which the condition does not hold have no other cause.
+    nearly = strong and met.sum() >= _NEARLY * count
+    return _explained(candidate, terms, members if nearly else met, contradicting, calls)
+
+
+def _find_terms(
+    candidate: Candidate, members: Mask, against: Mask, calls: Calls
+) -> tuple[tuple[str, ...] | None, bool]:
+    """Return the condition of a hypothesis, and whether its failures are everywhere; None if no condition is found."""
+    if isinstance(candidate.what, Says):
+        return _find_reason(members, against, calls), False
+    if not isinstance(candidate.what, Errs | Relates):
+        everywhere = against.sum() <= _HARDLY_ANY * members.sum()
+        return (() if everywhere else calls.condition(members, against)), False
+    everywhere = bool(against.sum() <= HARDLY * calls.wrong.sum())
+    terms = calls.condition(members, against)
+    holds = calls.meeting(terms or ())
+    # Of a runtime that is wrong nearly everywhere a condition tells which errors happen to be 0, unless it is exact.
+    if everywhere and ((members & ~holds) | (against & holds)).any():
+        return (), True
+    return terms, False
+
+
+def _find_reason(members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] | None:
+    """Return the condition on calls that fail in the same words.
+
+    A call that meets two reasons says the words of the one that is looked at first. So other failures say nothing
+    against a condition that holds for no other call; they do if no such condition is found, and they are more.
+    """
+    others = against & ~calls.failed
+    terms = calls.condition(members, others)
+    holds = calls.meeting(terms or ())
+    exact = not ((members & ~holds) | (others & holds)).any()
+    if terms and (exact or (calls.failed & ~members & holds).sum() <= (members & holds).sum()):
+        return terms
+    return calls.condition(members, against) or terms
+
+
+def _explained(
+    candidate: Candidate, terms: tuple[str, ...] | None, members: Mask, against: Mask, calls: Calls
+) -> tuple[float, Explanation | None]:
+    """Return how many bits are saved by a hypothesis under a condition, and the explanation; None if all is chance."""
+    strong, others = isinstance(candidate.what, Misreads | Follows), _others(candidate, calls)
+    met, contradicting = int((members & calls.meeting(terms or ())).sum()), int(against.sum())
+    strength = STRENGTH[type(candidate.what)]
+    if strong and contradicting > _HARDLY_ANY * met:
+        strength = DOUBTED if terms is None else CONTRADICTED
+    where = 0.0 if terms is None else _bits(met, contradicting, int(members.sum()), others)
+    saved = strength * met + where - len(terms or ()) * log2(max(len(calls.terms), 2))
+    # One output shows a misreading, but not in a run whose answers vary: another call may have made it.
+    settled = not calls.vary or bool((members & ~calls.may_vary).any())
+    shown = strong and strength > CONTRADICTED and settled
+    if saved < BELIEVED and not shown:
+        return 0.0, None
+    ids = [*calls.numbers]
+    return saved, Explanation(
+        candidate.what,
+        terms if candidate.tested else None,
+        tuple(ids[number] for number in np.flatnonzero(members)),
+        met,
+        frozenset(ids[number] for number in np.flatnonzero(against)),
+        others,
+        candidate.clause,
+    )
+
+
+def _in_sweeps(members: Mask, calls: Calls) -> int:
+    ids = [*calls.numbers]
+    return len({path_of(ids[number]) for number in np.flatnonzero(members)})
+
+
+def _near(members: Mask, calls: Calls) -> Mask:
+    """Return the right answers in the sweeps of some calls."""
+    ids = [*calls.numbers]
+    sweeps = {path_of(ids[number]) for number in np.flatnonzero(members)}
+    near: Mask = calls.right & np.array([path_of(case) in sweeps for case in ids], dtype=bool)
+    return near
+
+
+def _fits(misreadings: Sequence[Misreading], given: Mask, left: Mask, calls: Calls) -> bool:
+    """Return whether misreadings give most of the wrong answers that they would change."""
+    others = left & ~given & calls.wrong
+    return int(given.sum()) >= _MOSTLY * (int(given.sum()) + int(changed(misreadings, others, calls).sum()))

@@ -1,0 +1,316 @@
+"""The one table of facts: what is true of a call, in words and numbers. Conditions are made of its terms.
+
+For example, of a call with 34 channels in two groups and strides (2, 1) these terms hold, and some hundred others:
+`group=grouped`, `channels / groups is 1 more than a multiple of 16`, `strides of an axis >= 2`, `strides differs
+between axes`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tconv.dialects.geometry import reach
+from tconv.expectation.expected import NotApplicable
+from tconv.vocabulary import AutoPad
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import Mask, Signature
+
+    Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+_PER_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output_padding", "output")
+"""What each axis has a number of."""
+_TOTAL = "total padding"
+"""What an axis crops of all that the taps reach; less than 0 if it adds."""
+_SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channels / groups", "groups")
+"""What a call has one number of."""
+_LISTS = ("strides", "dilations", "pads_begin", "output_padding")
+"""Attributes that a call may leave out, so that a runtime has to know their defaults."""
+_LIMITS = 48
+"""Numbers that a size is compared with: the smallest of its values. 24 did not reach rows beyond 32."""
+_MULTIPLES = (2, 4, 8, 16)
+"""What vectors of a kernel hold, and what is left over beside them."""
+_COUNTED = _SIZES[1:]
+"""Sizes of which kernels make vectors."""
+_ALONG_AXES = ("spatial", "output")
+"""Sizes of an axis of which kernels make vectors, along the last one."""
+_POINTS = tuple(2**power for power in range(4, 17))
+"""Points of an output from which a kernel may tile, thread or overflow."""
+_PLANES = (4, 8, 16, 32, 64)
+"""Planes of an output, one of each item and channel, from which a kernel may thread."""
+_PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
+"""Attributes of an axis that are compared."""
+_SAME = (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
+_FOLLOWING = (
+    "empty", "output_empty", "output_shape_below_spatial", "output_shape_beyond_reach", "output_padding_reaches_stride",
+    "pads_begin_beyond_kernel", "spelling",
+)  # fmt: skip
+"""Facts of a case, as patterns have them, that follow from several of its settings or say how it is written."""
+_UNKNOWN = -(2**40)
+"""What stands for a number that a call does not have, as the size of an output that no text gives."""
+
+
+class Features(NamedTuple):
+    """What a call is like.
+
+    Attributes:
+        sizes: those of `_SIZES`.
+        axes: for each axis those of `_PER_AXIS` and `_TOTAL`.
+        words: what is no number: padding mode, types, layouts, presentation, the kind of group, whether there is a
+            bias, which lists are written, and the constraint that an invalid call breaks.
+    """
+
+    sizes: Mapping[str, int]
+    axes: Sequence[Mapping[str, int]]
+    words: Mapping[str, str]
+
+
+def features_of(problem: Problem) -> Features | None:
+    """Return what a call is like; None if the dialect cannot say it."""
+    if isinstance(problem.expectation, NotApplicable):
+        return None
+    case, signature = problem.case, problem.signature
+    (batch, channels), per_group, groups = case.x.shape[:2], case.w.shape[1], case.attributes.groups or 1
+    in_group = channels // groups if groups > 0 else _UNKNOWN
+    sizes = (batch, channels, per_group * groups, in_group, per_group, groups)
+    return Features(dict(zip(_SIZES, sizes, strict=True)), _axes(problem), _words(case, signature))
+
+
+def _axes(problem: Problem) -> list[dict[str, int]]:
+    signature, rank = problem.signature, problem.signature.rank
+    spatial, kernel = problem.case.x.shape[2:], problem.case.w.shape[2:]
+    lists = [_of_rank(signature.per_axis(name), rank) for name in _PER_AXIS[2:7]]
+    output = problem.values.primary.geometry.output if problem.values else ()
+    columns = (_of_rank(spatial, rank), _of_rank(kernel, rank), *lists, _of_rank(output, rank))
+    axes = [dict(zip(_PER_AXIS, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
+    for axis in axes:
+        x, k, s, d, _, _, op, size = axis.values()
+        axis[_TOTAL] = _UNKNOWN if _UNKNOWN in (x, k, s, d, op, size) else reach(x, k, s, d) + op - size
+    return axes
+
+
+def _of_rank(numbers: Sequence[int], rank: int) -> Sequence[int]:
+    """Return a number for each axis: an invalid call may have more or fewer, and more than any memory holds."""
+    few = len(numbers) != rank or any(abs(number) >= -_UNKNOWN for number in numbers)
+    return (_UNKNOWN,) * rank if few else numbers
+
+
+def _words(case: Case, signature: Signature) -> dict[str, str]:
+    attributes = case.attributes
+    return {
+        "rank": str(signature.rank),
+        "auto_pad": str(signature.auto_pad),
+        "group": case.kind_of_group,
+        "output_shape_given": str(attributes.output_shape is not None).lower(),
+        "bias": str(case.b is not None).lower(),
+        "dtype": str(case.x.dtype),
+        "data": case.x.data,
+        "filter_data": case.w.data,
+        "data_format": attributes.data_format or "",
+        "filter_format": attributes.filter_format or "",
+        "shapes": case.shapes,
+        "data_source": case.data_source,
+        "filter_source": case.filter_source,
+        "output_shape_source": case.output_shape_source if attributes.output_shape else "",
+        "breaks": str(case.breaks or ""),
+        **{f"{name}_given": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
+        **{name: case.facts.get(name, "") for name in _FOLLOWING},
+    }
+
+
+def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
+    """Return for which calls each term holds, the plainest terms first; of terms that hold for the same calls one."""
+    terms: dict[bytes, tuple[str, Mask]] = {}
+    for text, holds in _terms(calls):
+        if holds.any() and not holds.all():
+            terms.setdefault(holds.tobytes(), (text, holds))
+    return dict(terms.values())
+
+
+def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    yield from _of_words(calls)
+    yield from _of_sizes(calls)
+    yield from _of_axes(calls)
+
+
+def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that a word is one of its values, or is not."""
+    for name in sorted({name for call in calls for name in call.words}):
+        column = np.array([call.words.get(name, "") for call in calls])
+        values = sorted(set(column.tolist()) - {""})
+        for value in values:
+            yield f"{name}={value}", column == value
+        if name == "auto_pad":
+            yield "auto_pad=same_*", np.isin(column, _SAME)
+        if name == "group":
+            yield "group!=dense", column != "dense"
+        if len(values) > 2:  # noqa: PLR2004 - of two values one is the other's opposite
+            yield from ((f"{name}!={value}", (column != value) & (column != "")) for value in values)
+
+
+def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    sizes = {name: np.array([call.sizes[name] for call in calls], np.int64) for name in _SIZES}
+    for name, numbers in sizes.items():
+        yield from _equal(name, numbers)
+        yield from _compared(name, numbers)
+        if name in _COUNTED:
+            yield from _divided(name, numbers)
+    same = sizes["channels / groups"] == sizes["out_channels / groups"]
+    yield "channels / groups = out_channels / groups", same
+    yield "channels / groups != out_channels / groups", ~same
+
+
+class _Axes(NamedTuple):
+    """A number for each axis of each call, (calls, axes), and which of them there are."""
+
+    numbers: Numbers
+    known: Mask
+
+    @property
+    def several(self) -> Mask:
+        """Which calls have several axes."""
+        several: Mask = self.known.sum(axis=1) > 1
+        return several
+
+    def at(self, place: str) -> Numbers:
+        """Return the number of each call that is meant by a place, `_UNKNOWN` if it has none."""
+        some = self.known.any(axis=1)
+        rows, last = np.arange(len(self.numbers)), np.maximum(self.known.sum(axis=1) - 1, 0)
+        match place:
+            case "an axis":
+                of = np.where(self.known, self.numbers, _UNKNOWN).max(axis=1, initial=_UNKNOWN)
+            case "every axis":
+                of = np.where(self.known, self.numbers, -_UNKNOWN).min(axis=1, initial=-_UNKNOWN)
+            case "the last axis":
+                of = self.numbers[rows, last]
+            case _:
+                of = self.numbers[:, 0]
+        numbers: Numbers = np.where(some, of, _UNKNOWN)
+        return numbers
+
+    def any(self, holds: Mask) -> Mask:
+        """Return for which calls something holds on some axis."""
+        return np.asarray((holds & self.known).any(axis=1))
+
+    def every(self, holds: Mask) -> Mask:
+        """Return for which calls something holds on every axis, and there is one."""
+        return np.asarray((holds | ~self.known).all(axis=1) & self.known.any(axis=1))
+
+
+_PLACES = ("an axis", "every axis", "the first axis", "the last axis")
+"""Whose number is compared: at least a limit if the largest is, and on every axis if the smallest is."""
+
+
+def _table(name: str, calls: Sequence[Features]) -> _Axes:
+    most = max((len(call.axes) for call in calls), default=0)
+    rows = [[axis[name] for axis in call.axes] + [_UNKNOWN] * (most - len(call.axes)) for call in calls]
+    numbers = np.array(rows, np.int64).reshape(len(calls), most)
+    numbers = numbers if most else np.full((len(calls), 1), _UNKNOWN, np.int64)
+    return _Axes(numbers, numbers != _UNKNOWN)
+
+
+def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms on some axis, on every axis, and on the first and the last of several."""
+    tables = {name: _table(name, calls) for name in (*_PER_AXIS, _TOTAL)}
+    for name in _PER_AXIS:
+        axes = tables[name]
+        for place in _PLACES:
+            numbers = axes.at(place)
+            if place not in _PLACES[:2]:
+                yield from _equal(f"{name} of {place}", numbers)
+            yield from _compared(f"{name} of {place}", numbers)
+        if name in {*_ALONG_AXES, "pads_begin", "pads_end"}:
+            yield from _of_the_second(name, axes)
+        if name in _ALONG_AXES:
+            yield from _divided(f"{name} of the last axis", axes.at("the last axis"))
+        odd = axes.numbers % 2 == 1
+        yield f"{name} of an axis is even", axes.any(~odd)
+        yield f"{name} of an axis is odd", axes.any(odd)
+        yield f"{name} of every axis is even", axes.every(~odd)
+        yield f"{name} of every axis is odd", axes.every(odd)
+        yield f"{name} differs between axes", axes.any(axes.numbers != axes.numbers[:, :1])
+    yield from _of_pairs(tables)
+    yield from _of_products(calls, tables["output"])
+
+
+def _of_pairs(tables: Mapping[str, _Axes]) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that compare two attributes of an axis."""
+    for first, second in _PAIRS:
+        below = tables[first].numbers < tables[second].numbers
+        yield f"{first} < {second} on an axis", tables[first].any(below)
+        yield f"{first} >= {second} on an axis", tables[first].any(~below)
+    kernel, strides, dilations = (tables[name].numbers for name in ("kernel", "strides", "dilations"))
+    known = tables["kernel"]
+    short = (kernel - 1) * dilations < strides
+    yield "(kernel - 1) * dilations < strides on an axis", known.any(short)
+    yield "(kernel - 1) * dilations >= strides on an axis", known.any(~short)
+    rest = kernel % np.where(strides == 0, 1, strides) > 0
+    yield "kernel is no multiple of strides on an axis", known.any(rest)
+    yield "kernel is a multiple of strides on every axis", known.every(~rest)
+    yield "strides and dilations share a divisor on an axis", known.any(np.gcd(strides, dilations) > 1)
+    differ = tables["pads_begin"].numbers != tables["pads_end"].numbers
+    yield "pads_begin != pads_end on an axis", tables["pads_begin"].any(differ)
+    yield "pads_begin = pads_end on every axis", tables["pads_begin"].every(~differ)
+    total = tables[_TOTAL]
+    yield "total padding is odd on an axis", total.any(total.numbers % 2 == 1)
+    yield "total padding < 0 on an axis", total.any(total.numbers < 0)
+    yield "total padding > 0 on an axis", total.any(total.numbers > 0)
+
+
+def _of_products(calls: Sequence[Features], output: _Axes) -> Iterator[tuple[str, Mask]]:
+    """Yield terms on numbers of output elements, from which a kernel may tile, thread or overflow."""
+    known = output.known.any(axis=1)
+    points = np.where(output.known, output.numbers, 1).prod(axis=1)
+    yield from ((f"output points of a channel >= {limit}", known & (points >= limit)) for limit in _POINTS)
+    channels = np.array([call.sizes["out_channels"] for call in calls], np.int64)
+    elements = points * channels
+    yield from ((f"output elements of an item >= {limit}", known & (elements >= limit)) for limit in _POINTS)
+    planes = np.array([prod((call.sizes["batch"], call.sizes["out_channels"])) for call in calls], np.int64)
+    yield from ((f"batch * out_channels >= {limit}", planes >= limit) for limit in _PLANES)
+
+
+def _of_the_second(name: str, axes: _Axes) -> Iterator[tuple[str, Mask]]:
+    """Yield terms on the second of several axes: none of them holds for a line."""
+    numbers = np.where(axes.several, axes.numbers[:, min(1, axes.numbers.shape[1] - 1)], _UNKNOWN)
+    yield from _equal(f"{name} of the second axis", numbers)
+    yield from _compared(f"{name} of the second axis", numbers)
+
+
+def _equal(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that a size is one of its values."""
+    yield from ((f"{name} = {value}", numbers == value) for value in _values(numbers)[:_LIMITS].tolist())
+
+
+def _compared(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that compare a size with some of its values, both ways."""
+    known = numbers != _UNKNOWN
+    for limit in _values(numbers)[1 : _LIMITS + 1].tolist():
+        yield f"{name} >= {limit}", numbers >= limit
+        yield f"{_opposite(name)} < {limit}", known & (numbers < limit)
+
+
+def _values(numbers: Numbers) -> Numbers:
+    return np.unique(numbers[numbers != _UNKNOWN])
+
+
+def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
+    """Yield terms that vectors hold a size without a rest, or not: the one kernel or the other is reached then."""
+    known = numbers != _UNKNOWN
+    for of in _MULTIPLES:
+        yield f"{name} is no multiple of {of}", known & (numbers % of > 0)
+        yield f"{name} is a multiple of {of}", known & (numbers % of == 0)
+    yield from ((f"{name} is 1 more than a multiple of {of}", known & (numbers % of == 1)) for of in _MULTIPLES[1:])
+
+
+def _opposite(name: str) -> str:
+    """Return whose number is below a limit if not that of `name` is at least the limit."""
+    if name.endswith(" of an axis"):
+        return name.replace(" of an axis", " of every axis")
+    return name.replace(" of every axis", " of an axis")

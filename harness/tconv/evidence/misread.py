@@ -1,0 +1,71 @@
+"""Which calls a misreading would change: right answers among them contradict it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
+from tconv.expectation.problem import SMALL
+from tconv.expectation.truth import Truth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tconv.diagnosis.misreadings import Misreading
+    from tconv.dialects import Dialect
+    from tconv.dialects.readings import Combination
+    from tconv.evidence.calls import Calls
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import Mask
+
+_SAMPLE = 300
+"""So many calls are asked whether a misreading would change them, evenly chosen of those that are not large."""
+
+
+def changing(name: Combination, dialect: Dialect) -> list[Misreading]:
+    """Return the misreadings of a name; none if it is a matter of chance which answers they change."""
+    by_name = misreadings_by_name(dialect)
+    misreadings = [by_name[part] for part in name.names if part in by_name]
+    # Whether fewer bits would be seen in an answer is such a matter.
+    return [] if any(isinstance(part.change, PrecisionOtherwise) for part in misreadings) else misreadings
+
+
+def changed(misreadings: Sequence[Misreading], among: Mask, calls: Calls, most: int = _SAMPLE) -> Mask:
+    """Return which of some calls misreadings would change, (calls,).
+
+    Args:
+        misreadings: what is followed together.
+        among: the calls that are meant, (calls,).
+        calls: the calls of the run.
+        most: so many of them are looked at, evenly chosen of those that are not large.
+    """
+    found = np.zeros_like(among)
+    for number, problem in _chosen(among, calls, most):
+        found[number] = changes(misreadings, problem)
+    return found
+
+
+def _chosen(among: Mask, calls: Calls, most: int) -> Iterator[tuple[int, Problem]]:
+    problems = ((int(number), calls.problems[number]) for number in np.flatnonzero(among))
+    small = [(number, of) for number, of in problems if of is not None and of.case.simplicity[1] <= SMALL]
+    yield from small[:: -(-len(small) // most) or 1]
+
+
+def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
+    """Return whether misreadings together change what is expected beyond all rounding."""
+    if problem.values is None:
+        return False
+    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
+    if misread is None:
+        return False
+    geometry, otherwise = problem.values.primary.geometry, Truth(misread.operands, problem.case.x.dtype)
+    # A misread stride may make an output that no memory holds: its shape says enough.
+    if (*otherwise.shape(misread.geometry)[:2], *misread.output) != problem.truth.shape(geometry):
+        return True
+    expected, values = problem.truth.compute_values(geometry), otherwise.compute_values(misread.geometry)
+    changed = misread.finish(values) if misread.finish else values
+    with np.errstate(invalid="ignore"):
+        return not np.allclose(changed, expected, rtol=0.1, atol=0, equal_nan=True)

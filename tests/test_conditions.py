@@ -1,0 +1,108 @@
+"""Conditions on calls: what terms hold, and which are found for calls that fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from strategies import examples
+from tconv.evidence.conditions import HARDLY, find_condition
+from tconv.evidence.facts import Features, _terms, terms_of
+
+
+@pytest.mark.parametrize(
+    ("term", "holds"),
+    [
+        ("out_channels is a multiple of 4", [False, True, True]),
+        ("output of the last axis is no multiple of 8", [True, False, True]),
+        ("auto_pad=same_*", [True, False, True]),
+        ("strides and dilations share a divisor on an axis", [False, False, True]),
+        ("output of the second axis >= 8", [False, True, False]),
+        ("output of the second axis < 8", [False, False, True]),
+        ("batch * out_channels >= 8", [False, True, True]),
+        ("output elements of an item >= 64", [False, True, False]),
+        ("channels / groups != out_channels / groups", [False, True, True]),
+    ],
+)
+def test_for_which_calls_a_term_holds(term: str, holds: list[bool]) -> None:
+    """A line, a plane and a volume: of a line nothing holds that is said of a second axis."""
+
+    def call(outputs: list[int], batch: int, out_channels: int, stride: int, dilation: int, mode: str) -> Features:
+        axis = dict.fromkeys(("spatial", "kernel", "pads_begin", "pads_end", "output_padding"), 1)
+        axes = [
+            axis | {"total padding": 0, "output": output, "strides": stride, "dilations": dilation}
+            for output in outputs
+        ]
+        per_group = {"channels / groups": 1, "out_channels / groups": out_channels // 2}
+        return Features(
+            {"batch": batch, "channels": 2, "out_channels": out_channels, "groups": 2, **per_group},
+            axes,
+            {"auto_pad": mode},
+        )
+
+    made = [
+        call([9], 1, 2, 1, 6, "same_upper"),
+        call([4, 8], 4, 4, 3, 2, "valid"),
+        call([3, 4, 1], 2, 4, 6, 4, "same_lower"),
+    ]
+    terms = dict(_terms(made))
+    assert terms[term].tolist() == holds
+
+
+def made_up(random: np.random.Generator) -> Features:
+    """Return what a call may be like, with two attributes, two sizes and two words that differ."""
+    axes = [
+        dict.fromkeys(("spatial", "pads_begin", "pads_end", "output_padding", "output", "dilations"), 1)
+        | {"total padding": 0, "kernel": int(random.integers(1, 6)), "strides": int(random.integers(1, 4))}
+        for _ in range(random.integers(1, 4))
+    ]
+    sizes = dict.fromkeys(("channels", "channels / groups", "out_channels / groups", "groups"), 1)
+    sizes |= {"batch": int(random.integers(1, 4)), "out_channels": int(random.integers(1, 20))}
+    words = {"bias": str(random.choice(["true", "false"])), "dtype": str(random.choice(["f16", "f32", "f64"]))}
+    return Features(sizes, axes, words)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> list[Features]:
+    """Draw what many calls are like."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return [made_up(random) for _ in range(draw(st.integers(150, 400)))]
+
+
+@examples(40)
+@given(calls(), st.data())
+def test_a_condition_holds_as_it_says(features: list[Features], data: st.DataObject) -> None:
+    """Where one or two terms make answers wrong, a condition is found that explains nearly all of them, and no more."""
+    terms = terms_of(features)
+    numbers = data.draw(st.lists(st.integers(0, len(terms) - 1), min_size=1, max_size=2, unique=True))
+    holds = np.array([*terms.values()])
+    makes_wrong = holds[numbers].all(axis=0)
+    assume(12 <= makes_wrong.sum() <= len(features) - 40)
+    found = find_condition(holds, np.flatnonzero(makes_wrong), np.flatnonzero(~makes_wrong))
+    assert found
+    met = holds[list(found)].all(axis=0)
+    explained = (met & makes_wrong).sum()
+    assert explained >= 0.8 * makes_wrong.sum()
+    assert (met & ~makes_wrong).sum() <= HARDLY * explained
+
+
+def test_chance_has_no_condition() -> None:
+    """Where answers are wrong by a coin, no condition is believed: none in twenty runs."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        features = [made_up(random) for _ in range(200)]
+        holds = np.array([*terms_of(features).values()])
+        count = int(random.integers(5, 100))
+        assert find_condition(holds, np.arange(count), np.arange(count, 200)) == ()
+
+
+def test_a_condition_without_exceptions_is_better_than_a_shorter_one() -> None:
+    """Of 2,000 calls 40 fail, for which two terms hold together; each of them holds for a few others too."""
+    random = np.random.default_rng(0)
+    fails = np.arange(2000) < 40
+    nearly = fails | (random.random(2000) < 0.002)
+    other = fails | (~nearly & (random.random(2000) < 0.3))
+    assert 0 < (nearly & ~fails).sum() < 10
+    assert find_condition(np.array([nearly, other]), np.flatnonzero(fails), np.flatnonzero(~fails)) == (0, 1)

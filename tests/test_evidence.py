@@ -1,0 +1,430 @@
+"""Why a run fails: played runtimes, each with a bug that is known, and what is found of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import yaml
+
+from made_records import run_of
+from played_backends import ONNX, assessment_of, presented, records_of
+from reporting import noted_of, run_report
+from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.dialects.readings import Combination
+from tconv.evidence import Calls, Errs, Follows, Misreads, Relates, Says, Varies, answer_of, explain
+from tconv.expectation.truth import Truth
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.records.record import FreshAnswer
+from tconv.reports.causes import find_causes
+from tconv.reports.page.cause_lines import cause_lines
+from tconv.reports.proposed_waivers import proposed
+from tconv.vocabulary import AutoPad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from small_corpus import Command
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.dialects.geometry import Geometry
+    from tconv.evidence import Explanation
+    from tconv.expectation.problem import Problem
+    from tconv.records.record import Record
+    from tconv.vocabulary import Array
+
+
+@pytest.fixture(scope="module")
+def valid(smoke_cases: tuple[Case, ...]) -> list[Case]:
+    """Return valid cases of the smoke tier, few enough for a test."""
+    return [case for case in smoke_cases if case.breaks is None and case.simplicity[1] <= 4096][::2]
+
+
+def geometry_of(problem: Problem) -> Geometry:
+    """Return the geometry that is expected."""
+    assert problem.values is not None
+    return problem.values.primary.geometry
+
+
+def canonical(problem: Problem, geometry: Geometry | None = None, **operands: Array) -> Array:
+    """Return what is expected for another geometry, or other operands, (N, O, Y...), in float64."""
+    truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
+    return truth.compute_values(geometry or geometry_of(problem))
+
+
+def in_group(problem: Problem) -> int:
+    """Return the number of channels of a group."""
+    return problem.case.x.shape[1] // geometry_of(problem).groups
+
+
+def is_explicit(problem: Problem) -> bool:
+    """Return whether the pads decide the size."""
+    explicit = problem.signature.auto_pad == AutoPad.EXPLICIT
+    return explicit and problem.case.attributes.output_shape is None
+
+
+def flips_even_kernels(problem: Problem) -> Array:
+    """Flip the filter along the axes on which its size is even."""
+    w = problem.truth.operands["w"]
+    return canonical(problem, w=np.flip(w, [axis for axis in range(2, w.ndim) if w.shape[axis] % 2 == 0]))
+
+
+def is_one_longer(problem: Problem) -> Array:
+    """Give one element more on each axis under SAME_*."""
+    geometry = geometry_of(problem)
+    if not str(problem.signature.auto_pad).startswith("same"):
+        return canonical(problem)
+    return canonical(problem, replace(geometry, output=tuple(size + 1 for size in geometry.output)))
+
+
+def skips_rows(problem: Problem) -> Array:
+    """Leave rows beyond the eighth at 0."""
+    y = canonical(problem).copy()
+    y[:, :, 8:] = 0
+    return y
+
+
+def shares_the_multiplier(problem: Problem) -> Array:
+    """Use the first filter for all outputs of a depthwise channel."""
+    w = problem.truth.operands["w"]
+    if geometry_of(problem).groups == 1 or in_group(problem) > 1:
+        return canonical(problem)
+    return canonical(problem, w=np.repeat(w[:, :1], w.shape[1], axis=1))
+
+
+def biases_the_first_group(problem: Problem) -> Array:
+    """Add the bias to the first group only."""
+    bias = problem.truth.operands.get("b")
+    if bias is None:
+        return canonical(problem)
+    return canonical(problem, b=np.where(np.arange(len(bias)) < len(bias) // geometry_of(problem).groups, bias, 0))
+
+
+def reverses_the_batch(problem: Problem) -> Array:
+    """Return the items of the batch in reverse if there are groups."""
+    y = canonical(problem)
+    return y[::-1] if geometry_of(problem).groups > 1 else y
+
+
+def flips_in_groups(problem: Problem) -> Array:
+    """Flip the filter of grouped calls."""
+    w = problem.truth.operands["w"]
+    return (
+        canonical(problem, w=np.flip(w, tuple(range(2, w.ndim))))
+        if geometry_of(problem).groups > 1
+        else canonical(problem)
+    )
+
+
+def ignores_output_padding(problem: Problem) -> Array:
+    """Give the size without output_padding."""
+    geometry = geometry_of(problem)
+    if not is_explicit(problem):
+        return canonical(problem)
+    added = problem.signature.per_axis("output_padding")
+    sizes = tuple(max(size - more, 0) for size, more in zip(geometry.output, added, strict=True))
+    return canonical(problem, replace(geometry, output=sizes))
+
+
+def refuses_grouped(problem: Problem) -> Array:
+    """Refuse grouped calls that are not depthwise, with numbers in the message."""
+    groups = geometry_of(problem).groups
+    if groups > 1 and in_group(problem) > 1:
+        raise RuntimeError(f"no kernel for {groups} groups of {in_group(problem)} channels")
+    return canonical(problem)
+
+
+def correlates_at_stride_1(problem: Problem) -> Array:
+    """Compute a correlation if every stride is 1, as a kernel for convolutions does (alibaba/MNN#933)."""
+    geometry, w = geometry_of(problem), problem.truth.operands["w"]
+    if set(geometry.strides) != {1}:
+        return canonical(problem)
+    axes = zip(geometry.kernel, geometry.dilations, geometry.pads_begin, strict=True)
+    begin = tuple((k - 1) * d - 2 * p for k, d, p in axes)
+    return canonical(problem, replace(geometry, pads_begin=begin), w=np.flip(w, axis=tuple(range(2, w.ndim))))
+
+
+def saturates(problem: Problem) -> Array:
+    """Cut numbers off at two limits."""
+    return np.clip(canonical(problem), -64, 63)
+
+
+def reports_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:
+    """Return the records of a runtime that answers so, (N, O, Y...)."""
+    return records_of(lambda problem: presented(problem, answer(problem)), cases)
+
+
+def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus: Corpus) -> tuple[Explanation, ...]:
+    """Return what explains the failures of such a runtime."""
+    return explain(Calls([*map(answer_of, reports_of(answer, cases))], corpus.find, ONNX))
+
+
+@pytest.mark.parametrize(
+    ("answer", "what", "condition"),
+    [
+        (flips_even_kernels, Errs, "kernel of an axis is even"),
+        (skips_rows, Errs, "output of the first axis >= 9"),
+        (biases_the_first_group, Errs, "bias=true and group!=dense"),
+        (reverses_the_batch, Relates, "batch >= 2 and group!=dense"),
+        (shares_the_multiplier, Errs, "group=multiplier"),
+        (flips_in_groups, Misreads, "group!=dense"),
+        (refuses_grouped, Says, "group=grouped"),
+        (correlates_at_stride_1, Errs, "strides of every axis < 2"),
+        (saturates, Relates, ""),
+    ],
+)
+def test_a_bug_is_one_explanation_with_its_condition(
+    answer: Callable[[Problem], Array], what: type[object], condition: str, valid: list[Case], corpus: Corpus
+) -> None:
+    """Across all sweeps, whether the catalogue has its name or not."""
+    records = reports_of(answer, valid)
+    calls = Calls([*map(answer_of, records)], corpus.find, ONNX)
+    largest, *rest = explain(calls)
+    assert (type(largest.what), " and ".join(sorted(largest.condition or ()))) == (what, condition)
+    assert len(largest.cases) > 5 * sum(len(each.cases) for each in rest)
+    assert len(largest.cases) > 0.85 * calls.failed.sum()
+
+
+def test_a_size_that_is_one_too_large_is_one_rule(valid: list[Case], corpus: Corpus) -> None:
+    """Without output_shape and with it; wrong shapes and what else came of them together."""
+    found = found_for(is_one_longer, valid, corpus)
+    (each,) = found
+    assert (each.where, str(each.what)) == ("auto_pad=same_*", "size is the text's size + 1")
+    assert not each.against
+
+
+def test_a_rule_that_is_no_misreading_is_learnt(valid: list[Case], corpus: Corpus) -> None:
+    """With the condition under which it holds, the text's own formula beside it, and no call against it."""
+    (found,) = found_for(ignores_output_padding, valid, corpus)
+    assert isinstance(found.what, Follows | Misreads)
+    assert found.against == frozenset()
+    assert found.met == len(found.cases)
+
+
+def test_two_bugs_are_two_explanations(valid: list[Case], corpus: Corpus) -> None:
+    """One in the filters of groups, and one in rows: each has its condition."""
+
+    def answer(problem: Problem) -> Array:
+        y = flips_in_groups(problem).copy()
+        if geometry_of(problem).groups == 1:
+            y[:, :, 8:] = 0
+        return y
+
+    found = found_for(answer, valid, corpus)
+    assert {each.where for each in found} >= {"group!=dense"}
+    rows = [each for each in found if "output of the first axis >= 9" in (each.condition or ())]
+    assert [type(each.what) for each in rows] == [Errs]
+    assert sum(len(each.cases) for each in found[2:]) < 0.1 * sum(len(each.cases) for each in found)
+
+
+def test_nothing_explains_what_is_wrong_at_random(valid: list[Case], corpus: Corpus) -> None:
+    """No condition, no relation and no name: a tenth of the answers has one element that is off by some number."""
+    random = np.random.default_rng(5)
+
+    def answer(problem: Problem) -> Array:
+        y = canonical(problem).copy()
+        if y.size > 20 and random.random() < 0.1:
+            y.flat[random.integers(y.size)] += random.integers(3, 90)
+        return y
+
+    records = reports_of(answer, valid)
+    wrong = sum(record.verdict.kind == "differed" for record in records)
+    found = explain(Calls([*map(answer_of, records)], corpus.find, ONNX))
+    assert wrong > 20
+    assert sum(len(each.cases) for each in found) < 0.1 * wrong
+
+
+def test_the_order_of_records_changes_nothing(valid: list[Case], corpus: Corpus) -> None:
+    """The same records give the same explanations, in whatever order they come."""
+    answers = [*map(answer_of, reports_of(biases_the_first_group, valid[::3]))]
+
+    def said(order: Sequence[int]) -> list[tuple[str, str, str, tuple[str, ...]]]:
+        found = explain(Calls([answers[number] for number in order], corpus.find, ONNX))
+        return [(str(each.what), each.where, each.evidence, tuple(sorted(each.cases))) for each in found]
+
+    order = np.random.default_rng(0).permutation(len(answers))
+    assert said(order.tolist()) == said(range(len(answers)))
+
+
+def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], Array]:
+    """Return a runtime that misreads the calls for which `where` holds."""
+    misreading = misreadings_by_name(ONNX)[name]
+
+    def answer(problem: Problem) -> Array:
+        found = apply([misreading], problem.signature, ONNX, problem.truth.operands) if where(problem) else None
+        if found is None:
+            return canonical(problem)
+        return Truth(found.operands, problem.case.x.dtype).compute_values(found.geometry)
+
+    return answer
+
+
+def is_grouped(problem: Problem) -> bool:
+    """Return whether there are several groups."""
+    return geometry_of(problem).groups > 1
+
+
+@pytest.fixture(scope="module")
+def spread(gate_cases: tuple[Case, ...]) -> list[Case]:
+    """Return valid cases with dilations and without, in one group and in several."""
+    small = [case for case in gate_cases if case.breaks is None and case.simplicity[1] <= 512]
+    return [case for case in small if case.id.startswith(("strides-dilations/", "interactions/", "groups/"))][::4]
+
+
+def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: Corpus) -> None:
+    """No call contradicts its name."""
+    (found,) = found_for(misread("dilations-ignored", lambda _: True), spread, corpus)
+    assert found.what == Misreads(Combination(("dilations-ignored",)))
+    assert (found.condition, found.against) == ((), frozenset())
+    assert re.fullmatch(r"explains \d+ failures; none of [\d,]+ other calls contradicts it", found.evidence)
+
+
+def test_a_misreading_with_exceptions_counts_them(spread: list[Case], corpus: Corpus) -> None:
+    """A kernel for groups that now and then is right: how many such calls are right is said."""
+    numbers = {case.id: number for number, case in enumerate(spread)}
+    answer = misread("dilations-ignored", lambda problem: is_grouped(problem) and numbers[problem.case.id] % 9 != 0)
+    everywhere = {
+        record.case
+        for record in reports_of(misread("dilations-ignored", is_grouped), spread)
+        if record.verdict.kind in {"differed", "wrong-shape"}
+    }
+    (found,) = found_for(answer, spread, corpus)
+    assert (found.what, found.where) == (Misreads(Combination(("dilations-ignored",))), "group!=dense")
+    assert len(found.against) > 2
+    assert found.against == everywhere.difference(found.cases)
+
+
+def test_a_misreading_that_nothing_locates_is_doubted(spread: list[Case], corpus: Corpus) -> None:
+    """Who misreads calls that nothing tells apart has the name, and how many calls contradict it."""
+    random = np.random.default_rng(3)
+    (found,) = found_for(misread("dilations-ignored", lambda _: bool(random.random() < 0.5)), spread, corpus)
+    assert (found.what, found.condition) == (Misreads(Combination(("dilations-ignored",))), None)
+    assert re.fullmatch(r"[\d,]+ other calls contradict it", found.evidence)
+
+
+def test_a_name_that_fits_one_output_by_chance_is_no_explanation(spread: list[Case], corpus: Corpus) -> None:
+    """A single output that is one element off agrees with a misreading that other cases show not to be made."""
+    chosen = next(case for case in spread if case.id.startswith("strides-dilations/"))
+    assert found_for(misread("one-too-late", lambda problem: problem.case is chosen), spread, corpus) == ()
+
+
+def test_a_name_that_no_call_contradicts_leaves_nothing_to_one_that_fits_fewer(
+    spread: list[Case], corpus: Corpus
+) -> None:
+    """A bias that every group adds is a bias twice in two groups: that is no cause of its own."""
+    (found,) = found_for(misread("bias-of-every-group-added", lambda _: True), spread, corpus)
+    assert found.what == Misreads(Combination(("bias-of-every-group-added",)))
+
+
+def no_kernel(problem: Problem) -> Array:
+    """Say the same words for a type and for a short kernel in groups."""
+    geometry = geometry_of(problem)
+    axes = zip(geometry.kernel, geometry.dilations, geometry.strides, strict=True)
+    short = geometry.groups > 1 and any((k - 1) * d < s for k, d, s in axes)
+    if problem.call.dtype == "f16" or short:
+        raise RuntimeError("no kernel")
+    return canonical(problem)
+
+
+def test_words_of_two_reasons_are_two_causes(valid: list[Case], corpus: Corpus) -> None:
+    """Each has its condition, on the terminal and on the page."""
+    assessment = assessment_of(reports_of(no_kernel, valid), corpus)
+    found = find_causes(assessment, Status.FAILED)
+    conditions = {cause.explanation.where for cause in found if cause.explanation}
+    assert conditions == {"dtype=f16", "group!=dense and (kernel - 1) * dilations < strides on an axis"}
+    assert all(f" where {cause.explanation.where}: " in cause.what for cause in found if cause.explanation)
+    lines = cause_lines([run_report(assessment)])
+    assert all(any(f" where {where}: " in line.words for line in lines) for where in conditions)
+    assert all(line.evidence.startswith("holds for ") for line in lines)
+
+
+def test_a_few_calls_without_a_reason_have_no_condition(valid: list[Case], corpus: Corpus) -> None:
+    """Chance has none: the words are all that is said."""
+    chosen = {case.id for case in valid[::97]}
+
+    def answer(problem: Problem) -> Array:
+        if problem.case.id in chosen:
+            raise RuntimeError("now and then")
+        return canonical(problem)
+
+    (cause,) = find_causes(assessment_of(reports_of(answer, valid), corpus), Status.FAILED)
+    assert cause.explanation is None
+    assert cause.what == "backend-error: RuntimeError: now and then"
+
+
+def test_one_answer_that_varies_stops_no_other_explanation(valid: list[Case], corpus: Corpus) -> None:
+    """A case returns memory that nobody wrote; all others have a bug that is found all the same."""
+    records = reports_of(biases_the_first_group, valid)
+    failed = [record for record in records if record.verdict.kind == "differed"]
+    varying = replace(failed[0], alone=FreshAnswer("agreed", same=False))
+    assessment = assessment_of([varying if record is failed[0] else record for record in records], corpus)
+    largest, *rest = sorted(find_causes(assessment, Status.FAILED), key=lambda cause: -cause.count)
+    assert largest.explanation is not None
+    assert sorted(largest.explanation.condition or ()) == ["bias=true", "group!=dense"]
+    assert largest.count == len(failed) - 1
+    assert [cause.count for cause in rest] == [1]
+
+
+def test_where_answers_vary_is_said(valid: list[Case], corpus: Corpus) -> None:
+    """Values that vary explain nothing, but the calls on which they do have something in common."""
+    random = np.random.default_rng(1)
+
+    def answer(problem: Problem) -> Array:
+        y = canonical(problem)
+        return random.standard_normal(y.shape) * 1e4 if is_grouped(problem) else y
+
+    records = reports_of(answer, valid)
+    failed = [record.case for record in records if record.verdict.kind == "differed"]
+    asked = set(failed[::10])
+    assessment = assessment_of(
+        [
+            replace(record, alone=FreshAnswer("differed", same=False)) if record.case in asked else record
+            for record in records
+        ],
+        corpus,
+    )
+    largest = max(find_causes(assessment, Status.FAILED), key=lambda cause: cause.count)
+    assert largest.explanation is not None
+    assert (largest.explanation.what, largest.explanation.where) == (Varies(), "group!=dense")
+    assert largest.count > 0.9 * len(failed)
+
+
+def test_one_waiver_is_proposed_for_a_misreading_of_some_calls(spread: list[Case], corpus: Corpus) -> None:
+    """It asks for the facts that its cases share, and is not one entry for each sweep."""
+    assessment = assessment_of(reports_of(misread("bias-ignored", is_grouped), spread), corpus)
+    (waiver,) = yaml.safe_load(proposed(assessment))["waivers"]
+    assert waiver["where"] == {"grouped": "true"}
+    assert waiver["diagnosis"] == ["bias-ignored"]
+    assert "cases" not in waiver
+
+
+def test_a_misreading_of_the_run_is_no_excuse_that_a_note_tells(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:
+    """A bias that is left out is no subnormal that is taken for zero; a runtime that does the latter has the note."""
+    cases = [case for case in gate_cases if case.id.startswith("special-values/bias[")]
+
+    def notes_of(where: Callable[[Problem], bool]) -> dict[str, int]:
+        records = reports_of(misread("bias-ignored", where), cases)
+        run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
+        return {note.name: note.count for note in noted_of(assess(run, None, corpus.find_facts, find=corpus.find))}
+
+    assert notes_of(is_grouped) == {}
+    assert notes_of(lambda problem: "kind=subnormal" in problem.case.id).keys() == {"flushed-subnormals"}
+
+
+def test_a_run_has_a_line_for_it(command: Command, tmp_path: Path) -> None:
+    """With the condition, how sure it is, and what the wrong elements are; on its page too."""
+    backend = ("--backend", "wrong_backends:BiasOfTheFirstGroup")
+    done = command("run", "bias", "groups", *backend, "--output", "out", "-j", "1")
+    said = " ".join(done.stdout.split())
+    assert re.search(
+        r"differed where (bias=true and group!=dense|group!=dense and bias=true): wrong elements lack", said
+    )
+    assert re.search(r"holds for (\d+) of \1 failures and for \d of [\d,]+ other calls", said)
+    page = next((tmp_path / "out").glob("*.html")).read_text(encoding="utf-8")
+    shown = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "wrong elements lack the bias" in shown
