@@ -174,7 +174,7 @@ def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus:
         (shares_the_multiplier, Errs, "group=multiplier"),
         (flips_in_groups, Misreads, "group!=dense"),
         (refuses_grouped, Says, "group=grouped"),
-        (correlates_at_stride_1, Errs, "strides of every axis < 2"),
+        (correlates_at_stride_1, Errs, "kernel of an axis >= 2 and strides of every axis < 2"),
         (saturates, Relates, ""),
     ],
 )

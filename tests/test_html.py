@@ -534,7 +534,7 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     figures = dict(written.rows()[3].detail["figures"])
     assert figures["wrong"] == "2 of 9"
     assert (figures["expected there"], figures["actual there"]) == ("NaN", "-Infinity")
-    assert figures["worst"] == "3.5 times what is allowed there"
+    assert figures["worst"] == "3.5 times what is allowed"
     assert dict(written.rows()[14].detail["figures"])["untested"] == "2 of 9"
     assert dict(written.rows()[15].detail["figures"])["worst"] == figures["worst"]
     assert ["Standard error, its end", "the end"] in written.rows()[10].detail["prose"]

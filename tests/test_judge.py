@@ -29,10 +29,12 @@ from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
 from tconv.expectation.underflow import subnormal_products
 from tconv.gate.assessment import assess
+from tconv.reports.page.figures import figures
+from tconv.reports.phrases import distance, headline
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.verdict.kinds import KINDS
-from tconv.verdict.values import compare
+from tconv.verdict.values import compare, count_steps
 from tconv.vocabulary import Attributes, DataFormat, DType
 from wrong_backends import LastBit, ZerosForManyProducts
 
@@ -126,7 +128,9 @@ def test_every_type_is_compared_in_its_own(dtype: DType) -> None:
     asked = line((1, 2), (3, 5), dtype=dtype)
     assert judged(asked, [3, 11, 10], dialect) == ver.Agreed("exact")
     eps = float(ml_dtypes.finfo(NUMPY_TYPES[dtype]).eps)
-    assert judged(asked, [3, 11 + 8 * eps, 10], dialect) == ver.Differed("exact", 1, 3, (0, 0, 1), 11.0, 11.0 + 8 * eps)
+    assert judged(asked, [3, 11 + 8 * eps, 10], dialect) == ver.Differed(
+        "exact", 1, 3, (0, 0, 1), 11.0, 11.0 + 8 * eps, steps=1
+    )
 
 
 def test_a_last_bit_of_integers_is_noticed_in_every_case(smoke_cases: Sequence[Case]) -> None:
@@ -980,3 +984,40 @@ def test_a_backend_that_gives_zeros_is_red_where_nothing_shows_that_it_computes(
     run = replace(run_of({}), records=records)
     red = red_lines(assess(run, None, lambda _: {"dtype": "f16"}))
     assert any("1 case of f16 would pass as zeros too" in reason for reason in red)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "right", "got", "steps"),
+    [
+        (DType.F32, 1.0, np.nextafter(np.float32(1), np.float32(2)), 1),
+        (DType.F32, 1.0, np.nextafter(np.float32(1), np.float32(0)), 1),
+        (DType.F32, 0.0, -(2.0**-149) * 3, 3),
+        (DType.F64, -(2.0**-1074), 2.0**-1074, 2),
+        (DType.F16, np.inf, 65504.0, 1),
+        (DType.BF16, 1.0, 1 + 2.0**-7, 1),
+        (DType.F32, 1.0, 2.0, None),
+        (DType.F64, np.finfo(np.float64).max, -np.finfo(np.float64).max, None),
+        (DType.F32, 1.0, np.nan, None),
+    ],
+)
+def test_a_difference_from_an_exact_value_is_in_steps_of_the_type(
+    dtype: DType, right: float, got: float, steps: int | None
+) -> None:
+    """By hand: from one number of the type to the next, through zero and up to infinity."""
+    actual = np.array([right, got]).astype(NUMPY_TYPES[dtype])
+    assert count_steps(actual, np.array([right, right])) == steps
+
+
+def test_nothing_is_infinitely_many_times_what_is_allowed() -> None:
+    """What no product reaches is exact beside sums that are not: the difference is in steps, whatever shows it."""
+    problem = Problem(line((0.1, 0.3), (0.7,), strides=(2,)), DIALECTS["onnx/ConvTranspose-22"])
+    assert problem.output is not None
+    for off, words in ((2.0**-149, "1 step of the type, and nothing is allowed"), (0.5, "")):
+        array = problem.output.copy()
+        array[0, 0, 1] = off
+        verdict = judge(problem, out.Produced(array), DType.F32)
+        assert isinstance(verdict, ver.Differed)
+        assert verdict.worst is None
+        assert distance(verdict) == words
+        assert headline(verdict).endswith(f"at worst {words}" if words else "(got 0.5)")
+        assert dict(figures(verdict, "NCX")).get("worst", "") == words

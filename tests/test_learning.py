@@ -219,8 +219,7 @@ LEARNT = {
     "sized_explicit=kept": "pads_begin is as it is written, the text says",
     "negative_sized=shrink": "size is min(output_shape, (X-1)*s + (K-1)*d + 1 + op), the text says output_shape",
     "pads-symmetric": "size is (X-1)*s + (K-1)*d + 1 + op - 2*pads_begin",
-    # The same as pads[2*i], as the size that is learnt beside it is full + op less both.
-    "pads-interleaved": "pads_begin is max(0, (X-1)*s + (K-1)*d + 1 + op - pads[2*i+1] - size)",
+    "pads-interleaved": "pads_begin is pads[2*i], the text says pads_begin",
     "strides-for-dilations": "dilation is strides[i], the text says dilations[i]",
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from strategies import examples, geometries, onnx_examples
@@ -17,6 +17,8 @@ from tconv import conv_transpose, resolve
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.meetings import products
 from tconv.expectation.reference import definition
+from tconv.expectation.truth import Truth
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +121,27 @@ def test_products_are_counted(geometry: Geometry, channels: int) -> None:
     assert counted.shape == geometry.output
     for group in range(geometry.groups):
         assert np.array_equal(ones[0, group], counted)
+
+
+@given(geometries(), SEEDS, st.integers(1, 2), CHANNELS, CHANNELS, st.integers(1, 4), st.data())
+@examples(300)
+def test_a_part_is_computed_of_the_operands_that_reach_it(
+    geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int, edge: int, data: st.DataObject
+) -> None:
+    """Its values, magnitudes and counts are those of the whole, around whatever element."""
+    x, w, b = operands(geometry, seed, batch, inputs, outputs)
+    whole = Truth({"x": x, "w": w, "b": b}, DType.F32)
+    shape = whole.shape(geometry)
+    assume(0 not in shape)
+    place = tuple(data.draw(st.integers(0, size - 1)) for size in shape)
+    index, truth, part = whole.part(geometry, place, edge)
+    assert all(
+        along.start <= at < along.stop <= min(along.start + edge, size)
+        for along, at, size in zip(index, place, shape, strict=True)
+    )
+    cut, terms = whole.compute_terms(geometry).part(index), truth.compute_terms(part)
+    for name in ("y", "magnitude", "count", "bias"):
+        assert np.array_equal(getattr(terms, name), getattr(cut, name)), name
 
 
 def test_products_by_hand() -> None:

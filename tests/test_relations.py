@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis.relations import related
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.vocabulary import Array
@@ -18,6 +20,12 @@ def _wrong(got: Any, expected: Any, bias: Any = None) -> str:  # noqa: ANN401 - 
     return related(got, expected, got != expected, bias)
 
 
+LARGEST = {
+    DType.F16: 65504.0,
+    DType.BF16: 2.0**128 - 2.0**120,
+    DType.F32: 2.0**128 - 2.0**104,
+    DType.F64: 2.0**1023 * (2 - 2.0**-52),
+}
 EXPECTED = np.arange(1.0, 25.0).reshape(2, 3, 4)
 
 
@@ -70,3 +78,42 @@ def test_integers_say_something_only_where_there_are_fractions() -> None:
     assert _wrong(np.rint(EXPECTED + 0.3), EXPECTED + 0.3) == "are rounded to integers"
     assert _wrong(np.rint(1e5 * (EXPECTED + 0.3)), 1e5 * EXPECTED + 0.3) != "are rounded to integers"
     assert _wrong([1, 2, 7777, -99], [1.3, 2.3, 100.5, 200.25]) == ""
+
+
+def test_the_bits_of_other_types_are_named() -> None:
+    """The memory of one type is given as another, or the bits as integers; a bit more or less is noise."""
+    expected = EXPECTED - 12.5
+    for stored, given in ((np.int32, np.float32), (np.int16, np.float16), (np.int64, np.float64)):
+        bits = np.rint(4 * expected).astype(stored)
+        got = bits.view(given)
+        assert related(got, 4 * expected, np.ones(got.shape, bool), None) == f"are the bits of {bits.dtype} numbers"
+    half = expected.astype(np.float16)
+    got = half.view(NUMPY_TYPES[DType.BF16])
+    assert related(got, expected, np.ones(got.shape, bool), None) == "are the bits of float16 numbers"
+    single = expected.astype(np.float32)
+    got = single.view(np.int32).astype(np.float32)
+    assert related(got, expected, np.ones(got.shape, bool), None) == "are the bits of float32 numbers, as integers"
+    assert related(got[:1, :1, :1], expected[:1, :1, :1], np.ones((1, 1, 1), bool), None) == ""
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16, DType.F32, DType.F64])
+def test_results_that_are_limited_have_no_bias_twice(dtype: DType) -> None:
+    """What must be infinite is the largest number; the distance is infinite, and so is the bias."""
+    given = NUMPY_TYPES[dtype]
+    expected = np.where(EXPECTED % 2 == 0, np.inf, -np.inf)
+    got = np.clip(expected, -LARGEST[dtype], LARGEST[dtype]).astype(given)
+    wrong = np.ones(got.shape, bool)
+    words = f"are limited to ±{LARGEST[dtype]:.5g}".replace("+", "")
+    assert related(got, expected, wrong, np.full(3, np.inf)) == words
+    # Of infinities that became other numbers nothing is known.
+    assert related((got / 2).astype(given), expected, wrong, np.full(3, np.inf)) == ""
+
+
+def test_subnormal_numbers_alone_are_no_relation() -> None:
+    """Twice the smallest numbers may be their rounding; one number that is not subnormal tells."""
+    expected = np.ldexp(EXPECTED, -148)
+    got = (2 * expected).astype(np.float32)
+    assert related(got, expected, got != expected, None) == ""
+    expected[0, 0, 0] = 1.0
+    got = (2 * expected).astype(np.float32)
+    assert related(got, expected, got != expected, None) == "are 2 times what is expected"

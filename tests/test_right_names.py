@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import wrong_backends
 from strategies import every
 from tconv.cases.call import write_signature
 from tconv.cases.patterns import topic_of
-from tconv.diagnosis import diagnose, single_explanations
+from tconv.diagnosis import single_explanations
 from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
@@ -79,12 +78,6 @@ def plain(gate_cases: tuple[Case, ...]) -> list[Case]:
         if presented and prod(written.x.shape) * prod(written.w.shape) < LARGEST:
             found.append(case)
     return found
-
-
-@pytest.fixture(autouse=True)
-def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine must not leave anything undiagnosed here."""
-    monkeypatch.setattr(recording, "diagnose", partial(diagnose, budget=10))
 
 
 def records(backend: str, cases: Sequence[Case]) -> list[Record]:

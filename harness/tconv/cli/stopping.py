@@ -97,6 +97,7 @@ def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
     finally:
         for timer in _resent:
             timer.cancel()
+            timer.join()
         _resent.clear()
         if not whole_process:
             sys.unraisablehook = hook

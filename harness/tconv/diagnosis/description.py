@@ -29,7 +29,7 @@ class Description(NamedTuple):
 
 
 def described(
-    actual: Array, expected: Array, geometry: Geometry, wrong: Mask | None = None, bias: Array | None = None
+    actual: Array, expected: Array, geometry: Geometry, wrong: Mask | None, bias: Array | None = None
 ) -> Description:
     """Return where and how an output is wrong, in words.
 
@@ -37,20 +37,16 @@ def described(
         actual: the output, in NCX.
         expected: what is expected, in NCX.
         geometry: the geometry that is expected.
-        wrong: which elements are wrong; None for all that are not equal.
+        wrong: which elements are wrong; None if the shape is another.
         bias: (O,), or None.
     """
-    if actual.shape != expected.shape:
+    if wrong is None:
         return Description(
             f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is expected"
         )
-    with np.errstate(invalid="ignore"):
-        values = actual.astype(np.float64)
-        if wrong is None:
-            wrong = (values != expected) & ~(np.isnan(values) & np.isnan(expected))
-    relation = related(values, expected, wrong, bias)
+    relation = related(actual, expected, wrong, bias)
     count = f"{int(wrong.sum())} of {wrong.size} elements differ"
-    amount = f"{count}: they {relation}" if relation else count + _distance(values, expected, wrong)
+    amount = f"{count}: they {relation}" if relation else count + _distance(actual.astype(np.float64), expected, wrong)
     parts = [amount, *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
     for axis, (stride, begin) in enumerate(zip(geometry.strides, geometry.pads_begin, strict=True)):
         parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride, begin)

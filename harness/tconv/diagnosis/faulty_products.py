@@ -9,7 +9,7 @@ import numpy as np
 
 from tconv.expectation.bound import bound_errors
 from tconv.expectation.truth import Truth
-from tconv.verdict.values import compare
+from tconv.verdict.values import ComparedValues, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,9 +63,7 @@ class _Suspect:
         return changed
 
 
-def accounted(
-    actual: Array, operands: Mapping[str, Array], dtype: DType, geometry: Geometry, accumulator: DType
-) -> str:
+def accounted(actual: Array, truth: Truth, geometry: Geometry, comparison: ComparedValues, accumulator: DType) -> str:
     """Return which products would account for an output, in words; empty where none would, or several equally well.
 
     An input channel, a tap, or a product of both is a suspect where its share of each of some wrong elements is what
@@ -73,18 +71,15 @@ def accounted(
 
     Args:
         actual: the output, (N, O, Y...).
-        operands: x, w and perhaps b, in float64, (N, C, X...), (C, O/G, K...) and (O,).
-        dtype: the type of the output.
+        truth: the reference for the operands.
         geometry: what is expected.
+        comparison: the comparison of both.
         accumulator: the type that products of f16 or bf16 are added in.
     """
-    truth, values = Truth(operands, dtype), actual.astype(np.float64)
-    if truth.shape(geometry) != actual.shape or not all(np.isfinite(a).all() for a in (values, *operands.values())):
+    operands, dtype, values = truth.operands, truth.dtype, actual.astype(np.float64)
+    # Of zeros alone the description says that everything is 0, which explains more.
+    if not values.any() or not all(np.isfinite(array).all() for array in (values, *operands.values())):
         return ""
-    if not values.any():
-        # The description says that everything is 0, which explains more.
-        return ""
-    comparison = compare(actual, truth, geometry, accumulator)
     places = np.argwhere(comparison.wrong)
     some_places = places[np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_ELEMENTS)).astype(int))]
     suspects: set[_Suspect] | None = None

@@ -8,8 +8,6 @@ for one output; `learning` makes a rule of many.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
-from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +26,8 @@ if TYPE_CHECKING:
 
 MOST_BEGINS = 48
 """Shifts that may fit an output; where more do, as with equal values everywhere, its place is not known."""
-_LARGEST = 2**22
-"""Elements of the reference's output that is searched; a larger one is not."""
-_BUDGET = 0.5
-"""Seconds of this thread's processor time, after which no further spacing is tried."""
+_STEPS = 2**29
+"""So many steps the search may take, see `Truth.steps`: a spacing that would take more is not tried, and none after."""
 _PIVOTS = 6
 """Elements that every shift is held against first, so that few shifts are held against all elements."""
 
@@ -72,10 +68,11 @@ def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) 
     nowhere = Placement(output, geometry.strides, geometry.dilations)
     if not actual.size or not np.isfinite(actual.astype(np.float64)).all():
         return nowhere
-    ends = thread_time() + _BUDGET
+    left = _STEPS
     for strides, dilations in _spacings(geometry):
         spaced = replace(geometry, strides=strides, dilations=dilations, output=output)
-        begins = None if thread_time() > ends else _begins(actual, truth, spaced, accumulator)
+        left -= truth.steps(_wide(spaced))
+        begins = None if left < 0 else _begins(actual, truth, spaced, accumulator)
         if begins is None:
             return nowhere
         if begins:
@@ -101,19 +98,19 @@ def _spacings(geometry: Geometry) -> Iterator[tuple[Ints, Ints]]:
     )
 
 
+def _wide(geometry: Geometry) -> Geometry:
+    """Return a geometry whose output holds all shifts of an output."""
+    # Shifts further out reach no tap at all: one such shift on each side stands for all of them.
+    pads_begin = tuple(-size for size in geometry.output)
+    output = tuple(reached + 2 * size for reached, size in zip(geometry.full, geometry.output, strict=True))
+    return replace(geometry, pads_begin=pads_begin, output=output)
+
+
 def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> tuple[Ints, ...] | None:
     """Return each pads_begin for which a geometry gives the output; None where too many are to be tried, or fit."""
-    full, sizes = geometry.full, geometry.output
-    # Shifts further out reach no tap at all: one such shift on each side stands for all of them.
-    wide = replace(
-        geometry,
-        pads_begin=tuple(-size for size in sizes),
-        output=tuple(reached + 2 * size for reached, size in zip(full, sizes, strict=True)),
-    )
+    full, sizes, wide = geometry.full, geometry.output, _wide(geometry)
     if min(full) < 1:
         return ()
-    if prod(truth.shape(wide)) > _LARGEST:
-        return None
     shifts = tuple(reached + size + 1 for reached, size in zip(full, sizes, strict=True))
     fits = np.ones(shifts, dtype=bool)
     values, all_sums = actual.astype(np.float64), truth.compute_values(wide)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from ml_dtypes import finfo
+
+from tconv.cases.operands import NUMPY_TYPES
 
 if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s, Mask
@@ -19,29 +22,52 @@ _WITH_FRACTIONS = 64
 """Below it every type has numbers between the integers."""
 
 
-def related(actual: Float64s, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
+def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
     """Return what wrong elements are, as `are 0`; empty where no relation is seen.
 
     Args:
-        actual: the output, (N, O, Y...).
+        output: the output, (N, O, Y...), in its own type.
         expected: what is expected, of the same shape.
         wrong: which elements are wrong, of the same shape; at least one.
         bias: (O,), or None.
     """
-    values, right = actual[wrong], expected[wrong]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        actual = output.astype(np.float64)
+        values, right, limits = actual[wrong], expected[wrong], finfo(output.dtype)  # type: ignore[no-untyped-call]
         if not values.any():
             return "are 0"
+        if kind := _bits(output[wrong], right):
+            return f"are the bits of {kind}"
         if np.isnan(values).all():
             return "are NaN"
-        if len(values) < _FEWEST:
+        largest = float(limits.max)
+        if np.array_equal(values, np.copysign(largest, right)) and (np.abs(right) > largest).all():
+            return f"are limited to ±{largest:.5g}".replace("+", "")
+        # Of infinity, NaN and subnormal numbers every relation may hold by chance.
+        tell = np.isfinite(right) & (np.abs(right) >= float(limits.smallest_normal)) | (right == 0)
+        if len(values) < _FEWEST or not tell.any():
             return ""
         if np.ptp(actual) == 0:
             return f"are all {values[0]:g}"
-        parts = [] if bias is None else [_bias(values, right, _along_channels(bias, wrong))]
+        parts = (
+            [] if bias is None or not np.isfinite(bias).all() else [_bias(values, right, _along_channels(bias, wrong))]
+        )
         parts += [_multiple(values, right), _cut_off(actual, expected, wrong), _integers(values, right)]
         parts += [] if bias is None or not bias.any() else [_another_bias(actual - expected, wrong)]
         return next(filter(None, parts), "") or _exchanged(actual, expected, wrong)
+
+
+def _bits(output: Array, right: Float64s) -> str:
+    """Return whose bits elements are, or the integers that they are, if that is what is expected; empty if no one's."""
+    own = output.dtype
+    integer = np.dtype(f"int{8 * own.itemsize}")
+    others = (other for other in (integer, *NUMPY_TYPES.values()) if other.itemsize == own.itemsize and other != own)
+    read = {f"{other} numbers": output.view(other) for other in others}
+    read[f"{own} numbers, as integers"] = output.astype(integer).view(own)
+    if len(right) < _FEWEST or not right.all() or not np.isfinite(right).all():
+        return ""
+    same = (of for of, bits in read.items() if (np.abs(bits.astype(float) - right) <= _NEAR * np.abs(right)).all())
+    return next(same, "")
 
 
 def _multiple(values: Float64s, right: Float64s) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from time import thread_time
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,29 +13,36 @@ import numpy as np
 from tconv.diagnosis.description import described
 from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import apply, beside_readings, misreadings_of, pairs
+from tconv.diagnosis.misreadings.misreading import along_channels
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Combination
-from tconv.expectation.bound import bound_errors, near
+from tconv.expectation.bound import bound_errors, is_subnormal, near
 from tconv.expectation.truth import Truth
-from tconv.verdict.values import compare
+from tconv.verdict.values import ComparedValues, compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from tconv.diagnosis.description import Description
     from tconv.diagnosis.misreadings import MisreadCall, Misreading
     from tconv.diagnosis.placement import Placement
-    from tconv.dialects.geometry import Geometry
     from tconv.expectation.expected import Candidate
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array, DType
 
 UNDIAGNOSED = "undiagnosed"
 """The beginning of the description of an output for which no search was completed."""
-GIVEN_UP = f"{UNDIAGNOSED}, the search took too long"
-"""The beginning of the description of an output whose search took longer than `BUDGET`."""
-BUDGET = 2.0
-"""Seconds that the search for the explanations of an output may take."""
+STEPS = 2**33
+"""So many steps the search for the explanations of an output may take, see `Truth.steps`: 2 x 64 x 256 x 256 numbers
+of an f16 output under 4 x 4 taps are compared whole with eight misreadings. A misreading that would take more than what
+is left is not tried."""
+_SMALL = 2**18
+"""An output of so many steps is compared whole at once."""
+_KNOWN = 16
+"""So many products take as long as an element of which the reference is known already."""
+_OF_SUBNORMALS = {"subnormal-results-are-zero", "subnormal-operands-are-zero"}
+"""Misreadings that show in subnormal numbers."""
+_EDGE = 8
+"""So many channels, and positions along each axis, are compared of a larger one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,57 +64,60 @@ class Diagnosis:
     by_others: bool = False
 
 
-def diagnose(problem: Problem, actual: Array, accumulator: DType, budget: float = BUDGET) -> Diagnosis:
+def diagnose(problem: Problem, actual: Array, accumulator: DType, steps: int = STEPS) -> Diagnosis:
     """Return why an output is not what a dialect expects.
 
     Args:
         problem: the problem; it expects a value.
         actual: the output, in NCX.
         accumulator: the type that products of f16 or bf16 are added in.
-        budget: seconds of this thread's processor time, after which the search ends with what it has found.
+        steps: how many steps the search may take, so that it finds the same on every machine.
 
     Raises:
         ValueError: the problem expects no value.
     """
-    candidate = problem.held_against(actual.shape)
-    if candidate is None:
-        raise ValueError(f"a problem must expect a value to be diagnosed (got {problem.case.id})")
-    ends = thread_time() + budget
+    wrong = _WrongOutput(problem, actual, accumulator)
     # What a misreading makes of large operands may overflow, and of special ones be no number.
     with np.errstate(over="ignore", invalid="ignore"):
-        named = _named(problem, candidate, actual, accumulator, ends)
-        return replace(named, placement=placed(actual, problem.truth, candidate.geometry, accumulator))
+        placement = placed(actual, problem.truth, wrong.candidate.geometry, accumulator)
+        return replace(_named(wrong, steps), placement=placement)
 
 
-def _named(problem: Problem, candidate: Candidate, actual: Array, accumulator: DType, ends: float) -> Diagnosis:
-    """Return the misreadings that give an output, searched until this thread has used `ends` seconds."""
-    geometry, dtype = candidate.geometry, problem.case.x.dtype
-    operands = problem.truth.operands
+def _named(wrong: _WrongOutput, steps: int) -> Diagnosis:
+    """Return the misreadings that give an output, searched in so many steps."""
+    problem, candidate = wrong.problem, wrong.candidate
     explained: list[Combination] = []
-
-    def undiagnosed(*beginning: str) -> Diagnosis:
-        reading = (
-            f"held against {Combination(candidate.readings)}, which gives this shape: " if candidate.readings else ""
-        )
-        words, relation = _where(actual, problem.truth, geometry, accumulator)
-        return Diagnosis((), "".join((*beginning, reading, words)), relation)
-
-    for misreadings in _candidates(problem):
+    untried: list[Combination] = []
+    single = ((misreading,) for misreading in misreadings_of(problem.dialect))
+    disputed = [other.readings for other in problem.values.disputed] if problem.values else []
+    for misreadings in chain(single, pairs(), beside_readings(problem.dialect, disputed)):
         # Several together are tried only where no single misreading explains the output.
         if explained and len(misreadings) > 1:
             break
-        if thread_time() > ends:
-            return Diagnosis(tuple(explained)) if explained else undiagnosed(f"{GIVEN_UP}: ")
-        if _explains(misreadings, problem, actual, accumulator):
-            explained.append(Combination(tuple(misreading.name for misreading in misreadings)))
+        found = wrong.may_be(misreadings)
+        if found is None:
+            continue
+        name, cost = Combination(tuple(misreading.name for misreading in misreadings)), wrong.cost(*found)
+        if cost > steps:
+            untried.append(name)
+            continue
+        steps -= cost
+        if wrong.is_of(*found, misreadings):
+            explained.append(name)
     if explained:
         return Diagnosis(tuple(explained))
-    account = accounted(actual, operands, dtype, geometry, accumulator)
-    return undiagnosed(f"{account}; ") if account else undiagnosed()
+    actual, truth, geometry, compared = wrong.actual, problem.truth, candidate.geometry, wrong.compared
+    expected, elements = truth.compute_values(geometry), compared and compared.wrong
+    words, relation = described(actual, expected, geometry, elements, truth.operands.get("b"))
+    account = "" if untried or not compared else accounted(actual, truth, geometry, compared, wrong.accumulator)
+    reading = f"held against {Combination(candidate.readings)}, which gives this shape: " if candidate.readings else ""
+    large = f"{UNDIAGNOSED}, too large to be compared whole with {' or '.join(map(str, untried))}: "
+    beginning = large if untried else f"{account}; " if account else ""
+    return Diagnosis((), f"{beginning}{reading}{words}", relation)
 
 
 def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulator: DType) -> bool:
-    """Return whether misreadings together give an output.
+    """Return whether misreadings together, which other outputs show, give an output.
 
     Args:
         misreadings: the misreadings.
@@ -114,52 +125,110 @@ def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array,
         actual: the output, in NCX.
         accumulator: the type that products of f16 or bf16 are added in.
     """
+    wrong = _WrongOutput(problem, actual, accumulator)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _explains(misreadings, problem, actual, accumulator)
+        found = wrong.may_be(misreadings)
+        return found is not None and wrong.gives(*found, actual)
 
 
-def _explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulator: DType) -> bool:
-    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
-    return misread is not None and _gives(misread, actual, problem.case.x.dtype, accumulator)
+@dataclass(frozen=True)
+class _WrongOutput:
+    """An output that is wrong.
 
+    Attributes:
+        problem: the problem.
+        actual: the output, in NCX.
+        accumulator: the type that products of f16 or bf16 are added in.
+    """
 
-def _where(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Description:
-    """Return where and how an output is wrong beyond rounding."""
-    fits = truth.shape(geometry) == actual.shape
-    wrong = compare(actual, truth, geometry, accumulator).wrong if fits else None
-    return described(actual, truth.compute_values(geometry), geometry, wrong, truth.operands.get("b"))
+    problem: Problem
+    actual: Array
+    accumulator: DType
 
+    @cached_property
+    def candidate(self) -> Candidate:
+        """What it is held against."""
+        candidate = self.problem.held_against(self.actual.shape)
+        if candidate is None:
+            raise ValueError(f"a problem must expect a value to be diagnosed (got {self.problem.case.id})")
+        return candidate
 
-def _candidates(problem: Problem) -> Iterator[tuple[Misreading, ...]]:
-    for misreading in misreadings_of(problem.dialect):
-        yield (misreading,)
-    yield from pairs()
-    disputed = problem.values.disputed if problem.values else ()
-    yield from beside_readings(problem.dialect, [candidate.readings for candidate in disputed])
+    @cached_property
+    def compared(self) -> ComparedValues | None:
+        """The comparison with what is expected; None if the shape is another."""
+        truth, geometry = self.problem.truth, self.candidate.geometry
+        fits = truth.shape(geometry) == self.actual.shape
+        return compare(self.actual, truth, geometry, self.accumulator) if fits else None
 
+    def may_be(self, misreadings: Sequence[Misreading]) -> tuple[MisreadCall, Truth] | None:
+        """Return the call as it is misread, if the output has its shape, and of a large one a part its values.
 
-def _gives(misread: MisreadCall, actual: Array, dtype: DType, accumulator: DType) -> bool:
-    """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
-    truth = Truth(misread.operands, dtype)
-    if (*truth.shape(misread.geometry)[:2], *misread.output) != actual.shape:
-        return False
-    if misread.precision is not None:
-        return misread.precision.accounts(actual, truth.compute_terms(misread.geometry), dtype)
-    if misread.finish is None:
-        return compare(actual, truth, misread.geometry, accumulator).conforms
-    unfinished = truth.compute_values(misread.geometry)
-    with np.errstate(invalid="ignore", over="ignore"):
+        Returns:
+            The call, and the reference for its operands: the problem's own if that has computed what is needed.
+        """
+        misread = apply(misreadings, self.problem.signature, self.problem.dialect, self.problem.truth.operands)
+        if misread is None:
+            return None
+        truth = self.problem.truth
+        if misread.operands is not truth.operands or misread.geometry != self.candidate.geometry:
+            truth = Truth(misread.operands, truth.dtype)
+        if (*truth.shape(misread.geometry)[:2], *misread.output) != self.actual.shape:
+            return None
+        small = truth.steps(misread.geometry) <= _SMALL
+        return (misread, truth) if small or not misread.has_parts or self._has_part_of(misread, truth) else None
+
+    def _has_part_of(self, misread: MisreadCall, truth: Truth) -> bool:
+        """Return whether a part of the output, around a wrong element, is that of the misread call."""
+        wrong = np.flatnonzero(self.compared.wrong if self.compared else np.ones(self.actual.shape))
+        if not len(wrong):
+            return True
+        place = tuple(map(int, np.unravel_index(wrong[len(wrong) // 2], self.actual.shape)))
+        geometry = misread.overlap[1] if misread.overlap else misread.geometry
+        index, truth, geometry = truth.part(geometry, place, _EDGE)
+        part = misread.part(truth.operands, geometry)
+        return part is not None and self.gives(part, truth, self.actual[index])
+
+    def cost(self, misread: MisreadCall, truth: Truth) -> int:
+        """Return how many steps it takes to compare the output with that of the misread call."""
+        return _KNOWN * self.actual.size if truth is self.problem.truth else truth.steps(misread.geometry)
+
+    def is_of(self, misread: MisreadCall, truth: Truth, misreadings: Sequence[Misreading]) -> bool:
+        """Return whether the output is that of the misread call, and a wrong element shows it, or another shape.
+
+        A number shows it if another number is expected that is not subnormal, and the bound does not allow every
+        other. Where infinity or NaN is expected, a number shows it unless it is the bias, as of a sum without products.
+        """
+        geometry = misread.geometry
+        gives = self.gives(misread, truth, self.actual)
+        if not gives or self.compared is None:
+            return gives
+        actual, expected = self.actual.astype(np.float64), self.compared.expected
+        bias = along_channels(self.problem.truth.operands.get("b", np.zeros(1)), actual.ndim)
+        shown = self.compared.wrong & np.isfinite(actual) & (np.isfinite(expected) | (actual != bias))
+        if not any(misreading.name in _OF_SUBNORMALS for misreading in misreadings):
+            shown &= ~is_subnormal(expected, truth.dtype)
+        if misread.finish is None and shown.any() and not truth.exact(geometry):
+            shown &= np.isfinite(bound_errors(truth.compute_terms(geometry), truth.dtype, self.accumulator).allowed)
+        return bool(shown.any())
+
+    def gives(self, misread: MisreadCall, truth: Truth, actual: Array) -> bool:
+        """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
+        geometry = misread.geometry
+        if misread.precision is not None:
+            return misread.precision.accounts(actual, truth.compute_terms(geometry), truth.dtype)
+        if misread.finish is None:
+            return compare(actual, truth, geometry, self.accumulator).conforms
+        unfinished = truth.compute_values(geometry)
         expected = misread.finish(unfinished)
         if np.array_equal(expected, unfinished, equal_nan=True):
             return False
-        if truth.exact(misread.geometry):
-            return np.array_equal(expected.astype(actual.dtype), actual, equal_nan=True)
-        allowed = bound_errors(truth.compute_terms(misread.geometry), dtype, accumulator).allowed
-        allowed = (misread.finish_bound or misread.finish)(allowed)
-        values = actual.astype(np.float64)
-    return bool(
-        ((values == expected) | near(values, expected, allowed) | (np.isnan(values) & np.isnan(expected))).all()
-    )
+        allowed, values = np.zeros(1), actual.astype(np.float64)
+        if not truth.exact(geometry):
+            allowed = bound_errors(truth.compute_terms(geometry), truth.dtype, self.accumulator).allowed
+            allowed = (misread.finish_bound or misread.finish)(allowed)
+        return bool(
+            ((values == expected) | near(values, expected, allowed) | (np.isnan(values) & np.isnan(expected))).all()
+        )
 
 
 def single_explanations(diagnoses: Mapping[str, Sequence[Combination]]) -> dict[str, Combination]:

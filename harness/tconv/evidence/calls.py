@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tconv.evidence.conditions import find_condition
-from tconv.evidence.facts import features_of, terms_of
+from tconv.evidence.conditions import HARDLY, find_condition
+from tconv.evidence.facts import features_of, is_word, terms_of
 from tconv.expectation.problem import share_problem
 from tconv.records.failure import failure
 from tconv.verdict import kinds as ver
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+_OF_WORD = 6.0
+"""Bits that name a term on a word: a type, a kind of group, a mode."""
 
 
 class Answer(NamedTuple):
@@ -141,14 +146,22 @@ class Calls:
         """Return for which calls something holds, (calls,)."""
         return np.array([holds(answer) for answer in self.answers], dtype=bool)
 
-    def condition(self, members: Mask, others: Mask) -> tuple[str, ...] | None:
+    @cached_property
+    def costs(self) -> dict[str, float]:
+        """The bits that name each term: of the few on words fewer than of the many on numbers."""
+        of_number = log2(max(len(self.terms), 2))
+        return {term: _OF_WORD if is_word(term) else of_number for term in self.terms}
+
+    def condition(self, members: Mask, others: Mask, hardly: float = HARDLY) -> tuple[str, ...] | None:
         """Return the terms that hold for most of some calls together, and for hardly any of others; None if none do.
 
         Args:
             members: the calls that the condition is for, (calls,).
             others: those for which it must hardly hold.
+            hardly: the others that it may hold for, as a part of the calls that it explains.
         """
-        terms = find_condition(self._holds, np.flatnonzero(members), np.flatnonzero(others))
+        costs = np.array([*self.costs.values()])
+        terms = find_condition(self._holds, costs, np.flatnonzero(members), np.flatnonzero(others), hardly)
         words = [*self.terms]
         return tuple(words[term] for term in terms) or None
 

@@ -8,32 +8,35 @@ groups is 1 more than a multiple of 16`, costs 11 bits more and leaves nothing t
 
 from __future__ import annotations
 
-from math import log2
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tconv.vocabulary import Mask
 
     Counts = np.ndarray[Any, np.dtype[np.floating[Any]]]
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
-_MOST_TERMS = 3
+_MOST_TERMS = 5
+"""A kernel has a type, a kind of group and a size, and a bias or a second tap makes its defect visible."""
 HARDLY = 0.25
-"""The right answers that a condition may hold for, as a part of the wrong ones: an error may be zero by chance."""
+"""The calls that contradict a condition, as a part of the failures that it explains."""
+SELDOM = 0.75
+"""The same of right values under a condition on wrong ones: many defects do not show in each output."""
 _PART = 0.2
-"""A condition explains at least this part of the wrong answers."""
+"""A condition explains at least this part of the failures."""
 BELIEVED = 10.0
-"""Bits that a condition saves: chance alone gives such a condition in one of 10^3 runs."""
-_BETTER = 1.15
-"""A longer condition saves so many times the bits of a shorter one."""
-_PAIRS = 200
-"""Pairs of terms that a third term is added to."""
-_SAMPLE = 4096
-"""So many right and so many wrong answers are searched at most, evenly chosen."""
+"""Bits that a condition saves, and a longer one more than a shorter: chance alone does so in one of 10^3 runs."""
+_BEAM = 200
+"""Combinations that a further term is added to."""
+_ALIKE = 3
+"""Combinations that hold for equally many calls and are kept."""
+_SAMPLE = 16_384
+"""So many failures, and so many other calls, are searched at most, evenly chosen."""
 
 
 class _Joined(NamedTuple):
@@ -49,53 +52,65 @@ class _Joined(NamedTuple):
     right: Counts
 
 
-def find_condition(holds: Mask, wrong: Numbers, right: Numbers) -> tuple[int, ...]:
-    """Return the terms that together explain most wrong answers; none where all may be chance.
+def find_condition(
+    holds: Mask, costs: Counts, members: Numbers, others: Numbers, hardly: float = HARDLY
+) -> tuple[int, ...]:
+    """Return the terms that together explain most of some calls; none if all may be chance.
 
     Args:
         holds: for which calls each term holds, (terms, calls).
-        wrong: the numbers of the calls with wrong answers.
-        right: those with right answers.
+        costs: the bits that name each term, (terms,).
+        members: the numbers of the calls that the condition is for.
+        others: those for which it must hardly hold.
+        hardly: the others that it may hold for, as a part of the members that it holds for.
     """
-    if not (len(holds) and len(wrong) and len(right)):
+    if not (len(holds) and len(members) and len(others)):
         return ()
-    columns = [holds[:, calls[:: -(-len(calls) // _SAMPLE)]] for calls in (wrong, right)]
-    numbers = _telling_terms(*columns)
-    if not len(numbers):
-        return ()
+    columns = [holds[:, calls[:: -(-len(calls) // _SAMPLE)]] for calls in (members, others)]
+    counts = columns[0].shape[1], columns[1].shape[1]
+    fewest = max(_PART * counts[0], 2)
+    numbers = _telling_terms(columns[0], columns[1], fewest)
     single = _Joined([(place,) for place in range(len(numbers))], *(of[numbers].astype(np.float32) for of in columns))
-    counts = single.wrong.shape[1], single.right.shape[1]
-    best: tuple[float, tuple[int, ...]] = BELIEVED / _BETTER, ()
     joined = _Joined([()], *(np.ones((1, count), np.float32) for count in counts))
-    for size in range(1, _MOST_TERMS + 1):
-        if not joined.terms:
+    prices, paid = costs[numbers], np.zeros(1)
+    best: tuple[float, tuple[int, ...]] = 0.0, ()
+    for _ in range(_MOST_TERMS if len(numbers) else 0):
+        of_members, of_others = joined.wrong @ single.wrong.T, joined.right @ single.right.T
+        saved = bits_saved(of_members, of_others, *counts) - paid[:, None] - prices
+        saved[of_members < fewest] = -np.inf
+        allowed = np.where(of_others > hardly * of_members, -np.inf, saved)
+        # What holds for all of them and for no other is better than what saves a little more.
+        exact = np.where((of_members == counts[0]) & (of_others == 0), allowed, -np.inf)
+        margin = 0.0 if best[1] and exact.max() > best[0] else BELIEVED
+        of = exact if not margin else allowed
+        at, number = np.unravel_index(of.argmax(), of.shape)
+        if of[at, number] > best[0] + margin:
+            best = float(of[at, number]), (*joined.terms[at], int(number))
+        if of_members[at, number] == counts[0] and not of_others[at, number]:
             break
-        of_wrong, of_right = joined.wrong @ single.wrong.T, joined.right @ single.right.T
-        saved = bits_saved(of_wrong, of_right, *counts) - size * log2(len(holds))
-        saved[(of_right > HARDLY * of_wrong) | (of_wrong < max(_PART * counts[0], 2))] = 0
-        # What holds for all of them and for no other is better than whatever is shorter.
-        exact = (of_wrong == counts[0]) & (of_right == 0) & (saved > BELIEVED)
-        chosen = np.where(exact, saved, 0) if exact.any() else saved
-        at, number = np.unravel_index(chosen.argmax(), chosen.shape)
-        if exact.any() or saved[at, number] > best[0] * _BETTER:
-            best = float(saved[at, number]), (*joined.terms[at], int(number))
-        if exact.any():
+        chosen = list(_most_telling(joined, saved, of_members, of_others))
+        if not chosen:
             break
-        if size < _MOST_TERMS:
-            joined = _most_telling(joined, single, of_wrong / counts[0] - of_right / counts[1])
+        places, added = (list(of) for of in zip(*chosen, strict=True))
+        paid = paid[places] + prices[added]
+        joined = _Joined(
+            [(*joined.terms[place], term) for place, term in chosen],
+            joined.wrong[places] * single.wrong[added],
+            joined.right[places] * single.right[added],
+        )
     return tuple(sorted(int(numbers[place]) for place in best[1]))
 
 
-def _telling_terms(wrong: Mask, right: Mask) -> Numbers:
+def _telling_terms(members: Mask, others: Mask, fewest: float) -> Numbers:
     """Return the numbers of the terms that may be a part of a condition: of equal ones the first.
 
     A condition holds for no more calls than each of its terms.
     """
-    enough = wrong.sum(axis=1) >= max(_PART * wrong.shape[1], 2)
-    enough &= ~(wrong.all(axis=1) & right.all(axis=1))
+    with_members, with_others = members.sum(axis=1), others.sum(axis=1)
+    telling = (with_members >= fewest) & (with_members / members.shape[1] > with_others / others.shape[1])
     seen: dict[bytes, int] = {}
-    for number in np.flatnonzero(enough):
-        seen.setdefault(wrong[number].tobytes() + right[number].tobytes(), int(number))
+    for number in np.flatnonzero(telling):
+        seen.setdefault(members[number].tobytes() + others[number].tobytes(), int(number))
     return np.array([*seen.values()], dtype=np.int64)
 
 
@@ -122,32 +137,26 @@ def _bits(wrong: Counts, right: Counts) -> Counts:
     return bits
 
 
-def _most_telling(joined: _Joined, single: _Joined, telling: Counts) -> _Joined:
-    """Return the combinations of one term more that tell wrong answers from right ones best.
+def _most_telling(joined: _Joined, saved: Counts, of_members: Counts, of_others: Counts) -> Iterator[tuple[int, int]]:
+    """Yield the combinations, each with the term more that saves most bits; of those that are alike a few.
 
     Args:
         joined: the combinations.
-        single: the terms.
-        telling: the part of the wrong answers less that of the right ones, of each combination with each term more.
+        saved: the bits that each combination saves with each term more.
+        of_members: for how many members they hold then.
+        of_others: for how many other calls.
     """
-    order = np.argsort(-telling, axis=None, kind="stable")
-    pairs = ((int(at), int(number)) for at, number in zip(*np.unravel_index(order, telling.shape), strict=True))
-    chosen = list(_first(pairs, joined.terms))
-    at, numbers = [at for at, _ in chosen], [number for _, number in chosen]
-    return _Joined(
-        [(*joined.terms[place], number) for place, number in chosen],
-        joined.wrong[at] * single.wrong[numbers],
-        joined.right[at] * single.right[numbers],
-    )
-
-
-def _first(pairs: Iterator[tuple[int, int]], terms: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
-    """Yield the first pairs of a combination and a term that make another combination."""
-    combinations: set[frozenset[int]] = set()
-    for at, number in pairs:
-        members = frozenset((*terms[at], number))
-        if len(members) == len(terms[at]) + 1 and members not in combinations:
-            combinations.add(members)
-            yield at, number
-        if len(combinations) == _PAIRS:
+    seen: set[frozenset[int]] = set()
+    alike: Counter[tuple[float, float]] = Counter()
+    sizes = joined.wrong.sum(axis=1), joined.right.sum(axis=1)
+    order = np.argsort(-saved, axis=None, kind="stable")
+    for place, term in zip(*np.unravel_index(order, saved.shape), strict=True):
+        if np.isneginf(saved[place, term]) or len(seen) == _BEAM:
             return
+        terms, counts = joined.terms[place], (float(of_members[place, term]), float(of_others[place, term]))
+        members = frozenset((*terms, int(term)))
+        excludes = not terms or counts != (sizes[0][place], sizes[1][place])
+        if len(members) > len(terms) and members not in seen and excludes and alike[counts] < _ALIKE:
+            seen.add(members)
+            alike[counts] += 1
+            yield int(place), int(term)

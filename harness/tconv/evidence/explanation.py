@@ -12,7 +12,6 @@ aside (a greedy cover). What no hypothesis explains stays without an explanation
 from __future__ import annotations
 
 from collections import defaultdict
-from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from tconv.cases.patterns import path_of
 from tconv.diagnosis import single_explanations
 from tconv.evidence.candidates import Candidate, names_of, suggest
-from tconv.evidence.conditions import BELIEVED, HARDLY, bits_saved
+from tconv.evidence.conditions import BELIEVED, HARDLY, SELDOM, bits_saved
 from tconv.evidence.hypotheses import (
     CONTRADICTED,
     DOUBTED,
@@ -46,8 +45,6 @@ _HARDLY_ANY = 0.01
 """The calls that contradict a misreading or a rule, as a part of those that it explains, and are exceptions."""
 _NEARLY = 0.9
 """The part of the failures that a misreading gives for which its condition must hold."""
-_MOSTLY = 0.75
-"""The part of the wrong answers that a misreading would change and must give: else it fits some by chance."""
 
 
 def explain(calls: Calls) -> tuple[Explanation, ...]:
@@ -134,7 +131,8 @@ def _weigh(candidate: Candidate, members: Mask, left: Mask, calls: Calls) -> tup
         contradicting = contradicting | changed(candidate.misreadings, calls.right & holds & ~against, calls)
         if not _fits(candidate.misreadings, met, left & holds, calls):
             return 0.0, None
-    if contradicting.sum() > HARDLY * met.sum() and not everywhere:
+    limit = SELDOM if isinstance(candidate.what, Errs | Relates) else HARDLY
+    if contradicting.sum() > limit * met.sum() and not everywhere:
         return 0.0, None
     # A few for which the condition does not hold have no other cause.
     nearly = strong and met.sum() >= _NEARLY * count
@@ -151,7 +149,7 @@ def _find_terms(
         everywhere = against.sum() <= _HARDLY_ANY * members.sum()
         return (() if everywhere else calls.condition(members, against)), False
     everywhere = bool(against.sum() <= HARDLY * calls.wrong.sum())
-    terms = calls.condition(members, against)
+    terms = calls.condition(members, against, SELDOM)
     holds = calls.meeting(terms or ())
     # Of a runtime that is wrong nearly everywhere a condition tells which errors happen to be 0, unless it is exact.
     if everywhere and ((members & ~holds) | (against & holds)).any():
@@ -184,7 +182,7 @@ def _explained(
     if strong and contradicting > _HARDLY_ANY * met:
         strength = DOUBTED if terms is None else CONTRADICTED
     where = 0.0 if terms is None else _bits(met, contradicting, int(members.sum()), others)
-    saved = strength * met + where - len(terms or ()) * log2(max(len(calls.terms), 2))
+    saved = strength * met + where - sum(calls.costs[term] for term in terms or ())
     # One output shows a misreading, but not in a run whose answers vary: another call may have made it.
     settled = not calls.vary or bool((members & ~calls.may_vary).any())
     shown = strong and strength > CONTRADICTED and settled
@@ -216,6 +214,9 @@ def _near(members: Mask, calls: Calls) -> Mask:
 
 
 def _fits(misreadings: Sequence[Misreading], given: Mask, left: Mask, calls: Calls) -> bool:
-    """Return whether misreadings give most of the wrong answers that they would change."""
-    others = left & ~given & calls.wrong
-    return int(given.sum()) >= _MOSTLY * (int(given.sum()) + int(changed(misreadings, others, calls).sum()))
+    """Return whether misreadings give nearly all wrong answers that they would change.
+
+    An output of NaN, or of few numbers, may be theirs and not tell it.
+    """
+    others = changed(misreadings, left & ~given & calls.wrong, calls)
+    return int(given.sum()) >= _NEARLY * int((given | others).sum())

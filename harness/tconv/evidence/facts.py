@@ -35,12 +35,10 @@ _LISTS = ("strides", "dilations", "pads_begin", "output_padding")
 """Attributes that a call may leave out, so that a runtime has to know their defaults."""
 _LIMITS = 48
 """Numbers that a size is compared with: the smallest of its values. 24 did not reach rows beyond 32."""
-_MULTIPLES = (2, 4, 8, 16)
+_MULTIPLES = (2, 4, 8, 16, 32)
 """What vectors of a kernel hold, and what is left over beside them."""
-_COUNTED = _SIZES[1:]
-"""Sizes of which kernels make vectors."""
-_ALONG_AXES = ("spatial", "output")
-"""Sizes of an axis of which kernels make vectors, along the last one."""
+_IN_VECTORS = ("spatial", "output", "kernel", "strides", "dilations")
+"""Numbers of an axis for which kernels are unrolled, or make vectors."""
 _POINTS = tuple(2**power for power in range(4, 17))
 """Points of an output from which a kernel may tile, thread or overflow."""
 _PLANES = (4, 8, 16, 32, 64)
@@ -49,8 +47,8 @@ _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides")
 """Attributes of an axis that are compared."""
 _SAME = (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
 _FOLLOWING = (
-    "empty", "output_empty", "output_shape_below_spatial", "output_shape_beyond_reach", "output_padding_reaches_stride",
-    "pads_begin_beyond_kernel", "spelling",
+    "empty", "output_empty", "output_shape_below_spatial", "output_shape_beyond_reach",
+    "output_shape_beyond_reach_by_stride", "output_padding_reaches_stride", "pads_begin_beyond_kernel", "spelling",
 )  # fmt: skip
 """Facts of a case, as patterns have them, that follow from several of its settings or say how it is written."""
 _UNKNOWN = -(2**40)
@@ -105,12 +103,12 @@ def _of_rank(numbers: Sequence[int], rank: int) -> Sequence[int]:
 def _words(case: Case, signature: Signature) -> dict[str, str]:
     attributes = case.attributes
     return {
+        "dtype": str(case.x.dtype),
+        "group": case.kind_of_group,
         "rank": str(signature.rank),
         "auto_pad": str(signature.auto_pad),
-        "group": case.kind_of_group,
         "output_shape_given": str(attributes.output_shape is not None).lower(),
         "bias": str(case.b is not None).lower(),
-        "dtype": str(case.x.dtype),
         "data": case.x.data,
         "filter_data": case.w.data,
         "data_format": attributes.data_format or "",
@@ -123,6 +121,11 @@ def _words(case: Case, signature: Signature) -> dict[str, str]:
         **{f"{name}_given": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
         **{name: case.facts.get(name, "") for name in _FOLLOWING},
     }
+
+
+def is_word(term: str) -> bool:
+    """Return whether a term is that a word has one of its values, and no number's."""
+    return "=" in term and " " not in term and not term.partition("=")[2][:1].isdigit()
 
 
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
@@ -142,7 +145,7 @@ def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 
 def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     """Yield terms that a word is one of its values, or is not."""
-    for name in sorted({name for call in calls for name in call.words}):
+    for name in calls[0].words if calls else ():
         column = np.array([call.words.get(name, "") for call in calls])
         values = sorted(set(column.tolist()) - {""})
         for value in values:
@@ -160,8 +163,7 @@ def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     for name, numbers in sizes.items():
         yield from _equal(name, numbers)
         yield from _compared(name, numbers)
-        if name in _COUNTED:
-            yield from _divided(name, numbers)
+        yield from _divided(name, numbers)
     same = sizes["channels / groups"] == sizes["out_channels / groups"]
     yield "channels / groups = out_channels / groups", same
     yield "channels / groups != out_channels / groups", ~same
@@ -188,8 +190,9 @@ class _Axes(NamedTuple):
                 of = np.where(self.known, self.numbers, _UNKNOWN).max(axis=1, initial=_UNKNOWN)
             case "every axis":
                 of = np.where(self.known, self.numbers, -_UNKNOWN).min(axis=1, initial=-_UNKNOWN)
-            case "the last axis":
-                of = self.numbers[rows, last]
+            case "the last axis" | "the last axis but one" | "the last axis but two":
+                before = _LAST.index(place)
+                of = np.where(last >= before, self.numbers[rows, np.maximum(last - before, 0)], _UNKNOWN)
             case _:
                 of = self.numbers[:, 0]
         numbers: Numbers = np.where(some, of, _UNKNOWN)
@@ -204,7 +207,10 @@ class _Axes(NamedTuple):
         return np.asarray((holds | ~self.known).all(axis=1) & self.known.any(axis=1))
 
 
-_PLACES = ("an axis", "every axis", "the first axis", "the last axis")
+_LAST = ("the last axis", "the last axis but one", "the last axis but two")
+"""W, H and D, whatever the rank."""
+_SOME = ("an axis", "every axis")
+_PLACES = (*_LAST, "the first axis", *_SOME)
 """Whose number is compared: at least a limit if the largest is, and on every axis if the smallest is."""
 
 
@@ -219,17 +225,17 @@ def _table(name: str, calls: Sequence[Features]) -> _Axes:
 def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     """Yield terms on some axis, on every axis, and on the first and the last of several."""
     tables = {name: _table(name, calls) for name in (*_PER_AXIS, _TOTAL)}
-    for name in _PER_AXIS:
+    for name in ("kernel", "strides", "dilations", "output", "spatial", "pads_begin", "pads_end", "output_padding"):
         axes = tables[name]
         for place in _PLACES:
             numbers = axes.at(place)
-            if place not in _PLACES[:2]:
+            if place not in _SOME:
                 yield from _equal(f"{name} of {place}", numbers)
             yield from _compared(f"{name} of {place}", numbers)
-        if name in {*_ALONG_AXES, "pads_begin", "pads_end"}:
+        if name in {"spatial", "output", "pads_begin", "pads_end"}:
             yield from _of_the_second(name, axes)
-        if name in _ALONG_AXES:
-            yield from _divided(f"{name} of the last axis", axes.at("the last axis"))
+        for place in _LAST if name in _IN_VECTORS else ():
+            yield from _divided(f"{name} of {place}", axes.at(place))
         odd = axes.numbers % 2 == 1
         yield f"{name} of an axis is even", axes.any(~odd)
         yield f"{name} of an axis is odd", axes.any(odd)
@@ -306,7 +312,17 @@ def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
     for of in _MULTIPLES:
         yield f"{name} is no multiple of {of}", known & (numbers % of > 0)
         yield f"{name} is a multiple of {of}", known & (numbers % of == 0)
-    yield from ((f"{name} is 1 more than a multiple of {of}", known & (numbers % of == 1)) for of in _MULTIPLES[1:])
+        yield f"{name} is more than {of} and no multiple of it", known & (numbers > of) & (numbers % of > 0)
+    for of in _MULTIPLES[1:]:
+        yield f"{name} is 1 more than a multiple of {of}", known & (numbers % of == 1)
+        yield (
+            f"{name} is more than {of}, and 1 more than a multiple of it",
+            known & (numbers > of) & (numbers % of == 1),
+        )
+        yield (
+            f"{name} is more than {of}, and 1 less than a multiple of it",
+            (known & (numbers > of) & (numbers % of == of - 1)),
+        )
 
 
 def _opposite(name: str) -> str:

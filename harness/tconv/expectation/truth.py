@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
-from math import isfinite
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.meetings import met, products
+from tconv.expectation.meetings import axes, meetings, met, products
 from tconv.expectation.sums import magnitudes, norm, sums
 from tconv.expectation.underflow import subnormal_products
 from tconv.vocabulary import DType
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array, Float64s, Mask
+    from tconv.vocabulary import Array, Float64s, Ints, Mask
 
 _FEW = 64
 """In so many of its first numbers real data shows that it is not integral."""
 _SMALLER = 540
 """By this power of two operands are made smaller, so that 2^50 products of the largest numbers are no overflow."""
+
+_OF_AN_ELEMENT = 64
+"""So many products take as long as the bound of an element, and its comparison."""
 
 
 class Truth:
@@ -116,6 +120,42 @@ class Truth:
         numbers = Truth(self._numbers, self.dtype).compute_terms(geometry) if self._special else None
         return Terms(self.compute_values(geometry), magnitude, self.count(geometry), bias, numbers)
 
+    def steps(self, geometry: Geometry) -> int:
+        """Return how many steps an output and its bound take, the same on every machine: one is a product."""
+        return len(self._x) * prod(geometry.spatial) * int(self._w.size) + _OF_AN_ELEMENT * prod(self.shape(geometry))
+
+    def part(self, geometry: Geometry, place: Ints, edge: int) -> tuple[tuple[slice, ...], Truth, Geometry]:
+        """Return a part of an output around an element: a box of one item and of channels of one group.
+
+        Args:
+            geometry: the geometry of the whole.
+            place: the element, (N, O, Y...).
+            edge: how long the box is at most, in channels and along each spatial axis.
+
+        Returns:
+            Where the box lies, the reference for the operands that reach it, and its geometry.
+        """
+        inputs, outputs = self._w.shape[0] // geometry.groups, self._w.shape[1]
+        group, channel = divmod(place[1], outputs)
+        item, channels = slice(place[0], place[0] + 1), _around(channel, outputs, edge)
+        own = slice(group * outputs + channels.start, group * outputs + channels.stop)
+        box, data, begins = [item, own], [item, slice(group * inputs, (group + 1) * inputs)], []
+        for at, axis in zip(place[2:], axes(geometry), strict=True):
+            points = _around(at, axis.output, edge)
+            begin = axis.begin + points.start
+            met_here = meetings(axis._replace(begin=begin, output=points.stop - points.start))
+            first = min((meeting.first for meeting in met_here), default=0)
+            box.append(points)
+            data.append(slice(first, max((meeting.last for meeting in met_here), default=0)))
+            begins.append(begin - first * axis.stride)
+        operands = {"x": self._x[tuple(data)], "w": self._w[data[1], channels]}
+        if self._b is not None:
+            operands["b"] = self._b[own]
+        sizes = (tuple(along.stop - along.start for along in slices[2:]) for slices in (data, box))
+        spatial, output = sizes
+        part = replace(geometry, spatial=spatial, pads_begin=tuple(begins), output=output, groups=1)
+        return tuple(box), Truth(operands, self.dtype), part
+
     def count(self, geometry: Geometry) -> Float64s:
         """Return n, the products that reach each element and one more with a bias, (Y...)."""
         return products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
@@ -157,6 +197,12 @@ class Truth:
             if channels.any():
                 mask |= channels.reshape(-1, *(1,) * len(k)) & ~met(k, geometry)
         return mask
+
+
+def _around(place: int, size: int, edge: int) -> slice:
+    """Return so many places of an axis around one, or all if it has no more."""
+    first = max(min(place - edge // 2, size - edge), 0)
+    return slice(first, min(first + edge, size))
 
 
 def _remember(cache: dict[Geometry, Any], geometry: Geometry, value: object, *, most: int) -> None:

@@ -80,11 +80,18 @@ def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Inconclusive) 
 
 def _of_differences(verdict: ver.WrongValues) -> str:
     place = ",".join(map(str, verdict.first))
-    worst = "" if verdict.worst is None else f", at worst {verdict.worst:.3g} times what is allowed"
+    worst = distance(verdict)
     return (
         f"{verdict.wrong} of {verdict.of} elements; [{place}] must be {verdict.expected:.9g} "
-        f"(got {verdict.actual:.9g}){worst}"
+        f"(got {verdict.actual:.9g}){worst and f', at worst {worst}'}"
     )
+
+
+def distance(verdict: ver.WrongValues) -> str:
+    """Return how far off the worst element is, in units of what is allowed or steps of the type; empty if unknown."""
+    if verdict.steps is not None:
+        return f"{verdict.steps} {'step' if verdict.steps == 1 else 'steps'} of the type, and nothing is allowed"
+    return "" if verdict.worst is None else f"{verdict.worst:.3g} times what is allowed"
 
 
 def _disputed(verdict: ver.Disputed) -> str:

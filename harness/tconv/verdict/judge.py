@@ -12,7 +12,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.expected import Candidate, NotApplicable, Refuse, Values
 from tconv.verdict import kinds as ver
 from tconv.verdict.transform_errors import is_transform
-from tconv.verdict.values import compare
+from tconv.verdict.values import compare, count_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,4 +121,7 @@ def _differ(kind: type[ver.WrongValues], comparison: ComparedValues, actual: Arr
     places = np.argwhere(comparison.wrong)
     first = tuple(int(i) for i in places[0])
     expected, got = float(comparison.expected[first]), float(actual[first])
-    return kind(comparison.rule, len(places), actual.size, first, expected, got, comparison.worst)
+    worst, steps = comparison.worst, None
+    if worst is None or np.isinf(worst):
+        worst, steps = None, count_steps(actual[comparison.wrong], comparison.expected[comparison.wrong])
+    return kind(comparison.rule, len(places), actual.size, first, expected, got, worst, steps)

@@ -99,7 +99,9 @@ class _WrongValues(Recorded):
         first: the index of the first that differs, in NCX order.
         expected: the reference's value there.
         actual: the backend's value there.
-        worst: the largest |actual - expected| in units of what was allowed there; None under the exact rule.
+        worst: the largest |actual - expected| in units of what was allowed there; None if that is nothing.
+        steps: the largest |actual - expected| in steps from one number of the type to the next, if nothing was allowed;
+            None if it is larger than roundings are, or no number is wrong.
     """
 
     rule: Rule
@@ -109,6 +111,7 @@ class _WrongValues(Recorded):
     expected: float
     actual: float
     worst: float | None = None
+    steps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ class Imprecise(_WrongValues):
     @property
     def differed(self) -> Differed:
         """The same figures as a difference, for an output that has another cause."""
-        return Differed(self.rule, self.wrong, self.of, self.first, self.expected, self.actual, self.worst)
+        return Differed(self.rule, self.wrong, self.of, self.first, self.expected, self.actual, self.worst, self.steps)
 
 
 @dataclass(frozen=True, slots=True)

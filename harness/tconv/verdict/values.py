@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _UNLIKELY = 6.0
 _DIGITS = 16
 """Hexadecimal digits of a digest: two outputs of one case have the same by chance once in 10^19."""
+_MOST_STEPS = 16
+"""More steps of the type are more than roundings: the numbers themselves say more, and bfloat16 has 128 from 1 to 2."""
 _ROOM = 2**17
 """So many elements are compared at once, or a line of all channels if that is more: what is made of them stays in the
 cache, and a large output needs little memory."""
@@ -216,6 +218,28 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
     if tally.is_reduced:
         notes.append("reduced-precision")
     return ComparedValues("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
+
+
+def count_steps(actual: Array, expected: Float64s) -> int | None:
+    """Return how many steps, from one number of the type to the next, numbers are from others at most.
+
+    Args:
+        actual: numbers of the type.
+        expected: what they should be, which is rounded to the type.
+
+    Returns:
+        The most steps; None if that is more than `_MOST_STEPS`, or if there is NaN.
+    """
+    size = actual.dtype.itemsize
+    with np.errstate(over="ignore"):
+        pair = np.stack((actual, expected.astype(actual.dtype)))
+    # The bits of larger magnitudes are larger integers, beginning with 0.
+    of_sign = np.uint64(2 ** (8 * size - 1))
+    bits = pair.view(f"uint{8 * size}").astype(np.uint64)
+    magnitudes = bits & (of_sign - np.uint64(1))
+    apart = magnitudes.max(axis=0) - magnitudes.min(axis=0)
+    most = int(np.where(bits[0] & of_sign == bits[1] & of_sign, apart, magnitudes.sum(axis=0)).max())
+    return None if np.isnan(pair).any() or most > _MOST_STEPS else most
 
 
 def digest(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> str:

@@ -43,6 +43,7 @@ class MisreadCall:
         finish: the change of the output; None for no change.
         finish_bound: the same change of the bound of the elements; None for the change of the output.
         precision: how numbers lose bits, more than the bound allows; None where they do not.
+        overlap: which products are not added, and the geometry in which they would be; None where all are added.
     """
 
     geometry: Geometry
@@ -51,6 +52,17 @@ class MisreadCall:
     finish: Callable[[Array], Array] | None = None
     finish_bound: Callable[[Array], Array] | None = None
     precision: PrecisionOtherwise | None = None
+    overlap: tuple[OverlapOtherwise, Geometry] | None = None
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the elements of a part of the output say of themselves alone whether they are so misread."""
+        return self.precision is None and (self.finish is None or self.overlap is not None)
+
+    def part(self, operands: Operands, geometry: Geometry) -> MisreadCall | None:
+        """Return the call for a part of the output; None where it has too many products."""
+        part = MisreadCall(geometry, operands, geometry.output)
+        return part if self.overlap is None else _of_overlaps(self.overlap[0], part)
 
 
 def apply(
@@ -70,15 +82,13 @@ def apply(
     match next((change for change in changes if isinstance(change, _FINISHING)), None):
         case OutputOtherwise(otherwise, by_value):
             finish_bound = (lambda allowed: allowed) if by_value else None
-            finish = partial(_finished, otherwise, geometry, signature)
-            return MisreadCall(geometry, changed, geometry.output, finish, finish_bound, precision)
+            return MisreadCall(
+                geometry, changed, geometry.output, lambda y: otherwise(y, geometry, signature), finish_bound, precision
+            )
         case SumsOtherwise() as change:
             return _of_sums(change, MisreadCall(geometry, changed, geometry.output, precision=precision), signature)
-        case OverlapOtherwise(without_overlaps, pick):
-            apart = without_overlaps(geometry)
-            if apart is None:
-                return None
-            return MisreadCall(apart, changed, geometry.output, lambda y: pick(y, geometry), precision=precision)
+        case OverlapOtherwise() as change:
+            return _of_overlaps(change, MisreadCall(geometry, changed, geometry.output, precision=precision))
         case ConvolutionOtherwise() as change:
             return _of_convolution(change, MisreadCall(geometry, changed, geometry.output), signature)
     if geometry == expected and changed is operands and precision is None:
@@ -88,12 +98,6 @@ def apply(
 
 _FINISHING = ConvolutionOtherwise | OutputOtherwise | OverlapOtherwise | SumsOtherwise
 """Changes of the output, of which one is made."""
-
-
-def _finished(
-    otherwise: Callable[[Array, Geometry, Signature], Array], geometry: Geometry, signature: Signature, y: Array
-) -> Array:
-    return otherwise(y, geometry, signature)
 
 
 def _of_sums(change: SumsOtherwise, misread: MisreadCall, signature: Signature) -> MisreadCall | None:
@@ -122,6 +126,16 @@ def _of_convolution(change: ConvolutionOtherwise, misread: MisreadCall, signatur
     # With stride 1, or of a single point, nothing is picked.
     finish = None if output == geometry.output else (lambda y: y[every])
     return replace(misread, geometry=geometry, operands=change.operands(misread.operands), output=output, finish=finish)
+
+
+def _of_overlaps(change: OverlapOtherwise, misread: MisreadCall) -> MisreadCall | None:
+    """Return a misread call whose products are computed apart and not added; None where they are too many."""
+    geometry = misread.geometry
+    apart = change.apart(geometry)
+    if apart is None:
+        return None
+    overlap = change, geometry
+    return replace(misread, geometry=apart, finish=lambda y: change.finish(y, geometry), overlap=overlap)
 
 
 def _geometry(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:

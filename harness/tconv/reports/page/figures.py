@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Combination
+from tconv.reports.phrases import distance
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def _figure(verdict: Ruling, name: str, value: object, data_format: str) -> tupl
             name = f"{name} there"
         case (ver.Differed(of=of) | ver.Imprecise(of=of), "wrong") | (ver.Inconclusive(of=of), "untested"):
             figure = f"{figure} of {of}"
-        case ver.Differed(worst=float(worst)) | ver.Imprecise(worst=float(worst)), "worst":
-            figure = f"{worst:.4g} times what is allowed there"
+        case ver.Differed() | ver.Imprecise(), "worst" | "steps":
+            name, figure = "worst", distance(verdict)
         case _, "rule":
             figure = next((words for rule, words in _RULES.items() if rule == value), figure)
     return name, figure
