@@ -196,7 +196,8 @@ class _WrongOutput:
         """Return whether the output is that of the misread call, and a wrong element shows it, or another shape.
 
         A number shows it if another number is expected that is not subnormal, and the bound does not allow every
-        other. Where infinity or NaN is expected, a number shows it unless it is the bias, as of a sum without products.
+        other. If infinity or NaN is expected, the opposite infinity shows it, and so does a number, unless it is the
+        bias, as of a sum without products.
         """
         geometry = misread.geometry
         gives = self.gives(misread, truth, self.actual)
@@ -204,11 +205,13 @@ class _WrongOutput:
             return gives
         actual, expected = self.actual.astype(np.float64), self.compared.expected
         bias = along_channels(self.problem.truth.operands.get("b", np.zeros(1)), actual.ndim)
-        shown = self.compared.wrong & np.isfinite(actual) & (np.isfinite(expected) | (actual != bias))
+        opposite = np.isinf(expected) & np.isinf(actual)
+        shown = self.compared.wrong & (np.isfinite(expected) | opposite | (np.isfinite(actual) & (actual != bias)))
         if not any(misreading.name in _OF_SUBNORMALS for misreading in misreadings):
             shown &= ~is_subnormal(expected, truth.dtype)
         if misread.finish is None and shown.any() and not truth.exact(geometry):
-            shown &= np.isfinite(bound_errors(truth.compute_terms(geometry), truth.dtype, self.accumulator).allowed)
+            allowed = bound_errors(truth.compute_terms(geometry), truth.dtype, self.accumulator).allowed
+            shown &= np.isfinite(allowed) | ~np.isfinite(actual)
         return bool(shown.any())
 
     def gives(self, misread: MisreadCall, truth: Truth, actual: Array) -> bool:
