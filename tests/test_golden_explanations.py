@@ -221,6 +221,8 @@ RUNTIMES = {
     "opencv": Played(
         "f16 is answered in f32, and f64 refused; output_shape is ignored beside explicit pads, and refused beside a"
         " padding mode; same_* crops as a forward convolution does; an empty output is None; a stride of 0 kills it",
+        # Which sums of NaN and infinity its kernels skip may depend on the processor.
+        patterns=(*SMALL, "dtypes/**", "empty/**", "invalid/**"),
         spec="opencv",
         needs="cv2",
     ),
