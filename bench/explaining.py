@@ -476,8 +476,9 @@ def measured(arguments: argparse.Namespace) -> Findings:
     grades = Counter(each.grade for each in kernels)
     share = grades["exact"] / max(count - grades["too few records"], 1)
     figures = {"exact, of those with enough records": Figure.of([share], band=(LEAST, 1.0))}
-    told = [each for each in kernels if each.grade == "vague" and not any(of.startswith("records") for of in each.why)]
-    figures["vague, and right on all records"] = Figure.of([len(told)], "kernels")
+    vague = [each for each in kernels if each.grade == "vague"]
+    right = [each for each in vague if not any(reason.startswith("records") for reason in each.why)]
+    figures["vague, and right on all records"] = Figure.of([len(right)], "kernels")
     figures |= {
         grade: Figure.of([grades[grade]], "kernels", band=(0, 0) if grade == "misleading" else None) for grade in GRADES
     }

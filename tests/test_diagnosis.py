@@ -87,13 +87,18 @@ def test_sums_are_kept_in_the_type_whose_bits_they_have(kept: str, other: str) -
 
 
 def shows_numbers(problem: Problem, array: np.ndarray) -> bool:
-    """Return whether a number stands where another one is expected, or one that is no mere bias for infinity or NaN."""
+    """Return whether an output is wrong where a number is expected, or has a number or the other infinity elsewhere.
+
+    The bias alone, where infinity or NaN is expected, is what a sum without products gives.
+    """
     actual = to_ncx(array, problem.call.data_format)
     held = problem.held_against(actual.shape)
     assert held is not None
     compared = compare(actual, problem.truth, held.geometry, DType.F32)
     bias = problem.truth.operands.get("b", np.zeros(1)).reshape(-1, *(1,) * (actual.ndim - 2))
-    telling = np.isfinite(actual) & (np.isfinite(compared.expected) | (actual.astype(np.float64) != bias))
+    opposite = np.isinf(compared.expected) & np.isinf(actual)
+    number = np.isfinite(actual) & (actual.astype(np.float64) != bias)
+    telling = np.isfinite(compared.expected) | opposite | number
     return bool((compared.wrong & telling).any())
 
 

@@ -39,7 +39,7 @@ class Answer(NamedTuple):
     Attributes:
         record: its record.
         verdict: what is made of it: the record's verdict, or what other cases of the run say of it.
-        why: why its output is wrong, as far as that alone tells.
+        why: why its output is wrong, as far as the output alone shows it.
         failure: what is compared of it with other failures; None if it is no failure that needs an explanation.
         may_vary: whether another call before it may have changed it, for all that is known.
     """

@@ -1,7 +1,8 @@
 """What the failures of a run suggest: hypotheses with the failures that each gives, and the calls that contradict it.
 
-For example, of a runtime that flips the filter of grouped calls 95 outputs are those of `filter-flipped`: they confirm
-it. Which right answers it would change is asked when it is weighed, as that takes the reference.
+For example, a runtime flips the filter of grouped calls. In the smoke tier 307 of its outputs are those of
+`filter-flipped`: they confirm it. Which right answers the misreading would change is asked later, as that takes the
+reference.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _PER_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output_padding", "output")
 """What each axis has a number of."""
+_PLAINEST_FIRST = (*_PER_AXIS[1:4], "output", "spatial", *_PER_AXIS[4:7])
+"""The same, in the order in which terms are preferred that hold for the same calls."""
 _TOTAL = "total padding"
 """What an axis crops of all that the taps reach; less than 0 if it adds."""
 _SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channels / groups", "groups")
@@ -225,7 +227,7 @@ def _table(name: str, calls: Sequence[Features]) -> _Axes:
 def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     """Yield terms on some axis, on every axis, and on the first and the last of several."""
     tables = {name: _table(name, calls) for name in (*_PER_AXIS, _TOTAL)}
-    for name in ("kernel", "strides", "dilations", "output", "spatial", "pads_begin", "pads_end", "output_padding"):
+    for name in _PLAINEST_FIRST:
         axes = tables[name]
         for place in _PLACES:
             numbers = axes.at(place)

@@ -106,8 +106,8 @@ STRENGTH: dict[type[Hypothesis], float] = {
 }
 """Bits of an answer that a hypothesis tells: all of an output, or only that it is wrong.
 
-If misreadings and rules told 8, names that fit a part of what is wrong under one condition would hide the condition:
-of a runtime whose channels beyond a multiple of four are 0, outputs of one column are also without their last column.
+8 bits for misreadings and rules are too many: a name that fits a part of the failures by chance hides their condition.
+A runtime leaves channels beyond a multiple of four at 0. Then an output of one column is also without its last column.
 """
 CONTRADICTED = 1.1
 """The same of a misreading or a rule that some calls contradict under its condition.

@@ -40,7 +40,7 @@ class Learner:
 
     @cached_property
     def spacing(self) -> dict[str, tuple[Formula, ...]]:
-        """The formulas that strides and dilations follow, where some deviate."""
+        """The formulas that strides and dilations follow, if some answers deviate."""
         axes = [axis for observed in self.geometries for axis in observed.axes({})]
         return {quantity: learn_followed(axes, quantity) for quantity in SPACINGS}
 
