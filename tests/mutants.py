@@ -1,25 +1,96 @@
-"""Misreadings run as if they were backends: which cases notice each of them."""
+"""Misreadings run as if they were backends: which cases notice each of them.
+
+Those of `FORMULAS` are in no catalogue: a run learns them as formulas. The corpus has to notice them too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.backends import outcome as out
 from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings.misreading import GeometryOtherwise, Misreading
 from tconv.expectation.problem import Problem
 from tconv.investigation.further_cases import misread_output
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
-from tconv.vocabulary import DType
+from tconv.vocabulary import AutoPad, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Ints, Signature
+
+
+def _summed(change: Callable[..., tuple[Ints, Ints]], *modes: AutoPad) -> GeometryOtherwise:
+    """Return the change of where an output begins and of its sizes, in some padding modes without output_shape."""
+
+    def changed(geometry: Geometry, signature: Signature) -> Geometry:
+        if signature.attributes.output_shape is not None or signature.auto_pad not in modes:
+            return geometry
+        lists = (signature.per_axis(name) for name in ("pads_begin", "pads_end", "output_padding"))
+        numbers = zip(geometry.pads_begin, geometry.output, geometry.strides, *lists, strict=True)
+        axes = [change(*axis) for axis in numbers]
+        begin, output = (tuple(axis[at] for axis in axes) for at in (0, 1))
+        return replace(geometry, pads_begin=begin, output=output)
+
+    return GeometryOtherwise(changed)
+
+
+def _not_spread(geometry: Geometry, _: Signature) -> Geometry:
+    dense = replace(geometry, strides=(1,) * len(geometry.strides))
+    # Where pads crop all that is computed, the output is zeros, which many mistakes give.
+    return dense if all(begin < size for begin, size in zip(dense.pads_begin, dense.full, strict=True)) else geometry
+
+
+def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
+    most = ((k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
+    return replace(geometry, pads_begin=tuple(map(min, geometry.pads_begin, most)))
+
+
+FORMULAS = (
+    # apache/mxnet#20639
+    Misreading(
+        "pads-added",
+        "pads_begin and pads_end add empty points to the output, in place of cropping it",
+        _summed(lambda _, size, _s, p, q, _op: (-p, size + 2 * (p + q)), AutoPad.EXPLICIT),
+    ),
+    # Samsung/TICO#420; a point of the data is a stride of the output
+    Misreading(
+        "pads-on-the-data",
+        "the data is padded by pads_begin and pads_end, and the output is not cropped",
+        _summed(lambda _, size, s, p, q, _op: (-p * s, size + (p + q) * (1 + s)), AutoPad.EXPLICIT),
+    ),
+    # llvm/torch-mlir#4650
+    Misreading(
+        "crop-split-in-halves",
+        "what is cropped, pads_begin + pads_end - output_padding, is split in halves between begin and end",
+        _summed(lambda _, size, _s, p, q, op: ((p + q - op) // 2, size), AutoPad.EXPLICIT),
+    ),
+    # apple/coreai-torch#57
+    Misreading(
+        "output-padding-times-stride",
+        "the output is longer at its end by output_padding * stride, and not by output_padding",
+        _summed(lambda begin, size, s, _p, _q, op: (begin, size + op * (s - 1)), AutoPad.EXPLICIT, AutoPad.VALID),
+    ),
+    # pytorch/pytorch#82711
+    Misreading(
+        "strides-in-the-size-alone",
+        "the output has the size that is expected, and values are placed in it as if every stride was 1",
+        GeometryOtherwise(_not_spread),
+    ),
+    Misreading(
+        "pads-begin-within-the-kernel",
+        "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
+        GeometryOtherwise(_begin_within_the_kernel),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +112,7 @@ def noticed(
         names: the misreadings; None for all.
         once: whether no further case is asked of a misreading that one has noticed.
     """
-    playable = [misreading for misreading in misreadings_of(dialect) if misreading.playable]
+    playable = [misreading for misreading in (*misreadings_of(dialect), *FORMULAS) if misreading.playable]
     misreadings = [misreading for misreading in playable if names is None or misreading.name in names]
     found = {misreading.name: Noticed() for misreading in misreadings}
     seen: dict[tuple[object, ...], dict[str, bool]] = {}

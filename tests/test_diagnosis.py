@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,8 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.cases.patterns import topic_of
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
-from tconv.diagnosis import Diagnosis, described, diagnose, single_explanations
+from tconv.diagnosis import Diagnosis, diagnose, single_explanations
+from tconv.diagnosis.description import described, related
 from tconv.diagnosis.misreadings import apply, misreadings_by_name, misreadings_of
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.dialects import DIALECTS
@@ -341,10 +343,32 @@ def test_where_and_how_an_output_is_wrong(change: object, said: str) -> None:
     expected = np.arange(1.0, 15.0).reshape(1, 2, 7)
     actual = change(expected)  # type: ignore[operator] # a function
     wrong = actual != expected if actual.shape == expected.shape else None
-    assert said in described(actual, expected, GEOMETRY, wrong).words
+    relation = "" if wrong is None else related(actual, expected, wrong, None)
+    assert said in described(actual, expected, GEOMETRY, wrong, relation)
 
 
 def test_one_cause_has_one_name() -> None:
     """Of what explains several failures each, the one that explains the most names them all."""
     found = single_explanations({"a": ("x", "y"), "b": ("y",), "c": ("y", "z"), "d": ("w",), "e": ()})
     assert found == {"a": "y", "b": "y", "c": "y", "d": "w"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        # The data is padded by 1, which is three points of the output.
+        ({"pads_begin": (-3,), "output": (11,)}, "its values are those of pads_begin [-3]"),
+        ({"strides": (1,)}, "its values are those of strides [1]"),
+        ({"pads_begin": (0,), "strides": (1,)}, "its values are those of pads_begin [0] and strides [1]"),
+    ],
+)
+def test_what_lies_elsewhere_is_described_by_its_geometry(changed: dict[str, tuple[int]], said: str) -> None:
+    """No misreading does so: the values themselves say where they lie, whether or not the shape is right."""
+    settings = {"spatial": [5], "kernel": [3], "strides": [3], "pads_begin": [1], "pads_end": [2], "bias": False}
+    written = {"x": {"values": [3.0, 1.0, 4.0, 1.5, 9.0]}, "w": {"values": [2.0, 7.0, 18.0]}}
+    problem = Problem(build("topic/file/name", Settings.model_validate({**settings, **written}).written()), ONNX)
+    assert problem.values is not None
+    geometry = replace(problem.values.primary.geometry, **changed)  # type: ignore[arg-type] # lists alone
+    found = asked(problem.case, problem.truth.compute_values(geometry).astype(np.float32))
+    assert found.explained == ()
+    assert found.described.endswith(said)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from mutants import FORMULAS
 from played_backends import presented, records_of
 from small_corpus import BARE_HEAD, HEAD, written
 from strategies import WIDE, every, examples
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 ONNX = find_dialect("onnx/ConvTranspose-22")
-CATALOGUE = {misreading.name: misreading for misreading in misreadings_of(ONNX)}
+CATALOGUE = {misreading.name: misreading for misreading in (*misreadings_of(ONNX), *FORMULAS)}
 
 
 class Misreads:
@@ -221,6 +222,12 @@ LEARNT = {
     "pads-symmetric": "size is (X-1)*s + (K-1)*d + 1 + op - 2*pads_begin",
     "pads-interleaved": "pads_begin is pads[2*i], the text says pads_begin",
     "strides-for-dilations": "dilation is strides[i], the text says dilations[i]",
+    "pads-added": "pads_begin is -pads_begin, the text says pads_begin",
+    "pads-on-the-data": "pads_begin is -pads_begin*s, the text says pads_begin",
+    "crop-split-in-halves": "pads_begin is floor(((X-1)*s + (K-1)*d + 1 - size) / 2), the text says pads_begin",
+    "output-padding-times-stride": "size is (X-1)*s + (K-1)*d + 1 + op*s - pads_begin - pads_end",
+    "strides-in-the-size-alone": "stride is 1, the text says strides[i]",
+    "pads-begin-within-the-kernel": "pads_begin is min((K-1)*d, pads_begin)",
 }
 
 

@@ -44,7 +44,7 @@ def test_a_rewriting_keeps_the_output(corpus: Corpus, source: str) -> None:
                     filter_format="IOX",
                     **{key: value for key, value in written.attributes.given().items() if key != "data_format"},
                 )
-                for name, written in ((source, case), (target, rewriting))
+                for name, written in ((source, case), (target, rewriting.case))
             ]
             np.testing.assert_array_equal(*outputs)
             targets.add(target)
@@ -66,4 +66,4 @@ def test_what_no_pads_say_is_not_rewritten(corpus: Corpus) -> None:
     assert rewritten(case, appended, DIALECTS[ONNX]) is None
     kept = rewritten(case, appended, DIALECTS[OPENVINO])
     assert kept is not None
-    assert kept.attributes.output_padding == (3,)
+    assert kept.case.attributes.output_padding == (3,)

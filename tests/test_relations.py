@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.diagnosis.relations import related
+from tconv.diagnosis.description import related
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -1,6 +1,5 @@
 """Which misreadings explain a wrong output; where none does, where it is wrong and which products would explain it."""
 
-from tconv.diagnosis.description import described
 from tconv.diagnosis.search import UNDIAGNOSED, Diagnosis, diagnose, explains, single_explanations
 
-__all__ = ["UNDIAGNOSED", "Diagnosis", "described", "diagnose", "explains", "single_explanations"]
+__all__ = ["UNDIAGNOSED", "Diagnosis", "diagnose", "explains", "single_explanations"]

@@ -1,36 +1,35 @@
-"""Where and how an output is wrong, in words."""
+"""Where and how an output is wrong, in words.
+
+What wrong elements are beside what is expected is said in words that are the same for one bug whatever the case.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+from ml_dtypes import finfo
 
-from tconv.diagnosis.relations import related
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.diagnosis.misreadings.misreading import along_channels
 
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array, Mask
+    from tconv.vocabulary import Array, Float64s, Mask
 
 _SLIGHT = 1e-2
 """The largest difference that is described as one of accuracy, as a share of the largest element."""
+_FEWEST = 2
+"""Wrong elements that show a relation which a single one may have by chance."""
+_NEAR = 1e-2
+"""How far what is compared may be apart, as a part of it: both are sums of rounded numbers."""
+_FAR = 0.05
+"""How far from 1 a factor is that no rounding explains."""
+_WITH_FRACTIONS = 64
+"""Below it every type has numbers between the integers."""
 
 
-class Description(NamedTuple):
-    """How an output is wrong.
-
-    Attributes:
-        words: where and how.
-        relation: what the wrong elements are beside what is expected, see `relations`; empty where it is not seen.
-    """
-
-    words: str
-    relation: str = ""
-
-
-def described(
-    actual: Array, expected: Array, geometry: Geometry, wrong: Mask | None, bias: Array | None = None
-) -> Description:
+def described(actual: Array, expected: Float64s, geometry: Geometry, wrong: Mask | None, relation: str = "") -> str:
     """Return where and how an output is wrong, in words.
 
     Args:
@@ -38,19 +37,16 @@ def described(
         expected: what is expected, in NCX.
         geometry: the geometry that is expected.
         wrong: which elements are wrong; None if the shape is another.
-        bias: (O,), or None.
+        relation: what these are beside what is expected, see `related`; empty where it is not seen.
     """
     if wrong is None:
-        return Description(
-            f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is expected"
-        )
-    relation = related(actual, expected, wrong, bias)
+        return f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is expected"
     count = f"{int(wrong.sum())} of {wrong.size} elements differ"
     amount = f"{count}: they {relation}" if relation else count + _distance(actual.astype(np.float64), expected, wrong)
     parts = [amount, *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
     for axis, (stride, begin) in enumerate(zip(geometry.strides, geometry.pads_begin, strict=True)):
         parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride, begin)
-    return Description("; ".join(parts), relation)
+    return "; ".join(parts)
 
 
 def _distance(values: Array, expected: Array, wrong: Mask) -> str:
@@ -77,3 +73,112 @@ def _along(wrong: Mask, axis: int, name: str, stride: int = 1, begin: int = 0) -
     if set(indices.tolist()) <= {0, size - 1}:
         return [f"{name} at the border"]
     return [f"{len(indices)} of {size} {name}"]
+
+
+def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
+    """Return what wrong elements are, as `are 0`; empty where no relation is seen.
+
+    Args:
+        output: the output, (N, O, Y...), in its own type.
+        expected: what is expected, of the same shape.
+        wrong: which elements are wrong, of the same shape; at least one.
+        bias: (O,), or None.
+    """
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        actual = output.astype(np.float64)
+        values, right, limits = actual[wrong], expected[wrong], finfo(output.dtype)  # type: ignore[no-untyped-call]
+        if not values.any():
+            return "are 0"
+        if kind := _bits(output[wrong], right):
+            return f"are the bits of {kind}"
+        if np.isnan(values).all():
+            return "are NaN"
+        largest = float(limits.max)
+        if np.array_equal(values, np.copysign(largest, right)) and (np.abs(right) > largest).all():
+            return f"are limited to ±{largest:.5g}".replace("+", "")
+        # Of infinity, NaN and subnormal numbers every relation may hold by chance.
+        tell = np.isfinite(right) & (np.abs(right) >= float(limits.smallest_normal)) | (right == 0)
+        if len(values) < _FEWEST or not tell.any():
+            return ""
+        if np.ptp(actual) == 0:
+            return f"are all {values[0]:g}"
+        parts = [] if bias is None or not np.isfinite(bias).all() else [_bias(actual, expected, wrong, bias)]
+        parts += [_multiple(values, right), _cut_off(actual, expected, wrong), _integers(values, right)]
+        parts += [] if bias is None or not bias.any() else [_another_bias(actual - expected, wrong)]
+        return next(filter(None, parts), "") or _exchanged(actual, expected, wrong)
+
+
+def _bits(output: Array, right: Float64s) -> str:
+    """Return whose bits elements are, or the integers that they are, if that is what is expected; empty if no one's."""
+    own = output.dtype
+    integer = np.dtype(f"int{8 * own.itemsize}")
+    others = (other for other in (integer, *NUMPY_TYPES.values()) if other.itemsize == own.itemsize and other != own)
+    read = {f"{other} numbers": output.view(other) for other in others}
+    read[f"{own} numbers, as integers"] = output.astype(integer).view(own)
+    if len(right) < _FEWEST or not right.all() or not np.isfinite(right).all():
+        return ""
+    same = (of for of, bits in read.items() if (np.abs(bits.astype(float) - right) <= _NEAR * np.abs(right)).all())
+    return next(same, "")
+
+
+def _multiple(values: Float64s, right: Float64s) -> str:
+    ratios = values / right
+    if not (np.isfinite(right).all() and np.isfinite(ratios).all()):
+        return ""
+    usual = float(np.median(ratios))
+    same = np.ptp(ratios) <= _NEAR * abs(usual) and abs(usual - 1) > _FAR
+    return f"are {usual:.3g} times what is expected" if same else ""
+
+
+def _bias(actual: Float64s, expected: Float64s, wrong: Mask, bias: Array) -> str:
+    own = np.broadcast_to(along_channels(bias, wrong.ndim), wrong.shape)[wrong].astype(np.float64)
+    for times, words in ((-1, "lack the bias"), (1, "have the bias twice")):
+        if own.all() and (np.abs((actual - expected)[wrong] - times * own) <= _NEAR * np.abs(own)).all():
+            return words
+    return ""
+
+
+def _another_bias(off: Float64s, wrong: Mask) -> str:
+    """Return whether each channel is off by one number, in all of its elements."""
+    by_channel, wrong_ones = (np.moveaxis(array, 1, 0).reshape(array.shape[1], -1) for array in (off, wrong))
+    off_by = by_channel[wrong_ones.any(axis=1)]
+    if off_by.shape[1] < _FEWEST or not np.isfinite(off_by).all():
+        return ""
+    same = np.ptp(off_by, axis=1) <= _NEAR * np.abs(off_by).min(axis=1)
+    return "are off by one number in each channel, as with another bias" if same.all() else ""
+
+
+def _cut_off(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
+    """Return the limits at which larger and smaller numbers end; empty where numbers are beyond them."""
+    high, low = wrong & (expected > actual), wrong & (expected < actual)
+    limits = [np.unique(actual[low]), np.unique(actual[high])]
+    if any(len(limit) > 1 for limit in limits) or not all(np.isfinite(limit).all() for limit in limits):
+        return ""
+    if not np.isfinite(expected[wrong]).all() or (high | low).sum() != wrong.sum():
+        return ""
+    # A number that is cut off upwards is the largest of all, and one that is cut off downwards the smallest.
+    if any(limit.size and limit[0] != end for limit, end in zip(limits, (actual.min(), actual.max()), strict=True)):
+        return ""
+    ends = [limit[0] for limit in limits if limit.size]
+    # Right elements lie between the limits, or nothing tells a limit from a constant.
+    between = (actual[~wrong] < max(ends)) if limits[1].size else (actual[~wrong] > min(ends))
+    return f"are cut off at {' and '.join(f'{end:g}' for end in ends)}" if between.any() else ""
+
+
+def _integers(values: Float64s, right: Float64s) -> str:
+    """Return whether fractions are lost; numbers that any type writes without a fraction say nothing."""
+    whole = np.array_equal(values, np.rint(values)) and (np.abs(values - right) < 1).all()
+    telling = right[np.abs(right) < _WITH_FRACTIONS]
+    return "are rounded to integers" if whole and len(telling) >= _FEWEST and (telling % 1 != 0).all() else ""
+
+
+def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
+    """Return along which axis whole parts of the output are where others are expected."""
+    for axis in range(actual.ndim):
+        name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of axis {axis - 2}")
+        parts, right = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
+        at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
+        there = {part.tobytes() for part in right[at]}
+        if len(there) > 1 and {part.tobytes() for part in parts[at]} == there:
+            return f"are those of other {name}"
+    return ""

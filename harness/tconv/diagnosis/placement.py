@@ -2,7 +2,7 @@
 
 A misreading is a mistake that somebody thought of before. This module needs none: the values of an output show at which
 point it begins and how far its taps are apart, as every shift of the full output is compared with it. The result holds
-for one output; `learning` makes a rule of many.
+for one output; `evidence.rules` learns a formula of many.
 """
 
 from __future__ import annotations
@@ -48,6 +48,15 @@ class Placement(Recorded):
     dilations: Ints
     pads_begin: tuple[Ints, ...] = ()
     searched: bool = False
+
+    def differs_from(self, geometry: Geometry) -> str:
+        """Return where the values lie that do not lie where they must, in words; empty if several places give them."""
+        if len(self.pads_begin) != 1:
+            return ""
+        names, begin = ("pads_begin", "strides", "dilations"), self.pads_begin[0]
+        found = zip(names, (begin, self.strides, self.dilations), strict=True)
+        other = [f"{name} {list(numbers)}" for name, numbers in found if numbers != getattr(geometry, name)]
+        return f"its values are those of {' and '.join(other)}" if other else ""
 
 
 def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Placement | None:

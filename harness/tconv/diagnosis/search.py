@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.description import described
+from tconv.diagnosis.description import described, related
 from tconv.diagnosis.faulty_products import accounted
-from tconv.diagnosis.misreadings import apply, beside_readings, misreadings_of, pairs
+from tconv.diagnosis.misreadings import MisreadCall, apply, trials
 from tconv.diagnosis.misreadings.misreading import along_channels
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Combination
@@ -23,7 +22,7 @@ from tconv.verdict.values import ComparedValues, compare
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.diagnosis.misreadings import MisreadCall, Misreading
+    from tconv.diagnosis.misreadings import Misreading
     from tconv.diagnosis.placement import Placement
     from tconv.expectation.expected import Candidate
     from tconv.expectation.problem import Problem
@@ -80,17 +79,18 @@ def diagnose(problem: Problem, actual: Array, accumulator: DType, steps: int = S
     # What a misreading makes of large operands may overflow, and of special ones be no number.
     with np.errstate(over="ignore", invalid="ignore"):
         placement = placed(actual, problem.truth, wrong.candidate.geometry, accumulator)
-        return replace(_named(wrong, steps), placement=placement)
+        explained, untried = _search(wrong, steps)
+        found = Diagnosis(tuple(explained), placement=placement)
+        return found if explained else _described(wrong, found, untried)
 
 
-def _named(wrong: _WrongOutput, steps: int) -> Diagnosis:
-    """Return the misreadings that give an output, searched in so many steps."""
-    problem, candidate = wrong.problem, wrong.candidate
+def _search(wrong: _WrongOutput, steps: int) -> tuple[list[Combination], list[Combination]]:
+    """Return the misreadings that give an output, searched in so many steps, and those that would take more."""
+    values = wrong.problem.values
     explained: list[Combination] = []
     untried: list[Combination] = []
-    single = ((misreading,) for misreading in misreadings_of(problem.dialect))
-    disputed = [other.readings for other in problem.values.disputed] if problem.values else []
-    for misreadings in chain(single, pairs(), beside_readings(problem.dialect, disputed)):
+    disputed = [other.readings for other in values.disputed] if values else []
+    for misreadings in trials(wrong.problem.dialect, disputed):
         # Several together are tried only where no single misreading explains the output.
         if explained and len(misreadings) > 1:
             break
@@ -104,16 +104,24 @@ def _named(wrong: _WrongOutput, steps: int) -> Diagnosis:
         steps -= cost
         if wrong.is_of(*found, misreadings):
             explained.append(name)
-    if explained:
-        return Diagnosis(tuple(explained))
-    actual, truth, geometry, compared = wrong.actual, problem.truth, candidate.geometry, wrong.compared
-    expected, elements = truth.compute_values(geometry), compared and compared.wrong
-    words, relation = described(actual, expected, geometry, elements, truth.operands.get("b"))
-    account = "" if untried or not compared else accounted(actual, truth, geometry, compared, wrong.accumulator)
-    reading = f"held against {Combination(candidate.readings)}, which gives this shape: " if candidate.readings else ""
-    large = f"{UNDIAGNOSED}, too large to be compared whole with {' or '.join(map(str, untried))}: "
-    beginning = large if untried else f"{account}; " if account else ""
-    return Diagnosis((), f"{beginning}{reading}{words}", relation)
+    return explained, untried
+
+
+def _described(wrong: _WrongOutput, found: Diagnosis, untried: Sequence[Combination]) -> Diagnosis:
+    """Return that no misreading gives an output: where and how it is wrong."""
+    actual, truth, candidate, compared = wrong.actual, wrong.problem.truth, wrong.candidate, wrong.compared
+    expected, elements = truth.compute_values(candidate.geometry), compared and compared.wrong
+    relation = "" if elements is None else related(actual, expected, elements, truth.operands.get("b"))
+    parts = [described(actual, expected, candidate.geometry, elements, relation)]
+    if candidate.readings:
+        parts[0] = f"held against {Combination(candidate.readings)}, which gives this shape: {parts[0]}"
+    if untried:
+        large = f"{UNDIAGNOSED}, too large to be compared whole with {' or '.join(map(str, untried))}"
+        parts[0] = f"{large}: {parts[0]}"
+    elif compared:
+        parts.insert(0, accounted(actual, truth, candidate.geometry, compared, wrong.accumulator))
+    parts.append(found.placement.differs_from(candidate.geometry) if found.placement else "")
+    return replace(found, described="; ".join(filter(None, parts)), relation=relation)
 
 
 def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulator: DType) -> bool:
@@ -175,17 +183,17 @@ class _WrongOutput:
         if (*truth.shape(misread.geometry)[:2], *misread.output) != self.actual.shape:
             return None
         small = truth.steps(misread.geometry) <= _SMALL
-        return (misread, truth) if small or not misread.has_parts or self._has_part_of(misread, truth) else None
+        return (misread, truth) if small or self._may_have_part_of(misread, truth) else None
 
-    def _has_part_of(self, misread: MisreadCall, truth: Truth) -> bool:
-        """Return whether a part of the output, around a wrong element, is that of the misread call."""
+    def _may_have_part_of(self, misread: MisreadCall, truth: Truth) -> bool:
+        """Return whether a part of the output, around a wrong element, is that of the misread call, if a part tells."""
         wrong = np.flatnonzero(self.compared.wrong if self.compared else np.ones(self.actual.shape))
-        if not len(wrong):
+        if misread.precision or (misread.finish and not misread.whole) or not len(wrong):
             return True
         place = tuple(map(int, np.unravel_index(wrong[len(wrong) // 2], self.actual.shape)))
-        geometry = misread.overlap[1] if misread.overlap else misread.geometry
-        index, truth, geometry = truth.part(geometry, place, _EDGE)
-        part = misread.part(truth.operands, geometry)
+        whole, again = misread.whole or (misread.geometry, lambda call: call)
+        index, truth, geometry = truth.part(whole, place, _EDGE)
+        part = again(MisreadCall(geometry, truth.operands, geometry.output))
         return part is not None and self.gives(part, truth, self.actual[index])
 
     def cost(self, misread: MisreadCall, truth: Truth) -> int:

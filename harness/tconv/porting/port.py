@@ -19,7 +19,7 @@ from tconv.nearest_word import nearest
 from tconv.vocabulary import NEUTRAL, Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -51,8 +51,8 @@ class PortedCase:
 
     case: Case
     values: Values
-    before: Ints
-    behind: Ints
+    before: Ints = ()
+    behind: Ints = ()
 
     @property
     def disputed(self) -> tuple[str, ...]:
@@ -201,23 +201,16 @@ def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFor
 
 
 def _written(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> PortedCase | None:
-    """Return the first way to write a geometry that the target's text does not dispute, or else the first."""
-    plain = (case, rewritten(case, geometry, target))
-    ways = list(_ways(case, plain[::-1] if pads_first else plain, geometry, target))
-    return next((way for way in ways if not way.disputed), ways[0] if ways else None)
+    """Return the first way to write a geometry that the target's text does not dispute, or else the first.
 
-
-def _ways(case: Case, plain: Sequence[Case | None], geometry: Geometry, target: Dialect) -> Iterator[PortedCase]:
-    """Yield what can be written: the plain ways that give the geometry, then explicit pads of a smaller output."""
+    The ways are the case's own words, explicit pads, and explicit pads of a smaller output.
+    """
     nothing = (0,) * len(geometry.output)
-    for written in plain:
-        expected = None if written is None else expect(written, target)
-        if written is not None and isinstance(expected, Values) and expected.primary.geometry == geometry:
-            yield PortedCase(written, expected, nothing, nothing)
-    for near, before, behind in _nearest(geometry):
-        written = rewritten(case, near, target)
-        if written is not None and isinstance(expected := expect(written, target), Values):
-            yield PortedCase(written, expected, before, behind)
+    plain = _said(case, geometry, target), rewritten(case, geometry, target)
+    smaller = ((rewritten(case, near, target), before, behind) for near, before, behind in _nearest(geometry))
+    tried = [*((way, nothing, nothing) for way in (plain[::-1] if pads_first else plain)), *smaller]
+    ways = [replace(way, before=before, behind=behind) for way, before, behind in tried if way]
+    return next((way for way in ways if not way.disputed), ways[0] if ways else None)
 
 
 def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
@@ -236,7 +229,7 @@ def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
             yield replace(geometry, pads_begin=begin, output=output), before, behind
 
 
-def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
+def rewritten(case: Case, geometry: Geometry, target: Dialect) -> PortedCase | None:
     """Return the case with explicit pads and output_padding that give `geometry` in `target`.
 
     Returns:
@@ -252,12 +245,13 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> Case | None:
         "output_padding": tuple(max(-end, 0) for end in geometry.pads_end),
     }
     written: dict[str, Any] = {name: value for name, value in lists.items() if set(value) - {NEUTRAL[name]}}
-    attributes = Attributes(
-        **written,
-        groups=case.attributes.groups,
-        data_format=case.attributes.data_format,
-        filter_format=case.attributes.filter_format,
-    )
-    rewriting = replace(case, attributes=attributes, expected=())
-    expected = expect(rewriting, target)
-    return rewriting if isinstance(expected, Values) and expected.primary.geometry == geometry else None
+    kept = {name: getattr(case.attributes, name) for name in ("groups", "data_format", "filter_format")}
+    return _said(replace(case, attributes=Attributes(**written, **kept), expected=()), geometry, target)
+
+
+def _said(case: Case, geometry: Geometry, target: Dialect) -> PortedCase | None:
+    """Return the case, if the target's text makes this geometry of it."""
+    expected = expect(case, target)
+    if isinstance(expected, Values) and expected.primary.geometry == geometry:
+        return PortedCase(case, expected)
+    return None

@@ -1,8 +1,11 @@
 """The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
 
-Each has a name, a sentence, where it was seen, and a change of the attributes, of the geometry, of the operands, of
-the products, of the output, or of the precision. Its output is computed by the same reference, from what it changes. An
-answer to a question of `rules` that only another text gives is a misreading too; see `misreadings_of`.
+Each has a name, a sentence, and a change of the attributes, the geometry, the operands or the result. A comment says
+where it was seen, if that is known. Its output is computed by the same reference, from what it changes. An answer to a
+question of `rules` that only another text gives is a misreading too; see `misreadings_of`.
+
+What a run learns by itself is not in the catalogue: that a misreading holds under a condition, and formulas that
+several answers show as exactly as a name.
 """
 
 from __future__ import annotations
@@ -12,19 +15,8 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import (
-    attributes,
-    bias,
-    geometry,
-    left_out,
-    operands,
-    output,
-    precision,
-    products,
-    rounded_operands,
-)
-from tconv.diagnosis.misreadings.applied import MisreadCall, apply
-from tconv.diagnosis.misreadings.misreading import Misreading
+from tconv.diagnosis.misreadings import geometry, left_out, moved, precision, sums
+from tconv.diagnosis.misreadings.misreading import MisreadCall, Misreading, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,23 +29,21 @@ __all__ = [
     "MisreadCall",
     "Misreading",
     "apply",
-    "beside_readings",
     "meanings",
     "misreadings_by_name",
     "misreadings_of",
-    "pairs",
+    "trials",
 ]
 
 CATALOGUE = (
-    *attributes.MISREADINGS,
     *geometry.MISREADINGS,
-    *operands.MISREADINGS,
-    *bias.MISREADINGS,
-    *left_out.MISREADINGS,
-    *products.MISREADINGS,
-    *rounded_operands.MISREADINGS,
-    *output.MISREADINGS,
-    *precision.MISREADINGS,
+    *moved.OF_OPERANDS,
+    *sums.MISREADINGS,
+    *left_out.OF_OPERANDS,
+    *precision.OF_OPERANDS,
+    *moved.OF_THE_OUTPUT,
+    *left_out.OF_THE_OUTPUT,
+    *precision.OF_THE_OUTPUT,
 )
 """All misreadings, in the order in which a diagnosis names them: those of attributes first, as the simplest."""
 _OVERLOOKED = (
@@ -101,24 +91,16 @@ def meanings(dialect: Dialect) -> Mapping[str, str]:
     return MappingProxyType({name: misreading.says for name, misreading in misreadings_by_name(dialect).items()})
 
 
-def beside_readings(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tuple[Misreading, ...]]:
-    """Yield disputed readings together with each misreading.
-
-    A runtime that follows a reading which its text also allows may be wrong all the same.
+def trials(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tuple[Misreading, ...]]:
+    """Yield what may explain an output: each misreading, then pairs, then each beside what the text also allows.
 
     Args:
         dialect: the dialect.
-        disputed: the names of its disputed readings that are followed together.
+        disputed: the names of its disputed readings that are followed together. A runtime that follows some may be
+            wrong all the same.
     """
     names = misreadings_by_name(dialect)
+    yield from ((misreading,) for misreading in misreadings_of(dialect))
+    yield from ((names[first], names[second]) for first, second in (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER))
     for readings in disputed:
-        for misreading in misreadings_of(dialect):
-            yield (*(names[name] for name in readings), misreading)
-
-
-@cache
-def pairs() -> tuple[tuple[Misreading, Misreading], ...]:
-    """Return the pairs of misreadings that were seen together, or that are likely together."""
-    by_name = {misreading.name: misreading for misreading in CATALOGUE}
-    named = (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER)
-    return tuple((by_name[first], by_name[second]) for first, second in named)
+        yield from ((*map(names.__getitem__, readings), misreading) for misreading in misreadings_of(dialect))

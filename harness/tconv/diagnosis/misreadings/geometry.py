@@ -1,228 +1,228 @@
-"""Misreadings of the geometry: the output gets another size, or begins at another point."""
+"""Misreadings of attributes and of the geometry: an axis gets another size, or its output begins at another point."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import count, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tconv.diagnosis.misreadings.misreading import GeometryOtherwise, Misreading
+from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, GeometryOtherwise, Misreading
+from tconv.dialects.geometry import reach
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Ints, Signature
+    from tconv.vocabulary import Attributes, Ints, Signature
 
 
-def _plus(sizes: Ints, extras: Iterable[int]) -> Ints:
-    return tuple(size + extra for size, extra in zip(sizes, extras, strict=True))
+def _each(change: Callable[[Ints], Ints], *names: str) -> Callable[[Attributes], Attributes]:
+    """Return the change of each list of numbers, one for an axis, that is given."""
+
+    def changed(attributes: Attributes) -> Attributes:
+        values: dict[str, Any] = {name: change(of) for name in names if (of := getattr(attributes, name)) is not None}
+        return replace(attributes, **values)
+
+    return changed
 
 
-def _output_padding_at_the_beginning(geometry: Geometry, signature: Signature) -> Geometry:
-    return replace(
-        geometry, pads_begin=_plus(geometry.pads_begin, (-op for op in signature.per_axis("output_padding")))
+def _of_the_first(values: Ints) -> Ints:
+    return values[:1] * len(values)
+
+
+def _third_as_the_first(values: Ints) -> Ints:
+    return (*values[:2], *(values[:1] * len(values[2:])))
+
+
+def _reversed(values: Ints) -> Ints:
+    return values[::-1]
+
+
+def _without(*names: str) -> Callable[[Attributes], Attributes]:
+    return lambda attributes: replace(attributes, **dict.fromkeys(names))
+
+
+def _exchanged(first: str, second: str) -> Callable[[Attributes], Attributes]:
+    return lambda a: replace(a, **{first: getattr(a, second), second: getattr(a, first)})
+
+
+def _upper_for_lower(attributes: Attributes) -> Attributes:
+    mode = attributes.auto_pad
+    return attributes if mode is None else replace(attributes, auto_pad=_OTHER_MODE.get(mode, mode))
+
+
+_OTHER_MODE: dict[str, str] = {
+    AutoPad.SAME_UPPER: AutoPad.SAME_LOWER,
+    AutoPad.SAME_LOWER: AutoPad.SAME_UPPER,
+}
+
+
+def _both_pads(change: Callable[[Ints, Ints], tuple[Ints, Ints]]) -> Callable[[Attributes], Attributes]:
+    """Return the change of the pads of begin and end, if one of these is given."""
+
+    def changed(attributes: Attributes) -> Attributes:
+        given = attributes.pads_begin or attributes.pads_end
+        if given is None:
+            return attributes
+        begin, end = change(*(attributes.per_axis(name, len(given)) for name in _PADS))
+        return replace(attributes, pads_begin=begin, pads_end=end)
+
+    return changed
+
+
+def _interleaved(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    return (*begin, *end)[::2], (*begin, *end)[1::2]
+
+
+_PADS = ("pads_begin", "pads_end")
+
+_OF_ATTRIBUTES = tuple(
+    Misreading(name, says, AttributesOtherwise(change))
+    for name, says, change in (
+        ("pads-ignored", "pads are overlooked", _without(*_PADS)),
+        ("pads-exchanged", "pads of begin and end are exchanged", _exchanged(*_PADS)),
+        # PaddlePaddle/X2Paddle#792, robertknight/rten#1399
+        ("pads-interleaved", "pads_begin followed by pads_end is read as begin and end of each axis in turn",
+         _both_pads(_interleaved)),
+        ("pads-symmetric", "the pads of the beginning are used on both sides",
+         _both_pads(lambda begin, _: (begin, begin))),
+        # tensorflow/tensorflow#24151
+        ("pads-axes-reversed", "pads are taken for the axes in reverse order", _each(_reversed, *_PADS)),
+        ("pads-of-the-first-axis", "the first pads are used on every axis", _each(_of_the_first, *_PADS)),
+        ("third-axis-has-the-pads-of-the-first", "of three axes the third has the pads of the first",
+         _each(_third_as_the_first, *_PADS)),
+        # apache/tvm#18635, openvinotoolkit/openvino#202, opencv/opencv#28264, pytorch/pytorch#169176
+        ("output-padding-ignored", "output_padding is overlooked", _without("output_padding")),
+        # ARM-software/ComputeLibrary#482
+        ("output-padding-axes-reversed", "output_padding is taken for the axes in reverse order",
+         _each(_reversed, "output_padding")),
+        ("strides-ignored", "every stride is 1", _without("strides")),
+        # PaddlePaddle/Paddle#20997, deepjavalibrary/djl#384
+        ("strides-of-the-first-axis", "the first stride is used on every axis", _each(_of_the_first, "strides")),
+        ("strides-axes-reversed", "strides are taken for the axes in reverse order", _each(_reversed, "strides")),
+        # keras-team/keras#8159, tensorflow/tensorflow#21598
+        ("dilations-ignored", "every dilation is 1", _without("dilations")),
+        ("dilations-of-the-first-axis", "the first dilation is used on every axis", _each(_of_the_first, "dilations")),
+        ("dilations-axes-reversed", "dilations are taken for the axes in reverse order", _each(_reversed, "dilations")),
+        # huggingface/candle#2337
+        ("strides-for-dilations", "strides and dilations are exchanged", _exchanged("strides", "dilations")),
+        # microsoft/onnxruntime#4086, apache/tvm#19450, openvinotoolkit/openvino#32608
+        ("auto-pad-ignored", "auto_pad is overlooked, as if it were not given", _without("auto_pad")),
+        # microsoft/onnxruntime#9370
+        ("upper-for-lower", "SAME_UPPER and SAME_LOWER are exchanged", _upper_for_lower),
+        # pytorch/pytorch#75889
+        ("output-shape-ignored", "output_shape is overlooked", _without("output_shape")),
     )
+)  # fmt: skip
 
 
-def _is_cropped_by_pads(signature: Signature) -> bool:
-    return signature.auto_pad == AutoPad.EXPLICIT and signature.attributes.output_shape is None
+class _Axis(NamedTuple):
+    """A spatial axis as it is expected.
+
+    Attributes:
+        number: its number, from 0.
+        x, k, s, d, op: the sizes of data and filter, stride, dilation and output_padding.
+        begin: the points before the output.
+        size: the points of the output.
+        upper: whether the odd point is cropped at the end.
+    """
+
+    number: int
+    x: int
+    k: int
+    s: int
+    d: int
+    op: int
+    begin: int
+    size: int
+    upper: bool
+
+    @property
+    def reach(self) -> int:
+        """How far the taps of one point of the data reach."""
+        return (self.k - 1) * self.d
 
 
-_SAME = {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
+def _is_sized(signature: Signature) -> bool:
+    return signature.attributes.output_shape is not None
+
+
+def _is_same(signature: Signature) -> bool:
+    return signature.auto_pad in {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER} and not _is_sized(signature)
 
 
 def _is_summed(signature: Signature) -> bool:
     """Return whether the size is the sum of what taps reach, pads and output_padding."""
-    return signature.attributes.output_shape is None and signature.auto_pad in {AutoPad.EXPLICIT, AutoPad.VALID}
+    return signature.auto_pad in {AutoPad.EXPLICIT, AutoPad.VALID} and not _is_sized(signature)
 
 
-def _pads_added(geometry: Geometry, signature: Signature) -> Geometry:
-    begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
-    if not _is_cropped_by_pads(signature):
-        return geometry
-    output = _plus(geometry.output, (2 * (p + q) for p, q in zip(begin, end, strict=True)))
-    return replace(geometry, pads_begin=tuple(-p for p in begin), output=output)
+def _always(_: Signature) -> bool:
+    return True
 
 
-def _pads_on_the_data(geometry: Geometry, signature: Signature) -> Geometry:
-    begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
-    if not _is_cropped_by_pads(signature):
-        return geometry
-    # A point of the data is a stride of the output.
-    extras = ((p + q) * (1 + s) for p, q, s in zip(begin, end, geometry.strides, strict=True))
-    first = tuple(-p * s for p, s in zip(begin, geometry.strides, strict=True))
-    return replace(geometry, pads_begin=first, output=_plus(geometry.output, extras))
+def _as_of_a_convolution(axis: _Axis, _: _Axis) -> tuple[int, int]:
+    total = max((-(-axis.x // axis.s) - 1) * axis.s + axis.reach + 1 - axis.x, 0)
+    begin = total // 2 if axis.upper else total - total // 2
+    return begin, reach(axis.x, axis.k, axis.s, axis.d) + axis.op - total
 
 
-def _crop_in_halves(geometry: Geometry, signature: Signature) -> Geometry:
-    if not _is_cropped_by_pads(signature):
-        return geometry
-    lists = (signature.per_axis(name) for name in ("pads_begin", "pads_end", "output_padding"))
-    return replace(geometry, pads_begin=tuple((p + q - op) // 2 for p, q, op in zip(*lists, strict=True)))
+def _of_axes(
+    change: Callable[[_Axis, _Axis], tuple[int, int]], applies: Callable[[Signature], bool]
+) -> GeometryOtherwise:
+    """Return the change of each axis.
+
+    Args:
+        change: returns where an axis begins, and its size, by what is expected of it and of the first axis.
+        applies: whether a call is changed.
+    """
+
+    def changed(geometry: Geometry, signature: Signature) -> Geometry:
+        if not geometry.output or not applies(signature):
+            return geometry
+        numbers = (
+            geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations,
+            signature.per_axis("output_padding"), geometry.pads_begin, geometry.output,
+        )  # fmt: skip
+        axes = list(map(_Axis, count(), *numbers, repeat(signature.auto_pad == AutoPad.SAME_UPPER)))
+        begin, output = zip(*(change(axis, axes[0]) for axis in axes), strict=True)
+        return replace(geometry, pads_begin=begin, output=output)
+
+    return GeometryOtherwise(changed)
 
 
-def _shifted(by: int) -> Callable[[Geometry, Signature], Geometry]:
-    return lambda geometry, _: replace(geometry, pads_begin=tuple(p + by for p in geometry.pads_begin))
-
-
-def _begin_of_the_first_axis(geometry: Geometry, _: Signature) -> Geometry:
-    return replace(geometry, pads_begin=geometry.pads_begin[:1] * len(geometry.pads_begin))
-
-
-def _third_begins_as_the_first(geometry: Geometry, _: Signature) -> Geometry:
-    begin = geometry.pads_begin
-    return replace(geometry, pads_begin=(*begin[:2], begin[0])) if len(begin) == _IN_SPACE else geometry
-
-
-_IN_SPACE = 3
-"""The axes of a volume."""
-
-
-def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
-    most = ((k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
-    return replace(geometry, pads_begin=tuple(map(min, geometry.pads_begin, most)))
-
-
-def _not_spread(geometry: Geometry, _: Signature) -> Geometry:
-    dense = replace(geometry, strides=(1,) * len(geometry.strides))
-    # Where pads crop all that is computed, the output is zeros, which many mistakes give.
-    return dense if all(begin < size for begin, size in zip(dense.pads_begin, dense.full, strict=True)) else geometry
-
-
-def _output_padding_times_stride(geometry: Geometry, signature: Signature) -> Geometry:
-    if not _is_summed(signature):
-        return geometry
-    extras = (op * (s - 1) for op, s in zip(signature.per_axis("output_padding"), geometry.strides, strict=True))
-    return replace(geometry, output=_plus(geometry.output, extras))
-
-
-def _kernel_plus_dilation(geometry: Geometry, signature: Signature) -> Geometry:
-    if not _is_summed(signature):
-        return geometry
-    extras = ((2 - k) * (d - 1) for k, d in zip(geometry.kernel, geometry.dilations, strict=True))
-    return replace(geometry, output=_plus(geometry.output, extras))
-
-
-def _kernel_of_the_first_axis(geometry: Geometry, signature: Signature) -> Geometry:
-    if not _is_summed(signature) or not geometry.kernel:
-        return geometry
-    reaches = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
-    return replace(geometry, output=_plus(geometry.output, (reaches[0] - own for own in reaches)))
-
-
-def _same_as_of_a_convolution(geometry: Geometry, signature: Signature) -> Geometry:
-    if signature.auto_pad not in _SAME or signature.attributes.output_shape is not None:
-        return geometry
-    begin, output = [], []
-    for size, stride, full, op in zip(
-        geometry.spatial, geometry.strides, geometry.full, signature.per_axis("output_padding"), strict=True
-    ):
-        # full - (X - 1)*s is what the dilated kernel spans.
-        total = max((-(-size // stride) - 1) * stride + full - (size - 1) * stride - size, 0)
-        begin.append(total // 2 if signature.auto_pad == AutoPad.SAME_UPPER else total - total // 2)
-        output.append(full + op - total)
-    return replace(geometry, pads_begin=tuple(begin), output=tuple(output))
-
-
-def _output_shape_without_pads(geometry: Geometry, signature: Signature) -> Geometry:
-    if signature.attributes.output_shape is None:
-        return geometry
-    return replace(geometry, pads_begin=(0,) * len(geometry.pads_begin))
-
-
-MISREADINGS = tuple(
-    Misreading(name, says, GeometryOtherwise(change), seen)
-    for name, says, change, seen in (
-        (
-            "pads-added",
-            "pads_begin and pads_end add empty points to the output, in place of cropping it",
-            _pads_added,
-            "apache/mxnet#20639",
-        ),
-        (
-            "pads-on-the-data",
-            "the data is padded by pads_begin and pads_end, and the output is not cropped",
-            _pads_on_the_data,
-            "Samsung/TICO#420",
-        ),
-        (
-            "crop-split-in-halves",
-            "what is cropped, pads_begin + pads_end - output_padding, is split in halves between begin and end",
-            _crop_in_halves,
-            "llvm/torch-mlir#4650",
-        ),
-        (
-            "output-padding-at-the-beginning",
-            "output_padding is added at the beginning",
-            _output_padding_at_the_beginning,
-            "",
-        ),
-        (
-            "one-too-early",
-            "on every axis the output begins one point too early, so that values lie one point too far to the end",
-            _shifted(-1),
-            "",
-        ),
-        (
-            "one-too-late",
-            "on every axis the output begins one point too late, so that values lie one point too far to the beginning",
-            _shifted(1),
-            "keras-team/keras#22876",
-        ),
-        (
-            "begin-of-the-first-axis",
-            "on every axis the output begins as many points in as on the first one, and has the size that is expected",
-            _begin_of_the_first_axis,
-            "",
-        ),
-        (
-            "third-axis-begins-as-the-first",
-            "on the third of three axes the output begins as many points in as on the first, and has the expected size",
-            _third_begins_as_the_first,
-            "",
-        ),
-        (
-            "pads-begin-within-the-kernel",
-            "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
-            _begin_within_the_kernel,
-            "",
-        ),
-        (
-            "strides-in-the-size-alone",
-            "the output has the size that is expected, and values are placed in it as if every stride was 1",
-            _not_spread,
-            "pytorch/pytorch#82711",
-        ),
-        (
-            "output-padding-times-stride",
-            "the output is longer at its end by output_padding * stride, and not by output_padding",
-            _output_padding_times_stride,
-            "apple/coreai-torch#57",
-        ),
-        (
-            "kernel-plus-dilation",
-            "where the size is neither given nor SAME, it counts a dilated kernel as kernel + dilation - 1",
-            _kernel_plus_dilation,
-            "microsoft/onnxruntime#2518, microsoft/onnxruntime#2688",
-        ),
-        (
-            "kernel-of-the-first-axis",
-            "where the size is neither given nor SAME, that of every axis counts the kernel of the first axis",
-            _kernel_of_the_first_axis,
-            "nntrainer/nntrainer#4347",
-        ),
-        (
-            "same-as-of-a-convolution",
-            "SAME crops what a convolution of the same data would be padded by, so that the size follows from that",
-            _same_as_of_a_convolution,
-            "",
-        ),
-        (
-            "output-shape-pads-nothing",
-            "beside output_shape the output begins at the first point that the taps reach",
-            _output_shape_without_pads,
-            "microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups",
-        ),
+_OF_AXES = tuple(
+    Misreading(name, says, _of_axes(change, applies))
+    for name, says, applies, change in (
+        ("output-padding-at-the-beginning", "output_padding is added at the beginning", _always,
+         lambda axis, _: (axis.begin - axis.op, axis.size)),
+        ("one-too-early",
+         "on every axis the output begins one point too early, so that values lie one point too far to the end",
+         _always, lambda axis, _: (axis.begin - 1, axis.size)),
+        # keras-team/keras#22876
+        ("one-too-late",
+         "on every axis the output begins one point too late, so that values lie one point too far to the beginning",
+         _always, lambda axis, _: (axis.begin + 1, axis.size)),
+        ("begin-of-the-first-axis",
+         "on every axis the output begins as many points in as on the first one, and has the size that is expected",
+         _always, lambda axis, first: (first.begin, axis.size)),
+        ("third-axis-begins-as-the-first",
+         "on the third of three axes the output begins as many points in as on the first, and has the expected size",
+         _always, lambda axis, first: ((axis if axis.number <= 1 else first).begin, axis.size)),
+        # microsoft/onnxruntime#2518, microsoft/onnxruntime#2688
+        ("kernel-plus-dilation",
+         "where the size is neither given nor SAME, it counts a dilated kernel as kernel + dilation - 1", _is_summed,
+         lambda axis, _: (axis.begin, axis.size - axis.reach + axis.k + axis.d - 2)),
+        # nntrainer/nntrainer#4347
+        ("kernel-of-the-first-axis",
+         "where the size is neither given nor SAME, that of every axis counts the kernel of the first axis", _is_summed,
+         lambda axis, first: (axis.begin, axis.size - axis.reach + first.reach)),
+        ("same-as-of-a-convolution",
+         "SAME crops what a convolution of the same data would be padded by, so that the size follows from that",
+         _is_same, _as_of_a_convolution),
+        # microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups
+        ("output-shape-pads-nothing", "beside output_shape the output begins at the first point that the taps reach",
+         _is_sized, lambda axis, _: (0, axis.size)),
     )
-)
+)  # fmt: skip
+MISREADINGS = (*_OF_ATTRIBUTES, *_OF_AXES)

@@ -1,125 +1,160 @@
-"""Misreadings of operands: taps, input channels or positions of the data are left out."""
+"""Misreadings that leave something out: taps, input channels, positions of the data, or elements of the output."""
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.misreading import Misreading, in_data, in_filter
+from tconv.diagnosis.misreadings.misreading import Misreading, ResultOtherwise, in_operand, in_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tconv.diagnosis.misreadings.misreading import ArrayChange, MisreadCall
     from tconv.dialects.geometry import Geometry
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, Signature
 
-_SEVERAL = 2
-
-
-def _tap_dropped(at: int) -> Callable[[Array, Geometry], Array | None]:
-    def change(w: Array, geometry: Geometry) -> Array | None:
-        if not prod(geometry.kernel):
-            return None
-        dropped = w.copy()
-        dropped.reshape(*w.shape[:2], prod(geometry.kernel))[:, :, at] = 0
-        return dropped
-
-    return change
+    Parts = Callable[[Array, Geometry], Array]
+    """Returns a view of an array whose first axis has the parts of which some are left out."""
+    Which = Callable[[int], slice]
+    """Returns which parts are left out, by their number."""
 
 
-def _last_column_dropped(w: Array, geometry: Geometry) -> Array | None:
-    if not geometry.kernel or not prod(geometry.kernel):
-        return None
-    dropped = w.copy()
-    dropped[..., -1] = 0
-    return dropped
+def _items(y: Array, _: Geometry) -> Array:
+    return y
 
 
-def _last_inputs_dropped(w: Array, geometry: Geometry) -> Array | None:
-    inputs = w.shape[0] // geometry.groups
-    if inputs < _SEVERAL:
-        return None
-    dropped = w.copy().reshape(geometry.groups, inputs, *w.shape[1:])
-    dropped[:, -1] = 0
-    return dropped.reshape(w.shape)
+def _channels(y: Array, _: Geometry) -> Array:
+    return np.moveaxis(y, 1, 0)
 
 
-def _leftover(width: int, weight: float) -> Callable[[Array, Geometry], Array | None]:
-    """Return the change that gives the input channels of a group after its last full block one and the same weight."""
-
-    def change(w: Array, geometry: Geometry) -> Array | None:
-        inputs = w.shape[0] // geometry.groups
-        if inputs < width or inputs % width == 0:
-            return None
-        changed = w.copy().reshape(geometry.groups, inputs, *w.shape[1:])
-        changed[:, inputs - inputs % width :] = weight
-        return changed.reshape(w.shape)
-
-    return change
+def _taps(w: Array, _: Geometry) -> Array:
+    return np.moveaxis(w.reshape(*w.shape[:2], int(np.prod(w.shape[2:]))), -1, 0)
 
 
-def _last_position_dropped(axis: int) -> Callable[[Array, Geometry], Array | None]:
-    """Return the change that leaves out the last position of the data along a spatial axis."""
+def _inputs(w: Array, geometry: Geometry) -> Array:
+    """Return the input channels of each group."""
+    return np.moveaxis(w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:]), 1, 0)
 
-    def change(x: Array, geometry: Geometry) -> Array | None:
-        # Of a line the first axis is the last one.
-        if len(geometry.spatial) < (_SEVERAL if axis == 0 else 1) or not x.size:
-            return None
-        dropped = x.copy()
-        np.moveaxis(dropped, axis if axis < 0 else axis + 2, 0)[-1] = 0
-        return dropped
+
+def _last_axis(array: Array, geometry: Geometry) -> Array:
+    return np.moveaxis(array, -1, 0) if geometry.output else array[:0]
+
+
+def _first_axis(array: Array, geometry: Geometry) -> Array:
+    # Of a line the first axis is the last one.
+    return np.moveaxis(array, 2, 0) if len(geometry.output) > 1 else array[:0]
+
+
+def _last(count: int) -> slice:
+    return slice(count - 1, count)
+
+
+def _after_blocks(width: int) -> Which:
+    """Return what lies after the last full block, if there is a full one."""
+    return lambda count: slice(count - count % width, count) if count >= width else slice(0)
+
+
+def _cut(parts: Parts, which: Which, weight: float = 0.0) -> ArrayChange:
+    """Return the change that gives some parts the same weight, which is none."""
+
+    def change(array: Array, geometry: Geometry) -> Array:
+        cut = array.copy()
+        along = parts(cut, geometry)
+        along[which(len(along))] = weight
+        return cut
 
     return change
 
 
-def _bounded_by_the_kernel(x: Array, geometry: Geometry) -> Array | None:
-    if all(size <= taps for size, taps in zip(geometry.spatial, geometry.kernel, strict=True)):
-        return None
+def _bounded_by_the_kernel(x: Array, geometry: Geometry) -> Array:
     inside = (slice(None), slice(None), *map(slice, geometry.kernel))
     bounded = np.zeros_like(x)
     bounded[inside] = x[inside]
     return bounded
 
 
-MISREADINGS: tuple[Misreading, ...] = (
-    Misreading("first-tap-dropped", "the first tap is left out", in_filter(_tap_dropped(0))),
-    Misreading("last-tap-dropped", "the last tap is left out", in_filter(_tap_dropped(-1))),
+def _added_points_are_zero(call: MisreadCall, signature: Signature) -> MisreadCall:
+    def finish(y: Array) -> Array:
+        cut = y.copy()
+        for axis, points in enumerate(signature.attributes.output_padding or (), start=2):
+            np.moveaxis(cut, axis, 0)[max(y.shape[axis] - points, 0) :] = 0
+        return cut
+
+    return replace(call, finish=finish)
+
+
+def _unreached_points_are_zero(y: Array, geometry: Geometry) -> Array:
+    """Return the output without the bias where no tap of some axis reaches a point."""
+    cut = y.copy()
+    axes = zip(*(getattr(geometry, name) for name in _OF_AN_AXIS), strict=True)
+    for axis, (x, k, s, d, begin, size) in enumerate(axes, start=2):
+        reached = (np.arange(x)[:, None] * s + np.arange(k) * d - begin).ravel()
+        np.moveaxis(cut, axis, 0)[np.setdiff1d(np.arange(size), reached)] = 0
+    return cut
+
+
+_OF_AN_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "output")
+_BLOCKS = (("four", 4), ("eight", 8), ("sixteen", 16))
+"""How many channels or positions vector instructions take at once."""
+
+OF_OPERANDS = tuple(
+    Misreading(name, says, in_operand(role, change))
+    for name, says, role, change in (
+        ("first-tap-dropped", "the first tap is left out", "w", _cut(_taps, lambda _: slice(1))),
+        ("last-tap-dropped", "the last tap is left out", "w", _cut(_taps, _last)),
+        ("last-column-dropped", "the last taps along the last axis are left out", "w", _cut(_last_axis, _last)),
+        ("last-input-channel-dropped", "the last input channel of a group is left out", "w",
+         _cut(_inputs, lambda count: slice(max(count - 1, 1), count))),
+        *(
+            (f"input-channels-beyond-{words}-dropped",
+             f"input channels of a group beyond its last full block of {width} are left out", "w",
+             _cut(_inputs, _after_blocks(width)))
+            for words, width in _BLOCKS
+        ),
+        # microsoft/onnxruntime#27749
+        ("input-channels-beyond-four-unweighted",
+         "input channels of a group beyond its last full block of 4 are added as they are, without the filter", "w",
+         _cut(_inputs, _after_blocks(4), 1.0)),
+        ("last-position-dropped", "the last position of the data along its last axis is left out", "x",
+         _cut(_last_axis, _last)),
+        ("last-position-of-the-first-axis-dropped",
+         "the last position of the data along its first spatial axis is left out", "x", _cut(_first_axis, _last)),
+        # nntrainer/nntrainer#4347
+        ("data-bounded-by-the-kernel", "positions of the data from the kernel's size on are left out, on any axis", "x",
+         _bounded_by_the_kernel),
+    )
+)  # fmt: skip
+OF_THE_OUTPUT = (
+    # llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122
     Misreading(
-        "last-column-dropped", "the last taps along the last axis are left out", in_filter(_last_column_dropped)
-    ),
-    Misreading(
-        "last-input-channel-dropped", "the last input channel of a group is left out", in_filter(_last_inputs_dropped)
+        "output-padding-is-zero",
+        "the points that output_padding adds are 0, and not computed",
+        ResultOtherwise(_added_points_are_zero),
     ),
     *(
-        Misreading(
-            f"input-channels-beyond-{words}-dropped",
-            f"input channels of a group beyond its last full block of {width} are left out",
-            in_filter(_leftover(width, 0.0)),
+        Misreading(name, says, in_output(change))
+        for name, says, change in (
+            *(
+                (f"{what}-beyond-{words}-are-zero", f"{where} beyond the last full block of {width} stay zero",
+                 _cut(parts, _after_blocks(width)))
+                for what, where, parts in (
+                    ("channels", "channels", _channels),
+                    ("positions", "positions of the last axis", _last_axis),
+                )
+                for words, width in _BLOCKS
+            ),
+            # microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero
+            ("long-axis-ends-at-2048", "elements beyond 2048 of the last axis stay zero",
+             _cut(_last_axis, lambda _: slice(2048, None))),
+            # OpenVINO 2026.4 in bfloat16 on AMX
+            ("unreached-points-are-zero", "points of the output that no tap reaches are 0, and not the bias",
+             _unreached_points_are_zero),
+            # ggml-org/ggml#1448
+            ("batch-after-the-first-is-zero", "items of the batch after the first stay zero",
+             _cut(_items, lambda _: slice(1, None))),
         )
-        for words, width in (("four", 4), ("eight", 8), ("sixteen", 16))
     ),
-    Misreading(
-        "input-channels-beyond-four-unweighted",
-        "input channels of a group beyond its last full block of 4 are added as they are, without the filter",
-        in_filter(_leftover(4, 1.0)),
-        "microsoft/onnxruntime#27749",
-    ),
-    Misreading(
-        "last-position-dropped",
-        "the last position of the data along its last axis is left out",
-        in_data(_last_position_dropped(-1)),
-    ),
-    Misreading(
-        "last-position-of-the-first-axis-dropped",
-        "the last position of the data along its first spatial axis is left out",
-        in_data(_last_position_dropped(0)),
-    ),
-    Misreading(
-        "data-bounded-by-the-kernel",
-        "positions of the data from the kernel's size on are left out, on any axis",
-        in_data(_bounded_by_the_kernel),
-        "nntrainer/nntrainer#4347",
-    ),
-)
+)  # fmt: skip

@@ -1,22 +1,30 @@
-"""A misreading, and the kinds of changes that it may make."""
+"""A misreading: a named change of one of the things that an output is made of; and the call that it leads to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import AnswerOtherwise
+from tconv.errors import Violation
 from tconv.vocabulary import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
+    from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Terms
     from tconv.vocabulary import Attributes, DType, Ints, Signature
 
 Operands = dict[str, Array]
 """x, w and perhaps b, in float64, NCX and IOX."""
+ArrayChange = Callable[[Array, "Geometry"], Array]
+"""Returns another array of the same shape, or the array itself if nothing changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +49,10 @@ class OperandsOtherwise:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputOtherwise:
-    """The output is replaced by another of the same shape: elements are moved, repeated or left out.
+class ResultOtherwise:
+    """The output is made otherwise of the operands and the geometry; the change returns None if it is the same."""
 
-    Attributes:
-        change: returns the other output.
-        by_value: whether the value of an element decides what becomes of it, so that its bound stays as it is; else
-            the bound of an element goes where the element goes.
-    """
-
-    change: Callable[[Array, Geometry, Signature], Array]
-    by_value: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SumsOtherwise:
-    """The output is made otherwise of the sums of products and of the bias.
-
-    Attributes:
-        change: returns it of the sums, (N, O, Y...), of the bias, (O,), zeros where there is none, and of the geometry.
-            It adds and subtracts nothing, so that it gives the bound of the output too, of the bounds of both.
-        applies: whether that is another output, by the operands and the geometry.
-    """
-
-    change: Callable[[Array, Array, Geometry], Array]
-    applies: Callable[[Operands, Geometry], bool]
+    change: Callable[[MisreadCall, Signature], MisreadCall | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,44 +72,33 @@ class PrecisionOtherwise:
     joins: Callable[[Array, Terms, DType], bool] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OverlapOtherwise:
-    """Products that reach the same point are not added.
-
-    Attributes:
-        apart: returns a geometry whose output has each product at a point of its own; None where there is none.
-        finish: returns the output of a geometry, whose products it picks from the output of the other.
-    """
-
-    apart: Callable[[Geometry], Geometry | None]
-    finish: Callable[[Array, Geometry], Array]
-
-
-@dataclass(frozen=True, slots=True)
-class ConvolutionOtherwise:
-    """A convolution of the data is computed, and not its transpose.
-
-    Attributes:
-        geometry: returns a geometry of a transposed convolution, and the steps at which the convolution's output lies
-            in the output of that; None where the convolution has no output.
-        operands: returns the operands of that transposed convolution.
-    """
-
-    geometry: Callable[[Geometry, Signature], tuple[Geometry, Ints] | None]
-    operands: Callable[[Operands], Operands]
-
-
 Change = (
-    AnswerOtherwise
-    | AttributesOtherwise
-    | ConvolutionOtherwise
-    | GeometryOtherwise
-    | OperandsOtherwise
-    | OutputOtherwise
-    | OverlapOtherwise
-    | PrecisionOtherwise
-    | SumsOtherwise
+    AnswerOtherwise | AttributesOtherwise | GeometryOtherwise | OperandsOtherwise | PrecisionOtherwise | ResultOtherwise
 )
+
+
+@dataclass(frozen=True, slots=True)
+class MisreadCall:
+    """A call as it is misread.
+
+    Attributes:
+        geometry: the geometry that is computed.
+        operands: the operands that are used.
+        output: the spatial sizes of the output, after `finish`.
+        finish: the change of the output; None for no change.
+        finish_bound: the same change of the bound of the elements; None for the change of the output.
+        precision: how numbers lose bits, more than the bound allows; None where they do not.
+        whole: the geometry of which a part is misread as all of it is, and how; None where a part alone does not say
+            what becomes of it.
+    """
+
+    geometry: Geometry
+    operands: Operands
+    output: Ints
+    finish: Callable[[Array], Array] | None = None
+    finish_bound: Callable[[Array], Array] | None = None
+    precision: PrecisionOtherwise | None = None
+    whole: tuple[Geometry, Callable[[MisreadCall], MisreadCall | None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +108,12 @@ class Misreading:
     Attributes:
         name: stable, readable; it stands in records.
         says: the misreading in one sentence, as something that the runtime does.
-        seen: where it was seen in the wild; empty where that is not known.
         change: what it changes.
     """
 
     name: str
     says: str
     change: Change
-    seen: str = ""
 
     @property
     def playable(self) -> bool:
@@ -147,24 +121,18 @@ class Misreading:
         return not isinstance(self.change, PrecisionOtherwise) or self.change.at_best is not None
 
 
-def in_filter(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
-    """Return the change of the filter, (C, O/G, K...), alone; `change` returns None for no change."""
+def in_operand(role: str, change: ArrayChange) -> OperandsOtherwise:
+    """Return the change of one operand alone, if there is one: of x, (N, C, X...), w, (C, O/G, K...) or b, (O,)."""
 
     def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
-        w = change(operands["w"], geometry)
-        return operands if w is None or w is operands["w"] else operands | {"w": w}
+        return operands | {role: change(operands[role], geometry)} if role in operands else operands
 
     return OperandsOtherwise(changed)
 
 
-def in_data(change: Callable[[Array, Geometry], Array | None]) -> OperandsOtherwise:
-    """Return the change of the data, (N, C, X...), alone; `change` returns None for no change."""
-
-    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
-        x = change(operands["x"], geometry)
-        return operands if x is None else operands | {"x": x}
-
-    return OperandsOtherwise(changed)
+def in_output(change: ArrayChange) -> ResultOtherwise:
+    """Return the change of the output, (N, O, Y...): elements are moved, repeated or left out, each with its bound."""
+    return ResultOtherwise(lambda call, _: replace(call, finish=lambda y: change(y, call.geometry)))
 
 
 def along_channels(bias: Array, rank: int) -> Array:
@@ -172,10 +140,42 @@ def along_channels(bias: Array, rank: int) -> Array:
     return bias.reshape(-1, *(1,) * (rank - 2))
 
 
-def in_bias(change: Callable[[Array, Geometry], Array]) -> OperandsOtherwise:
-    """Return the change of the bias, (O,), alone, where there is one."""
+def apply(
+    misreadings: Sequence[Misreading], signature: Signature, dialect: Dialect, operands: Operands
+) -> MisreadCall | None:
+    """Return a call as misreadings together change it; None where they change nothing, or leave no output."""
+    changes = [misreading.change for misreading in misreadings]
+    expected, geometry = resolve(signature, dialect.rules), _resolve(changes, signature, dialect)
+    if isinstance(expected, Violation) or geometry is None or min(geometry.output, default=0) < 0:
+        return None
+    used = operands
+    for change in changes:
+        if isinstance(change, OperandsOtherwise):
+            used = change.change(used, geometry, signature)
+    if used.keys() == operands.keys() and all(np.array_equal(used[role], operands[role]) for role in used):
+        used = operands
+    precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
+    call = MisreadCall(geometry, used, geometry.output, precision=precision)
+    # Of several changes of the result one is made.
+    result = next((change for change in changes if isinstance(change, ResultOtherwise)), None)
+    if result is not None:
+        # Which bits the terms of a sum lose is not seen in what was made of sums.
+        return None if precision else result.change(call, signature)
+    return None if geometry == expected and used is operands and precision is None else call
 
-    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
-        return operands if "b" not in operands else operands | {"b": change(operands["b"], geometry)}
 
-    return OperandsOtherwise(changed)
+def _resolve(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | None:
+    rules, attributes = dialect.rules, signature.attributes
+    for change in changes:
+        if isinstance(change, AnswerOtherwise):
+            answered: dict[str, Any] = {change.question: change.answer}
+            rules = replace(rules, **answered)
+        elif isinstance(change, AttributesOtherwise):
+            attributes = change.change(attributes)
+    geometry = resolve(replace(signature, attributes=attributes), rules)
+    if isinstance(geometry, Violation):
+        return None
+    for change in changes:
+        if isinstance(change, GeometryOtherwise):
+            geometry = change.change(geometry, signature)
+    return geometry

@@ -1,22 +1,30 @@
-"""Misreadings of the precision: numbers are stored with too few bits, whatever the order of the sum."""
+"""Misreadings of the precision: operands, sums or results are stored with too few bits, whatever the order of a sum."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT
-from tconv.diagnosis.misreadings.misreading import Misreading, PrecisionOtherwise
-from tconv.diagnosis.misreadings.rounded_operands import with_bits
-from tconv.expectation.bound import UNIT_ROUNDOFF, gamma
+from tconv.diagnosis.misreadings.misreading import (
+    Misreading,
+    OperandsOtherwise,
+    PrecisionOtherwise,
+    ResultOtherwise,
+    in_operand,
+)
+from tconv.expectation.bound import UNIT_ROUNDOFF, gamma, is_subnormal
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tconv.diagnosis.misreadings.misreading import MisreadCall, Operands
+    from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Terms
-    from tconv.vocabulary import Array, Mask
+    from tconv.vocabulary import Array, Mask, Signature
 
 _BITS = {dtype: EXACT_BITS[dtype] for dtype in (DType.F16, DType.BF16)}
 """The significant bits of the 16-bit types."""
@@ -34,6 +42,63 @@ Source: Higham and Mary, A new approach to probabilistic rounding error analysis
 """
 
 
+def _rounded_operands(change: Callable[[Array], Array]) -> OperandsOtherwise:
+    """Return the change that rounds data and filter."""
+
+    def changed(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
+        return operands | {role: change(operands[role]) for role in ("x", "w")}
+
+    return OperandsOtherwise(changed)
+
+
+def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherwise:
+    return _rounded_operands(lambda array: _with_bits(array, bits, towards))
+
+
+def _with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Array:
+    """Return numbers rounded to so many bits of significand, by `towards`; exponents are not limited."""
+    mantissa, exponent = np.frexp(array)
+    rounded: Array = np.ldexp(towards(np.ldexp(mantissa, bits)), exponent - bits)
+    return rounded
+
+
+def _in_half(array: Array) -> Array:
+    """Return numbers rounded to half precision, infinite where they are too large for it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(np.float16).astype(np.float64)
+
+
+def _in_8_bits(*shared: int) -> OperandsOtherwise:
+    """Return the change that rounds a filter to 255 steps between the largest magnitude and its opposite.
+
+    Args:
+        shared: the axes of (G, C/G, O/G, taps) whose numbers share their largest magnitude.
+    """
+
+    def change(w: Array, geometry: Geometry) -> Array:
+        parts = w.reshape(geometry.groups, w.shape[0] // geometry.groups, w.shape[1], int(np.prod(w.shape[2:])))
+        largest = np.abs(parts).max(axis=shared, keepdims=True, initial=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rounded = np.rint(parts / largest * 127) * largest / 127
+        return np.where(np.isfinite(rounded), rounded, parts).reshape(w.shape)
+
+    return in_operand("w", change)
+
+
+def _subnormal_operands_zeroed(operands: Operands, _: Geometry, signature: Signature) -> Operands:
+    dtype = signature.x.dtype
+    return {role: np.where(is_subnormal(array, dtype), 0.0, array) for role, array in operands.items()}
+
+
+def _subnormal_results_zeroed(call: MisreadCall, signature: Signature) -> MisreadCall:
+    def finish(y: Array) -> Array:
+        zeroed: Array = np.where(is_subnormal(y, signature.x.dtype), 0.0, y)
+        return zeroed
+
+    # The bound of a sum does not become zero with the sum.
+    return replace(call, finish=finish, finish_bound=lambda allowed: allowed)
+
+
 def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
     """Return the change that stores sums in a narrower type than the output's.
 
@@ -44,31 +109,23 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
     before = _OPERANDS if operands else 0
 
     def at_best(y: Array, dtype: DType) -> Array:
-        return y if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] else _nearest(y, narrow)
+        return y if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] else _stored(y, narrow)
 
-    def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
-        got = actual.astype(np.float64)
-        if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _fits(got, narrow):
-            return False
-        # A type has the bits of those that have fewer, too, but not all of their range.
-        if any(EXACT_BITS[fewer] < EXACT_BITS[narrow] and _may_be(got, terms, fewer) for fewer in _MOST):
-            return False
-        # Where what is expected has few bits, as small integers have, an output of few bits is no evidence.
-        wrong = (got != terms.y) & np.isfinite(terms.y)
-        beyond = wrong & (_nearest(terms.y, narrow) != terms.y)
-        if beyond.sum() < max(_EVIDENCE, wrong.sum() / 2):
-            return False
-        return _near(got, terms, narrow, before)
-
-    def joins(actual: Array, terms: Terms, dtype: DType) -> bool:
+    def shows(actual: Array, terms: Terms, dtype: DType, evidence: int = 1) -> bool:
         got = actual.astype(np.float64)
         if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _holds(got, narrow).all():
             return False
+        # Where what is expected has few bits, as small integers have, an output of few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
         lost = wrong & ~_holds(terms.y, narrow)
-        return bool(lost.any()) and lost.sum() >= wrong.sum() / 2 and _near(got, terms, narrow, before)
+        return lost.sum() >= max(evidence, wrong.sum() / 2) and _near(got, terms, narrow, before)
 
-    return PrecisionOtherwise(at_best, accounts, joins)
+    def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
+        # A type has the bits of those that have fewer, too, but not all of their range.
+        fewer = [other for other in _MOST if EXACT_BITS[other] < EXACT_BITS[narrow]]
+        return shows(actual, terms, dtype, _EVIDENCE) and not any(_may_be(actual, terms, other) for other in fewer)
+
+    return PrecisionOtherwise(at_best, accounts, shows)
 
 
 def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
@@ -80,17 +137,21 @@ def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
     return bool((near | _overflows(got, terms, narrow) | (np.isnan(got) & np.isnan(terms.y))).all())
 
 
-def _holds(values: Array, narrow: DType) -> Mask:
-    """Return which numbers a narrower type has, its smallest exponents included."""
+def _stored(values: Array, narrow: DType) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
-        stored = values.astype(NUMPY_TYPES[narrow]).astype(np.float64)
-    held: Mask = (stored == values) | np.isnan(values)
+        return values.astype(NUMPY_TYPES[narrow]).astype(np.float64)
+
+
+def _holds(values: Array, narrow: DType) -> Mask:
+    """Return which numbers a narrower type has."""
+    held: Mask = (_stored(values, narrow) == values) | np.isnan(values)
     return held
 
 
-def _may_be(got: Array, terms: Terms, narrow: DType) -> bool:
+def _may_be(actual: Array, terms: Terms, narrow: DType) -> bool:
     """Return whether outputs are numbers of a narrower type, infinite only where it has none so large."""
-    return _fits(got, narrow) and bool((_overflows(got, terms, narrow) | ~np.isinf(got) | np.isinf(terms.y)).all())
+    got = actual.astype(np.float64)
+    return bool((_holds(got, narrow) & (_overflows(got, terms, narrow) | ~np.isinf(got) | np.isinf(terms.y))).all())
 
 
 def _overflows(got: Array, terms: Terms, narrow: DType) -> Mask:
@@ -118,17 +179,6 @@ def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
         usual = np.mean(np.square(error / of_a_step), where=several) <= 1 if several.any() else False
         integers = (terms.magnitude <= 2.0 ** _BITS[dtype]) & (terms.magnitude % 1 == 0) & (terms.y % 1 == 0)
     return bool(wrong.sum() >= _EVIDENCE and usual and near.all() and not (wrong & integers).any())
-
-
-def _fits(values: Array, narrow: DType) -> bool:
-    """Return whether a narrower type has all of these numbers, but for its smallest exponents."""
-    return np.array_equal(_nearest(values, narrow), values, equal_nan=True)
-
-
-def _nearest(values: Array, narrow: DType) -> Array:
-    with np.errstate(invalid="ignore"):
-        rounded = with_bits(values, EXACT_BITS[narrow], np.rint)
-        return np.where(np.abs(rounded) > _MOST[narrow], np.copysign(np.inf, rounded), rounded)
 
 
 def _rounding(terms: Terms, unit: float, before: int = 0) -> Array:
@@ -183,29 +233,53 @@ def _up_from_odd(magnitude: Array) -> Array:
     return rounded
 
 
-MISREADINGS: tuple[Misreading, ...] = (
-    Misreading("sums-kept-in-f16", "sums, or their results alone, are kept in half precision", _sums_in(DType.F16)),
-    Misreading(
-        "sums-kept-in-f32",
-        "sums, or their results alone, or the operands too, are kept in single precision",
-        _sums_in(DType.F32, operands=True),
-    ),
-    Misreading("sums-kept-in-bf16", "sums, or their results alone, are kept in bfloat16", _sums_in(DType.BF16)),
-    Misreading(
-        "steps-rounded-to-16-bits",
-        "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",
-        PrecisionOtherwise(None, _steps_account),
-        "torch 2.13 where output_padding is not below the stride",
-    ),
-    Misreading(
-        "results-truncated",
-        "a sum loses the bits that the output's 16-bit type does not have, and is not rounded",
-        _rounded(np.trunc),
-    ),
-    Misreading(
-        "results-rounded-up-from-odd-alone",
-        "a sum is rounded to the nearest number of its 16-bit type only where its last bit there is 1, else cut off",
-        _rounded(_up_from_odd),
-        "OpenVINO 2026.4 on a CPU without 512-bit vectors, bfloat16::round_to_nearest_even",
-    ),
+_UP_FROM_ODD = (
+    "a sum is rounded to the nearest number of its 16-bit type only where its last bit there is 1, else cut off"
 )
+OF_OPERANDS = tuple(
+    Misreading(name, says, change)
+    for name, says, change in (
+        # microsoft/onnxruntime#21752, pytorch/functorch#1050
+        ("operands-rounded-to-tf32", "data and filter are rounded to the 11 significant bits of TF32",
+         _significand(11, np.rint)),
+        ("operands-rounded-to-f16", "data and filter are rounded to half precision", _rounded_operands(_in_half)),
+        ("operands-rounded-to-bf16", "data and filter are rounded to the 8 significant bits of bfloat16",
+         _significand(8, np.rint)),
+        ("operands-truncated-to-bf16",
+         "data and filter lose their bits beyond the 8 significant ones of bfloat16, and are not rounded",
+         _significand(8, np.trunc)),
+        ("filter-rounded-to-8-bits",
+         "the filter is rounded to 255 steps between its largest magnitude and the opposite, as in 8-bit integers",
+         _in_8_bits(0, 1, 2, 3)),
+        ("output-channels-rounded-to-8-bits",
+         "the filter of each output channel is rounded to 255 steps between its largest magnitude and the opposite",
+         _in_8_bits(1, 3)),
+        # NVIDIA/TensorRT#1694
+        ("input-channels-rounded-to-8-bits",
+         "the filter of each input channel is rounded to 255 steps between its largest magnitude and the opposite",
+         _in_8_bits(2, 3)),
+        # jax 0.10 on the CPU
+        ("subnormal-operands-are-zero", "subnormal operands are taken for 0",
+         OperandsOtherwise(_subnormal_operands_zeroed)),
+    )
+)  # fmt: skip
+OF_THE_OUTPUT = tuple(
+    Misreading(name, says, change)
+    for name, says, change in (
+        # jax 0.10 on the CPU
+        ("subnormal-results-are-zero", "a sum that is subnormal comes out as 0",
+         ResultOtherwise(_subnormal_results_zeroed)),
+        ("sums-kept-in-f16", "sums, or their results alone, are kept in half precision", _sums_in(DType.F16)),
+        ("sums-kept-in-f32", "sums, or their results alone, or the operands too, are kept in single precision",
+         _sums_in(DType.F32, operands=True)),
+        ("sums-kept-in-bf16", "sums, or their results alone, are kept in bfloat16", _sums_in(DType.BF16)),
+        # torch 2.13 where output_padding is not below the stride
+        ("steps-rounded-to-16-bits",
+         "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",
+         PrecisionOtherwise(None, _steps_account)),
+        ("results-truncated", "a sum loses the bits that the output's 16-bit type does not have, and is not rounded",
+         _rounded(np.trunc)),
+        # OpenVINO 2026.4 on a CPU without 512-bit vectors, bfloat16::round_to_nearest_even
+        ("results-rounded-up-from-odd-alone", _UP_FROM_ODD, _rounded(_up_from_odd)),
+    )
+)  # fmt: skip

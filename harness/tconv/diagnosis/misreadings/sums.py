@@ -1,0 +1,215 @@
+"""Misreadings of the sum of a point: its bias is another one or elsewhere, or its products are stored, not added.
+
+With stride 1 a convolution is the transposed convolution of the flipped filter. With larger strides it is every
+stride-th point of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.diagnosis.misreadings.misreading import (
+    Misreading,
+    OperandsOtherwise,
+    ResultOtherwise,
+    along_channels,
+    in_operand,
+)
+from tconv.expectation.bound import UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.diagnosis.misreadings.misreading import MisreadCall, Operands
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array, Signature
+
+_MOST = 2**20
+"""Points of the output without overlaps for which this is looked for."""
+
+
+def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
+    return {role: array for role, array in operands.items() if role != "b"} if "b" in operands else operands
+
+
+def _of_the_group_number(bias: Array, geometry: Geometry) -> Array:
+    """Return the bias of channel g for all channels of group g."""
+    return np.repeat(bias[: geometry.groups], len(bias) // geometry.groups)
+
+
+def _in_sums(
+    change: Callable[[Array, Array, Geometry], Array], applies: Callable[[Operands, Geometry], bool]
+) -> ResultOtherwise:
+    """Return the change that makes the output otherwise of the sums of products and of the bias.
+
+    Args:
+        change: returns it of the sums, (N, O, Y...), of the bias, (O,), zeros where there is none, and of the geometry.
+            It adds and subtracts nothing, so that it gives the bound of the output too, of the bounds of both.
+        applies: whether that is another output, by the operands and the geometry.
+    """
+
+    def changed(call: MisreadCall, signature: Signature) -> MisreadCall | None:
+        operands, geometry = call.operands, call.geometry
+        if not applies(operands, geometry):
+            return None
+        bias = operands.get("b", np.zeros(operands["w"].shape[1] * geometry.groups))
+        rounding = 2 * UNIT_ROUNDOFF[signature.x.dtype] * np.abs(bias)
+
+        def finish(sums: Array) -> Array:
+            # Infinities of both signs may meet: that is NaN, and no mistake.
+            with np.errstate(invalid="ignore"):
+                return change(sums, bias, geometry)
+
+        rest = {role: array for role, array in operands.items() if role != "b"}
+        return replace(
+            call, operands=rest, finish=finish, finish_bound=lambda allowed: change(allowed, rounding, geometry)
+        )
+
+    return ResultOtherwise(changed)
+
+
+def _bias_along(axis: int) -> ResultOtherwise:
+    """Return the change that adds the bias along a spatial axis that has as many points as there are channels."""
+    at = axis if axis < 0 else axis + 2
+
+    def change(sums: Array, bias: Array, _: Geometry) -> Array:
+        return np.moveaxis(np.moveaxis(sums, at, -1) + bias, -1, at)
+
+    def applies(operands: Operands, geometry: Geometry) -> bool:
+        # Of a line the first axis is the last one.
+        has_axis = len(geometry.output) > (axis == 0)
+        return has_axis and "b" in operands and geometry.output[axis] == len(operands["b"]) > 1
+
+    return _in_sums(change, applies)
+
+
+def _bias_in_the_first_item(sums: Array, bias: Array, _: Geometry) -> Array:
+    first = np.arange(len(sums)) < 1
+    # Not as a product: an infinite bias times 0 would be NaN in the others.
+    return np.where(first.reshape(-1, *(1,) * (sums.ndim - 1)), sums + along_channels(bias, sums.ndim), sums)
+
+
+def _with_the_groups_before(sums: Array, bias: Array, geometry: Geometry) -> Array:
+    in_groups = sums.reshape(len(sums), geometry.groups, sums.shape[1] // geometry.groups, *sums.shape[2:])
+    return np.cumsum(in_groups, axis=1).reshape(sums.shape) + along_channels(bias, sums.ndim)
+
+
+def _one_product(call: MisreadCall, _: Signature | None = None, *, first: bool) -> MisreadCall | None:
+    """Return the call whose points hold the product of the first or the last tap that reaches them; None if too large.
+
+    The products are computed apart: along an axis the point of position i and tap k is i*K + k, and none reaches the
+    last point.
+    """
+    geometry = call.geometry
+    output = tuple(x * k + 1 for x, k in zip(geometry.spatial, geometry.kernel, strict=True))
+    if prod(output) > _MOST:
+        return None
+    ones, zeros = (1,) * len(output), (0,) * len(output)
+    apart = replace(geometry, strides=geometry.kernel, dilations=ones, pads_begin=zeros, output=output)
+    return replace(
+        call,
+        geometry=apart,
+        finish=partial(_one_product_each, geometry, first=first),
+        whole=(geometry, partial(_one_product, first=first)),
+    )
+
+
+def _one_product_each(geometry: Geometry, y: Array, *, first: bool) -> Array:
+    """Return the output of a geometry in which the product of one tap stands at each point, from all products apart."""
+    axes = zip(
+        geometry.spatial,
+        geometry.kernel,
+        geometry.strides,
+        geometry.dilations,
+        geometry.pads_begin,
+        geometry.output,
+        strict=True,
+    )
+    for axis, (size, taps, stride, dilation, begin, points) in enumerate(axes, start=2):
+        reached = np.full(points, size * taps)
+        # What is stored later lies over what was stored before.
+        for tap in reversed(range(taps)) if first else range(taps):
+            position, rest = np.divmod(np.arange(points) + begin - tap * dilation, stride)
+            reaches = (rest == 0) & (position >= 0) & (position < size)
+            reached[reaches] = position[reaches] * taps + tap
+        y = np.take(y, reached, axis=axis)
+    return y
+
+
+def _convolved(call: MisreadCall, signature: Signature) -> MisreadCall | None:
+    """Return the transposed convolution that holds the points of a convolution of the same data; None if it has none.
+
+    Point o of the convolution takes position o*s + k*d - pads_begin of the data under tap k: under the flipped filter
+    that is point o*s - pads_begin + (K-1)*d.
+    """
+    geometry, w = call.geometry, call.operands["w"]
+    reaches = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
+    # What is added at the end is no padding.
+    ends = (end + op for end, op in zip(geometry.pads_end, signature.per_axis("output_padding"), strict=True))
+    padded = (x + p + q for x, p, q in zip(geometry.spatial, geometry.pads_begin, ends, strict=True))
+    steps = [(size - 1 - reach) // s for size, reach, s in zip(padded, reaches, geometry.strides, strict=True)]
+    if not steps or min(steps) < 0:
+        return None
+    points = tuple(count * s + 1 for count, s in zip(steps, geometry.strides, strict=True))
+    output = tuple(count + 1 for count in steps)
+    begin = tuple(reach - p for reach, p in zip(reaches, geometry.pads_begin, strict=True))
+    every: tuple[Any, ...] = (..., *(slice(None, None, step) for step in geometry.strides))
+    return replace(
+        call,
+        geometry=replace(geometry, strides=(1,) * len(steps), pads_begin=begin, output=points),
+        operands=call.operands | {"w": np.flip(w, axis=tuple(range(2, w.ndim)))},
+        output=output,
+        # With stride 1, or of a single point, nothing is picked.
+        finish=None if output == points else lambda y: y[every],
+    )
+
+
+MISREADINGS = tuple(
+    Misreading(name, says, change)
+    for name, says, change in (
+        # openvinotoolkit/openvino#34101, XiaoMi/mace#220
+        ("bias-ignored", "the bias is overlooked", OperandsOtherwise(_without_bias)),
+        # kraiskil/onnx2c#40
+        ("bias-doubled", "the bias is added twice", in_operand("b", lambda b, _: 2 * b)),
+        ("bias-of-the-first-channel", "every channel has the first one's bias",
+         in_operand("b", lambda b, _: np.broadcast_to(b[:1], b.shape))),
+        ("bias-of-the-next-channel", "every channel has the bias of the next one, and the last has that of the first",
+         in_operand("b", lambda b, _: np.roll(b, -1))),
+        # robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23
+        ("bias-of-the-first-group", "every group has the first one's bias",
+         in_operand("b", lambda b, g: np.tile(b[: len(b) // g.groups], g.groups))),
+        ("bias-of-the-group-number", "all channels of group g have the bias of channel g",
+         in_operand("b", _of_the_group_number)),
+        ("bias-of-every-group-added", "the bias is added as often as there are groups",
+         in_operand("b", lambda b, g: b * g.groups)),
+        ("bias-along-the-last-axis",
+         "the bias is added along the last spatial axis where that has as many points as there are output channels",
+         _bias_along(-1)),
+        (
+            "bias-along-the-first-axis",
+            (
+                "the bias is added along the first of several spatial axes where that has as many points as there are "
+                "output channels"
+            ),
+            _bias_along(0),
+        ),
+        ("bias-in-the-first-item-alone", "the bias is added to the first item of the batch alone",
+         _in_sums(_bias_in_the_first_item, lambda operands, _: "b" in operands and len(operands["x"]) > 1)),
+        ("sums-of-groups-accumulate", "the sums of a group begin with those of the group before, and not with 0",
+         _in_sums(_with_the_groups_before, lambda _, geometry: geometry.groups > 1)),
+        ("overlaps-hold-the-first-tap",
+         "where several taps reach a point, the product of the first of them stands there, and not the sum",
+         ResultOtherwise(partial(_one_product, first=True))),
+        ("overlaps-hold-the-last-tap",
+         "where several taps reach a point, the product of the last of them stands there, and not the sum",
+         ResultOtherwise(partial(_one_product, first=False))),
+        # pytorch/pytorch#48400
+        ("convolution-not-transposed", "a convolution of the data is computed, and not its transpose",
+         ResultOtherwise(_convolved)),
+    )
+)  # fmt: skip
