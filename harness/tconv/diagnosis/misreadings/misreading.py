@@ -145,14 +145,15 @@ def apply(
 ) -> MisreadCall | None:
     """Return a call as misreadings together change it; None where they change nothing, or leave no output."""
     changes = [misreading.change for misreading in misreadings]
-    expected, geometry = resolve(signature, dialect.rules), _resolve(changes, signature, dialect)
-    if isinstance(expected, Violation) or geometry is None or min(geometry.output, default=0) < 0:
+    expected = resolve(signature, dialect.rules)
+    geometry = _misread(changes, signature, dialect, expected)
+    if isinstance(expected, Violation) or isinstance(geometry, Violation) or min(geometry.output, default=0) < 0:
         return None
     used = operands
     for change in changes:
         if isinstance(change, OperandsOtherwise):
             used = change.change(used, geometry, signature)
-    if used.keys() == operands.keys() and all(np.array_equal(used[role], operands[role]) for role in used):
+    if used.keys() == operands.keys() and all(_equal(used[role], operands[role]) for role in used):
         used = operands
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
     call = MisreadCall(geometry, used, geometry.output, precision=precision)
@@ -164,7 +165,14 @@ def apply(
     return None if geometry == expected and used is operands and precision is None else call
 
 
-def _resolve(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | None:
+def _equal(array: Array, other: Array) -> bool:
+    return array is other or np.array_equal(array, other)
+
+
+def _misread(
+    changes: Sequence[Change], signature: Signature, dialect: Dialect, geometry: Geometry | Violation
+) -> Geometry | Violation:
+    """Return the geometry of a call, which has another one by the text."""
     rules, attributes = dialect.rules, signature.attributes
     for change in changes:
         if isinstance(change, AnswerOtherwise):
@@ -172,10 +180,9 @@ def _resolve(changes: Sequence[Change], signature: Signature, dialect: Dialect) 
             rules = replace(rules, **answered)
         elif isinstance(change, AttributesOtherwise):
             attributes = change.change(attributes)
-    geometry = resolve(replace(signature, attributes=attributes), rules)
-    if isinstance(geometry, Violation):
-        return None
+    if rules is not dialect.rules or attributes is not signature.attributes:
+        geometry = resolve(replace(signature, attributes=attributes), rules)
     for change in changes:
-        if isinstance(change, GeometryOtherwise):
+        if isinstance(change, GeometryOtherwise) and not isinstance(geometry, Violation):
             geometry = change.change(geometry, signature)
     return geometry
