@@ -1,6 +1,7 @@
 """Misreadings run as if they were backends: which cases notice each of them.
 
-Those of `FORMULAS` are in no catalogue: a run learns them as formulas. The corpus has to notice them too.
+Those of `UNLISTED` are in no catalogue, as a run learns them: formulas, and relations of the wrong elements under a
+condition. The corpus has to notice them too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ import numpy as np
 
 from tconv.backends import outcome as out
 from tconv.diagnosis.misreadings import misreadings_of
-from tconv.diagnosis.misreadings.misreading import GeometryOtherwise, Misreading
+from tconv.diagnosis.misreadings.misreading import (
+    GeometryOtherwise,
+    MisreadCall,
+    Misreading,
+    ResultOtherwise,
+    along_channels,
+    in_output,
+)
 from tconv.expectation.problem import Problem
 from tconv.investigation.further_cases import misread_output
 from tconv.verdict import kinds as ver
@@ -54,7 +62,15 @@ def _begin_within_the_kernel(geometry: Geometry, _: Signature) -> Geometry:
     return replace(geometry, pads_begin=tuple(map(min, geometry.pads_begin, most)))
 
 
-FORMULAS = (
+def _bias_in_the_first_item(call: MisreadCall, _: Signature) -> MisreadCall | None:
+    bias, rest = call.operands.get("b"), {role: array for role, array in call.operands.items() if role != "b"}
+    if bias is None or len(call.operands["x"]) == 1:
+        return None
+    add = along_channels(bias, call.operands["x"].ndim)
+    return replace(call, operands=rest, finish=lambda y: np.concatenate([y[:1] + add, y[1:]]))
+
+
+UNLISTED = (
     # apache/mxnet#20639
     Misreading(
         "pads-added",
@@ -90,6 +106,17 @@ FORMULAS = (
         "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
         GeometryOtherwise(_begin_within_the_kernel),
     ),
+    Misreading(
+        "bias-in-the-first-item-alone",
+        "the bias is added to the first item of the batch alone",
+        ResultOtherwise(_bias_in_the_first_item),
+    ),
+    # ggml-org/ggml#1448
+    Misreading(
+        "batch-after-the-first-is-zero",
+        "items of the batch after the first stay zero",
+        in_output(lambda y, _: np.concatenate([y[:1], np.zeros_like(y[1:])])),
+    ),
 )
 
 
@@ -112,7 +139,7 @@ def noticed(
         names: the misreadings; None for all.
         once: whether no further case is asked of a misreading that one has noticed.
     """
-    playable = [misreading for misreading in (*misreadings_of(dialect), *FORMULAS) if misreading.playable]
+    playable = [misreading for misreading in (*misreadings_of(dialect), *UNLISTED) if misreading.playable]
     misreadings = [misreading for misreading in playable if names is None or misreading.name in names]
     found = {misreading.name: Noticed() for misreading in misreadings}
     seen: dict[tuple[object, ...], dict[str, bool]] = {}

@@ -105,6 +105,19 @@ def biases_the_first_group(problem: Problem) -> Array:
     return canonical(problem, b=np.where(np.arange(len(bias)) < len(bias) // geometry_of(problem).groups, bias, 0))
 
 
+def biases_the_first_item(problem: Problem) -> Array:
+    """Add the bias to the first item of the batch only."""
+    y = canonical(problem)
+    bias = problem.truth.operands.get("b", np.zeros(y.shape[1])).reshape(-1, *(1,) * (y.ndim - 2))
+    return np.concatenate([y[:1], y[1:] - bias])
+
+
+def computes_the_first_item(problem: Problem) -> Array:
+    """Leave all items of the batch but the first at 0."""
+    y = canonical(problem)
+    return np.concatenate([y[:1], np.zeros_like(y[1:])])
+
+
 def reverses_the_batch(problem: Problem) -> Array:
     """Return the items of the batch in reverse if there are groups."""
     y = canonical(problem)
@@ -169,6 +182,8 @@ def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus:
         (flips_even_kernels, Errs, "kernel of an axis is even"),
         (skips_rows, Errs, "output of the first axis >= 9"),
         (biases_the_first_group, Errs, "bias=true and group!=dense"),
+        (biases_the_first_item, Relates, "batch >= 2 and bias=true"),
+        (computes_the_first_item, Relates, "batch >= 2"),
         (reverses_the_batch, Relates, "batch >= 2 and group!=dense"),
         (shares_the_multiplier, Errs, "group=multiplier"),
         (flips_in_groups, Misreads, "group!=dense"),

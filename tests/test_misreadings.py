@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mutants import FORMULAS, noticed
+from mutants import UNLISTED, noticed
 from strategies import every
 from tconv.cases.call import write_signature
 from tconv.cases.operands import make_operands
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
 
 ONNX = DIALECTS["onnx/ConvTranspose-22"]
-BY_NAME = {one.name: one for one in (*CATALOGUE, *FORMULAS)}
+BY_NAME = {one.name: one for one in (*CATALOGUE, *UNLISTED)}
 
 
 def made(

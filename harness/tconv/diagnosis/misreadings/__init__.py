@@ -4,8 +4,8 @@ Each has a name, a sentence, and a change of the attributes, the geometry, the o
 where it was seen, if that is known. Its output is computed by the same reference, from what it changes. An answer to a
 question of `rules` that only another text gives is a misreading too; see `misreadings_of`.
 
-What a run learns by itself is not in the catalogue: that a misreading holds under a condition, and formulas that
-several answers show as exactly as a name.
+What a run learns by itself is not in the catalogue: that a misreading, or a relation of the wrong elements, holds under
+a condition, and formulas that several answers show as exactly as a name.
 """
 
 from __future__ import annotations

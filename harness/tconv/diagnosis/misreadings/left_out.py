@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     """Returns which parts are left out, by their number."""
 
 
-def _items(y: Array, _: Geometry) -> Array:
-    return y
-
-
 def _channels(y: Array, _: Geometry) -> Array:
     return np.moveaxis(y, 1, 0)
 
@@ -152,9 +148,6 @@ OF_THE_OUTPUT = (
             # OpenVINO 2026.4 in bfloat16 on AMX
             ("unreached-points-are-zero", "points of the output that no tap reaches are 0, and not the bias",
              _unreached_points_are_zero),
-            # ggml-org/ggml#1448
-            ("batch-after-the-first-is-zero", "items of the batch after the first stay zero",
-             _cut(_items, lambda _: slice(1, None))),
         )
     ),
 )  # fmt: skip

@@ -62,12 +62,6 @@ def _with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Ar
     return rounded
 
 
-def _in_half(array: Array) -> Array:
-    """Return numbers rounded to half precision, infinite where they are too large for it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return array.astype(np.float16).astype(np.float64)
-
-
 def _in_8_bits(*shared: int) -> OperandsOtherwise:
     """Return the change that rounds a filter to 255 steps between the largest magnitude and its opposite.
 
@@ -138,6 +132,7 @@ def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
 
 
 def _stored(values: Array, narrow: DType) -> Array:
+    """Return numbers rounded to a narrower type, infinite where they are too large for it."""
     with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(NUMPY_TYPES[narrow]).astype(np.float64)
 
@@ -242,7 +237,8 @@ OF_OPERANDS = tuple(
         # microsoft/onnxruntime#21752, pytorch/functorch#1050
         ("operands-rounded-to-tf32", "data and filter are rounded to the 11 significant bits of TF32",
          _significand(11, np.rint)),
-        ("operands-rounded-to-f16", "data and filter are rounded to half precision", _rounded_operands(_in_half)),
+        ("operands-rounded-to-f16", "data and filter are rounded to half precision",
+         _rounded_operands(lambda array: _stored(array, DType.F16))),
         ("operands-rounded-to-bf16", "data and filter are rounded to the 8 significant bits of bfloat16",
          _significand(8, np.rint)),
         ("operands-truncated-to-bf16",

@@ -88,12 +88,6 @@ def _bias_along(axis: int) -> ResultOtherwise:
     return _in_sums(change, applies)
 
 
-def _bias_in_the_first_item(sums: Array, bias: Array, _: Geometry) -> Array:
-    first = np.arange(len(sums)) < 1
-    # Not as a product: an infinite bias times 0 would be NaN in the others.
-    return np.where(first.reshape(-1, *(1,) * (sums.ndim - 1)), sums + along_channels(bias, sums.ndim), sums)
-
-
 def _with_the_groups_before(sums: Array, bias: Array, geometry: Geometry) -> Array:
     in_groups = sums.reshape(len(sums), geometry.groups, sums.shape[1] // geometry.groups, *sums.shape[2:])
     return np.cumsum(in_groups, axis=1).reshape(sums.shape) + along_channels(bias, sums.ndim)
@@ -198,8 +192,6 @@ MISREADINGS = tuple(
             ),
             _bias_along(0),
         ),
-        ("bias-in-the-first-item-alone", "the bias is added to the first item of the batch alone",
-         _in_sums(_bias_in_the_first_item, lambda operands, _: "b" in operands and len(operands["x"]) > 1)),
         ("sums-of-groups-accumulate", "the sums of a group begin with those of the group before, and not with 0",
          _in_sums(_with_the_groups_before, lambda _, geometry: geometry.groups > 1)),
         ("overlaps-hold-the-first-tap",
