@@ -60,9 +60,8 @@ class Misreads:
         """Return the output in the call's layout and type."""
         assert problem.values is not None
         misread = apply((self.misreading,), problem.signature, ONNX, problem.truth.operands)
-        truth = problem.truth if misread is None else Truth(misread.operands, problem.case.x.dtype)
-        y = truth.compute_values(problem.values.primary.geometry if misread is None else misread.geometry)
-        return presented(problem, y)
+        right = problem.truth.compute_values(problem.values.primary.geometry)
+        return presented(problem, right if misread is None else misread.values(problem.case.x.dtype))
 
 
 @pytest.fixture

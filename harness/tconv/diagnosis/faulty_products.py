@@ -48,16 +48,13 @@ class _Suspect:
         where = "" if self.out_channel < 0 else f" of output channel {self.out_channel}"
         return f"as if {' at '.join(parts)}{where} {_TIMES[self.times]}"
 
-    def filter(self, w: Array, groups: int) -> Array:
+    def filter(self, w: Array) -> Array:
         """Return the filter with which the products are added so often."""
-        changed = w.copy()
-        share = w.shape[0] // groups
-        group, out_channel = divmod(max(self.out_channel, 0), w.shape[1])
-        # A single output channel has products with the input channels of its group only.
-        channels = slice(None) if self.out_channel < 0 else slice(group * share, (group + 1) * share)
+        changed, every = w.copy(), slice(None)
         at: list[Any] = [
-            channels if self.channel < 0 else self.channel,
-            slice(None) if self.out_channel < 0 else out_channel,
+            every if self.channel < 0 else self.channel,
+            # An input channel has products with the output channels of its group only.
+            every if self.out_channel < 0 else self.out_channel % w.shape[1],
         ]
         changed[tuple(at + list(self.tap))] *= self.times
         return changed
@@ -93,7 +90,7 @@ def accounted(actual: Array, truth: Truth, geometry: Geometry, comparison: Compa
         if not suspects:
             return ""
     for suspect in sorted(suspects or ())[:_MOST_TRIED]:
-        changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"], geometry.groups)}, dtype)
+        changed = Truth(dict(operands) | {"w": suspect.filter(operands["w"])}, dtype)
         if compare(actual, changed, geometry, accumulator).conforms:
             return str(suspect)
     return ""

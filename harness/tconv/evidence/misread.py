@@ -9,7 +9,6 @@ import numpy as np
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import SMALL
-from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,11 +60,10 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
     if misread is None:
         return False
-    geometry, otherwise = problem.values.primary.geometry, Truth(misread.operands, problem.case.x.dtype)
+    geometry = problem.values.primary.geometry
     # A misread stride may make an output that no memory holds: its shape says enough.
-    if (*otherwise.shape(misread.geometry)[:2], *misread.output) != problem.truth.shape(geometry):
+    if misread.output != geometry.output:
         return True
-    expected, values = problem.truth.compute_values(geometry), otherwise.compute_values(misread.geometry)
-    changed = misread.finish(values) if misread.finish else values
+    expected, values = problem.truth.compute_values(geometry), misread.values(problem.case.x.dtype)
     with np.errstate(invalid="ignore"):
-        return not np.allclose(changed, expected, rtol=0.1, atol=0, equal_nan=True)
+        return not np.allclose(values, expected, rtol=0.1, atol=0, equal_nan=True)

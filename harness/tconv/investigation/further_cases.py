@@ -119,17 +119,11 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
     misread = apply((misreading,), call.written, call.dialect, problem.truth.operands)
     if misread is None or not misreading.playable:
         return None
-    truth = Truth(misread.operands, call.dtype)
-    if prod(truth.shape(misread.geometry)) > MOST_ELEMENTS:
+    if prod(Truth(misread.operands, call.dtype).shape(misread.geometry)) > MOST_ELEMENTS:
         # A stride of 2^63 - 1 that is taken for a dilation, say.
         return None
-    y = truth.compute_values(misread.geometry)
     with np.errstate(invalid="ignore", over="ignore"):
-        if misread.finish is not None:
-            y = misread.finish(y)
-        if misread.precision is not None and misread.precision.at_best is not None:
-            y = misread.precision.at_best(y, call.dtype)
-        return from_ncx(y.astype(NUMPY_TYPES[call.dtype]), call.data_format)
+        return from_ncx(misread.values(call.dtype).astype(NUMPY_TYPES[call.dtype]), call.data_format)
 
 
 def own_rule(case: Case, record: Record, others: Iterable[Case], asking: Asking) -> RuleEvidence | None:

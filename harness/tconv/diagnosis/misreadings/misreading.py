@@ -11,6 +11,7 @@ import numpy as np
 from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import AnswerOtherwise
 from tconv.errors import Violation
+from tconv.expectation.truth import Truth
 from tconv.vocabulary import Array
 
 if TYPE_CHECKING:
@@ -99,6 +100,13 @@ class MisreadCall:
     finish_bound: Callable[[Array], Array] | None = None
     precision: PrecisionOtherwise | None = None
     whole: tuple[Geometry, Callable[[MisreadCall], MisreadCall | None]] | None = None
+
+    def values(self, dtype: DType) -> Array:
+        """Return the output in float64; of lost bits, what is stored if only the results lose them."""
+        y = Truth(self.operands, dtype).compute_values(self.geometry)
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = self.finish(y) if self.finish else y
+            return self.precision.at_best(y, dtype) if self.precision and self.precision.at_best else y
 
 
 @dataclass(frozen=True, slots=True)
