@@ -1,9 +1,9 @@
 """How exactly the failures of wrong kernels are explained, as an automatic judge sees it; and what explaining costs.
 
-Kernels are drawn from the grammar of `wrong_kernels.py`, and each is played over the gate tier. What explains its
-failures is held against what it does, on the records and on new calls. These are cases of the tier in which one size or
-attribute is changed: half of them at the border of the printed conditions, half in what these do not mention, or in
-what the true one is on. The explanations of a kernel are
+Kernels are drawn from the grammar of `wrong_kernels.py`, and each is played over the gate tier. Then tconv asks it new
+calls of its own, as a run does. What explains its failures is held against what it does, on the records and on other
+new calls. These are cases of the tier in which one size or attribute is changed: half of them at the border of the
+printed conditions, half in what these do not mention, or in what the true one is on. The explanations of a kernel are
 
 - exact if their conditions together hold for all calls that the kernel changes, and for no other;
 - misleading if a condition holds for less than 90% of its own new calls, or if a misreading that is named gives another
@@ -23,10 +23,11 @@ a misreading are explained.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from random import Random
 from time import process_time
@@ -44,14 +45,14 @@ from tconv.cases.layouts import to_ncx
 from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.case_file import DEFAULTS, spread_per_axis
+from tconv.corpus.case_file import DEFAULTS, Settings, spread_per_axis
 from tconv.corpus.writing import settings
 from tconv.diagnosis import Diagnosis, explains
 from tconv.diagnosis.misreadings import misreadings_by_name, misreadings_of
 from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, GeometryOtherwise
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import AnswerOtherwise
-from tconv.evidence import Calls, Misreads, answer_of, explain
+from tconv.evidence import Calls, Misreads, answer_of, ask_new_calls, explain
 from tconv.evidence import facts as evidence_facts
 from tconv.evidence.rules import learn_rules
 from tconv.execution import recording
@@ -65,7 +66,7 @@ from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType
 from wrong_kernels import DIALECT, Kernel, draw, facts_of, ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from tconv.backends import Outcome
     from tconv.cases.call import Call
@@ -140,10 +141,21 @@ class Base:
         """What each case is like."""
         return [evidence_facts.features_of(share_problem(facts.case, DIALECT)) for facts in self.cases.values()]
 
-    def explain(self, records: Mapping[str, Record]) -> tuple[Calls, tuple[Explanation, ...]]:
-        """Return the calls of a run, and what explains its failures."""
+    def explain(
+        self, records: Mapping[str, Record], ask: Callable[[Case], Record] | None = None
+    ) -> tuple[Calls, tuple[Explanation, ...]]:
+        """Return the calls of a run, those of the active step at the end, and what explains its failures.
+
+        Args:
+            records: the records of the cases, by id.
+            ask: returns what comes of a new call; None if none is asked.
+        """
         calls = Calls([answer_of(records[case]) for case in self.cases], self.corpus.find, DIALECT)
-        return calls, explain(calls)
+        found = explain(calls)
+        if ask is not None:
+            calls = ask_new_calls(calls, found, lambda new: [answer_of(ask(case)) for case in new])
+            found = explain(calls)
+        return calls, found
 
 
 class NewCall(NamedTuple):
@@ -209,7 +221,15 @@ def judged(kernel: Kernel, base: Base, random: Random) -> Judgement:
     changed, unsaid = play(kernel, base)
     if len(changed) < FEWEST:
         return Judgement(kernel, "too few records", len(changed))
-    calls, found = base.explain({**base.right, **changed})
+    played = Played()
+
+    def ask(case: Case) -> Record:
+        problem, facts = Problem(case, DIALECT), facts_of(case)
+        answer = wrong_kernels.outcome(kernel, problem) if facts is not None and kernel.is_wrong_for(facts) else None
+        record = played.record(case, answer or Produced(problem.output))  # type: ignore[arg-type] # there is a value
+        return replace(record, asked=Settings.model_validate(json.loads(json.dumps(settings(case)))))
+
+    calls, found = base.explain({**base.right, **changed}, ask)
     if not found:
         return Judgement(kernel, "silent", len(changed))
     new = new_calls(kernel, found, calls, base, random)
@@ -218,7 +238,7 @@ def judged(kernel: Kernel, base: Base, random: Random) -> Judgement:
     met = [np.logical_and.reduce([holds[term] for term in terms] or [np.ones(len(new), bool)]) for terms in conditions]
     met = [of if each.condition is not None else np.zeros_like(of) for of, each in zip(met, found, strict=True)]
     says = np.array([case not in unsaid for case in base.cases], bool)
-    meeting = [calls.meeting(each.condition) for each in found if each.condition is not None]
+    meeting = [calls.meeting(each.condition)[: len(says)] for each in found if each.condition is not None]
     wide = np.logical_or.reduce([np.zeros_like(says), *meeting])
     is_wrong = np.array([case in changed for case in base.cases], bool)
     new_wrong = np.array([of.wrong is not None for of in new], bool)
@@ -284,7 +304,9 @@ def holding(terms: Collection[str], new: Sequence[Facts], base: Base) -> dict[st
 def new_calls(kernel: Kernel, found: Sequence[Explanation], calls: Calls, base: Base, random: Random) -> list[NewCall]:
     """Return new calls: half at the border of the printed conditions, half changed in what these do not mention."""
     facts = list(base.cases.values())
-    printed = [int(number) for each in found for number in np.flatnonzero(calls.meeting(each.condition or ()))]
+    printed = [
+        int(number) for each in found for number in np.flatnonzero(calls.meeting(each.condition or ())[: len(facts)])
+    ]
     true = [number for number, of in enumerate(facts) if kernel.is_wrong_for(of)]
     terms = sorted({term for each in found for term in each.condition or ()})
     mentioned = {knob for term in terms for knob in knobs_of(term)}
@@ -292,7 +314,8 @@ def new_calls(kernel: Kernel, found: Sequence[Explanation], calls: Calls, base: 
     true_knobs = knobs_of(OF_KERNELS[kernel.size.partition(" ")[0]])
     others = [*sorted(KNOBS - mentioned), *sorted(true_knobs) * 3]
     every = list(range(len(facts)))
-    seen = {of.case.content for of in facts}
+    # What tconv asked itself is no new call.
+    seen = {problem.case.content for problem in calls.problems if problem is not None}
     new: list[NewCall] = []
     for number in range(20 * NEW_CALLS):
         if len(new) == NEW_CALLS:

@@ -23,7 +23,7 @@ from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.export.issue import recorded_issue
-from tconv.gate.assessment import assess_with_corpus
+from tconv.gate.assessment import assess_with_corpus, try_explanations
 from tconv.gate.entries import make_failure_test
 from tconv.gate.waivers import choose_waivers, make_header
 from tconv.records.shards import Shards
@@ -32,12 +32,16 @@ from tconv.reports.between_runs.pairing import refuse_unpaired
 from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import RunHeader
+    from tconv.records.record import Record
+    from tconv.records.record_file import Run
 
 _ALL = "all"
 
@@ -83,6 +87,11 @@ class RunArguments:
     output: Path = option_field(options.output)
     resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same run.")
     strict: bool = option_field(options.strict)
+    new_calls: bool = option_field(
+        "--new-calls/--no-new-calls",
+        default=True,
+        help="Ask up to 50 new calls that test what explains the failures, or none.",
+    )
 
 
 @click.command(name="run", cls=Resumable)
@@ -175,21 +184,31 @@ def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *
         own = ":" in settings.asking.backend
         return choose_waivers(arguments.waivers, header.backend.name if own else settings.asking.backend)
 
-    settings = replace(settings, fails=lambda header: make_failure_test(waivers(header), header))
+    def judge(run: Run) -> Assessment:
+        return assess_with_corpus(
+            run,
+            waivers(run.header),
+            selection.corpus,
+            strict=arguments.strict,
+            # Whether the waivers were written for this corpus.
+            own=arguments.cases is None or arguments.waivers is not None,
+            find=selection.find,
+        )
+
+    def try_out(run: Run, ask: Callable[[list[Case]], list[Record]]) -> None:
+        # What a shard shows of itself tells which new calls are worth asking.
+        whole = replace(run, header=run.header.model_copy(update={"shard": ""}))
+        try_explanations(judge(whole), waivers(run.header), ask)
+
+    settings = replace(
+        settings,
+        fails=lambda header: make_failure_test(waivers(header), header),
+        try_out=try_out if arguments.new_calls else None,
+    )
     try:
         with showing(settings.asking.backend, quiet=quiet) as progress:
             done = run(selection, settings, progress)
-        return [
-            assess_with_corpus(
-                done,
-                waivers(done.header),
-                selection.corpus,
-                strict=arguments.strict,
-                # Whether the waivers were written for this corpus.
-                own=arguments.cases is None or arguments.waivers is not None,
-                find=selection.find,
-            )
-        ]
+        return [judge(done)]
     except (BackendMissing, DialectError, OptionError) as error:
         # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
         if _ALL not in arguments.backends or isinstance(error, BackendLost):

@@ -3,6 +3,7 @@
 from tconv.evidence.calls import Answer, Calls, answer_of, is_right
 from tconv.evidence.explanation import explain, explain_alone
 from tconv.evidence.hypotheses import Errs, Explanation, Follows, Hypothesis, Misreads, Relates, Rule, Says, Varies
+from tconv.evidence.new_calls import ask_new_calls
 from tconv.evidence.sheet import SheetLine, sheet
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "SheetLine",
     "Varies",
     "answer_of",
+    "ask_new_calls",
     "explain",
     "explain_alone",
     "is_right",

@@ -16,11 +16,12 @@ from tconv.records.failure import failure
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tconv.cases.case import Case
     from tconv.diagnosis import Diagnosis
     from tconv.dialects import Dialect
+    from tconv.evidence.facts import Features
     from tconv.expectation.problem import Problem
     from tconv.records.failure import Failure
     from tconv.records.record import Record
@@ -83,9 +84,17 @@ class Calls:
         return [None if case is None else share_problem(case, self.dialect) for case in cases]
 
     @cached_property
+    def _features(self) -> list[Features | None]:
+        return [None if problem is None else features_of(problem) for problem in self.problems]
+
+    @cached_property
     def terms(self) -> dict[str, Mask]:
         """For which calls each term holds, by its words; for none that the corpus does not have."""
-        features = [None if problem is None else features_of(problem) for problem in self.problems]
+        return self.terms_with(())
+
+    def terms_with(self, more: Iterable[Problem]) -> dict[str, Mask]:
+        """Return for which calls each term holds, and for which of more calls after them."""
+        features = [*self._features, *map(features_of, more)]
         known = np.array([of is not None for of in features], dtype=bool)
         found = terms_of([of for of in features if of is not None])
         terms = {}
@@ -98,6 +107,11 @@ class Calls:
     def _holds(self) -> Mask:
         """For which calls each term holds, (terms, calls)."""
         return np.array([*self.terms.values()], dtype=bool).reshape(len(self.terms), len(self.answers))
+
+    @cached_property
+    def new(self) -> Mask:
+        """Which of them are no cases, but calls that tconv made to test explanations."""
+        return self.holding(lambda answer: answer.record.asked is not None)
 
     @cached_property
     def failed(self) -> Mask:

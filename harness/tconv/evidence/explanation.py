@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
 _HARDLY_ANY = 0.01
 """The calls that contradict a misreading or a rule, as a part of those that it explains, and are exceptions."""
+_FEW = 0.2
+"""The new calls under its condition that may contradict a misreading or a rule, as a part of these.
+
+Of a condition on wrong values it is as of other calls: a defect does not show in each output.
+"""
 _NEARLY = 0.9
 """The part of the failures that a misreading gives for which its condition must hold."""
 
@@ -50,13 +55,13 @@ _NEARLY = 0.9
 def explain(calls: Calls) -> tuple[Explanation, ...]:
     """Return what explains the failures of a run, what saves most first."""
     left = calls.failed.copy()
-    if not left.any():
+    if not (left & ~calls.new).any():
         return ()
     found: list[Explanation] = []
     candidates = list(suggest(calls))
     known: dict[int, tuple[bytes, float, Explanation | None]] = {}
     while True:
-        best: tuple[float, Explanation] | None = None
+        best: tuple[float, Explanation, Mask] | None = None
         for number in sorted(range(len(candidates)), key=lambda n: (-_most(candidates[n], left, calls), n)):
             candidate = candidates[number]
             if best and _most(candidate, left, calls) <= best[0]:
@@ -66,11 +71,12 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
                 known[number] = members.tobytes(), *_weigh(candidate, members, left, calls)
             _, saved, explanation = known[number]
             if explanation is not None and saved > (best[0] if best else 0):
-                best = saved, explanation
+                best = saved, explanation, members
         if best is None:
             return tuple(found)
         found.append(best[1])
         left[[calls.numbers[case] for case in best[1].cases]] = False
+        left &= ~(calls.new & best[2] & calls.meeting(best[1].condition or ()))
 
 
 def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:
@@ -109,13 +115,10 @@ def _weigh(candidate: Candidate, members: Mask, left: Mask, calls: Calls) -> tup
         calls: the calls of the run.
     """
     count, strong = int(members.sum()), isinstance(candidate.what, Misreads | Follows)
-    if count < (1 if isinstance(candidate.what, Misreads) else 2):
+    # What new calls alone show is no cause of a failure.
+    if (members & ~calls.new).sum() < (1 if isinstance(candidate.what, Misreads) else 2):
         return 0.0, None
-    against = candidate.against
-    if candidate.misreadings:
-        near = _near(members, calls)
-        against = changed(candidate.misreadings, near, calls)
-        against |= changed(candidate.misreadings, calls.right & ~near, calls)
+    against = _find_against(candidate, members, calls)
     terms, everywhere = _find_terms(candidate, members, against, calls)
     if isinstance(candidate.what, Relates) and not terms and _in_sweeps(members, calls) > 1:
         # Values that a limit does not cut off, for example, contradict no limit.
@@ -132,11 +135,25 @@ def _weigh(candidate: Candidate, members: Mask, left: Mask, calls: Calls) -> tup
         if not _fits(candidate.misreadings, met, left & holds, calls):
             return 0.0, None
     limit = SELDOM if isinstance(candidate.what, Errs | Relates) else HARDLY
+    new = (met | contradicting) & calls.new
+    if (contradicting & new).sum() > (_FEW if strong else limit) * new.sum():
+        return 0.0, None
     if contradicting.sum() > limit * met.sum() and not everywhere:
         return 0.0, None
     # A few for which the condition does not hold have no other cause.
     nearly = strong and met.sum() >= _NEARLY * count
     return _explained(candidate, terms, members if nearly else met, contradicting, calls)
+
+
+def _find_against(candidate: Candidate, members: Mask, calls: Calls) -> Mask:
+    """Return the calls that contradict a hypothesis, wherever it holds; of a misreading those that are looked at."""
+    if not candidate.misreadings:
+        return candidate.against
+    near = _near(members, calls)
+    against = candidate.against | changed(candidate.misreadings, near, calls)
+    against |= changed(candidate.misreadings, calls.right & ~near, calls)
+    found: Mask = against | changed(candidate.misreadings, calls.right & calls.new, calls)
+    return found
 
 
 def _find_terms(
@@ -146,7 +163,7 @@ def _find_terms(
     if isinstance(candidate.what, Says):
         return _find_reason(members, against, calls), False
     if not isinstance(candidate.what, Errs | Relates):
-        everywhere = against.sum() <= _HARDLY_ANY * members.sum()
+        everywhere = against.sum() <= _HARDLY_ANY * members.sum() and not (against & calls.new).any()
         return (() if everywhere else calls.condition(members, against)), False
     everywhere = bool(against.sum() <= HARDLY * calls.wrong.sum())
     terms = calls.condition(members, against, SELDOM)
@@ -188,16 +205,34 @@ def _explained(
     shown = strong and strength > CONTRADICTED and settled
     if saved < BELIEVED and not shown:
         return 0.0, None
-    ids = [*calls.numbers]
+    ids, old = [*calls.numbers], ~calls.new
+    agree, deny = _tested(candidate, terms, against, calls)
     return saved, Explanation(
         candidate.what,
         terms if candidate.tested else None,
-        tuple(ids[number] for number in np.flatnonzero(members)),
-        met,
-        frozenset(ids[number] for number in np.flatnonzero(against)),
-        others,
+        tuple(ids[number] for number in np.flatnonzero(members & old)),
+        int((members & calls.meeting(terms or ()) & old).sum()),
+        frozenset(ids[number] for number in np.flatnonzero(against & old)),
+        int(((calls.right | candidate.against) & old).sum()),
         candidate.clause,
+        agree,
+        deny,
     )
+
+
+def _tested(candidate: Candidate, terms: tuple[str, ...] | None, against: Mask, calls: Calls) -> tuple[int, int]:
+    """Return how many new calls agree with a hypothesis under a condition, and how many do not.
+
+    They are those for which all terms hold, or all but one.
+    """
+    near = calls.new & (sum((calls.terms[term].astype(int) for term in terms or ()), 0) >= len(terms or ()) - 1)
+    holds, confirmed = calls.meeting(terms or ()), candidate.confirmed
+    agree = near & ((confirmed & holds) | (calls.right & ~holds))
+    deny = (against & holds) | (confirmed & ~holds)
+    if isinstance(candidate.what, Misreads | Follows):
+        # What fails, and is explained by no name, shows another output.
+        deny |= calls.wrong & holds & ~confirmed & calls.holding(lambda answer: not answer.why.explained)
+    return int(agree.sum()), int((near & deny).sum())
 
 
 def _in_sweeps(members: Mask, calls: Calls) -> int:

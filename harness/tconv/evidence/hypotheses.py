@@ -119,6 +119,10 @@ DOUBTED = 0.5
 """The same of a misreading that other calls contradict, if no condition tells where it is made."""
 
 
+_UNTESTED = ("timed-out", "accepted-invalid")
+"""What takes as long as a case may take, each time, and what needs an invalid call."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A hypothesis that the evidence of the whole run supports.
@@ -131,6 +135,8 @@ class Explanation:
         against: the ids of the calls that the condition holds for, and that contradict the hypothesis.
         others: how many calls might have contradicted it, in all of the run.
         clause: the text's words on the question, if there are any.
+        agreeing: how many new calls agree with it, of those for which all its terms hold, or all but one.
+        denying: how many of these do not.
     """
 
     what: Hypothesis
@@ -140,6 +146,8 @@ class Explanation:
     against: frozenset[str]
     others: int
     clause: str = ""
+    agreeing: int = 0
+    denying: int = 0
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -162,8 +170,26 @@ class Explanation:
         if not self.condition and isinstance(self.what, Errs):
             return f"{others:,} other answers are right"
         if not self.condition:
-            return f"explains {failures}; {against or 'none'} of {others:,} other calls {_contradict(against)} it"
-        return f"holds for {self.met:,} of {failures} and for {against:,} of {others:,} other calls"
+            said = f"explains {failures}; {against or 'none'} of {others:,} other calls {_contradict(against)} it"
+        else:
+            said = f"holds for {self.met:,} of {failures} and for {against:,} of {others:,} other calls"
+        return f"{said}; {self._tested}" if self.is_testable else said
+
+    @property
+    def is_testable(self) -> bool:
+        """Whether new calls can test it: not if answers vary, or come late, or are wrong nearly everywhere."""
+        if self.condition is None or isinstance(self.what, Varies):
+            return False
+        if isinstance(self.what, Says):
+            return self.what.kind not in _UNTESTED
+        return bool(self.condition) or not isinstance(self.what, Errs | Relates)
+
+    @property
+    def _tested(self) -> str:
+        if count := self.agreeing + self.denying:
+            calls = f"tested on {count:,} new call{'' if count == 1 else 's'}"
+            return calls + (f", {self.denying:,} of which {_contradict(self.denying)} it" if self.denying else "")
+        return "not tested on new calls"
 
 
 def _contradict(count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 from tconv import __version__
 from tconv.backends.extras import installing
+from tconv.corpus.case_file import Settings
+from tconv.corpus.writing import settings as settings_of
 from tconv.errors import BackendLost, ClusterError, FileError, UsageError, writing
 from tconv.execution.again import WaitingFailures
 from tconv.execution.lock import exclusive
@@ -53,6 +55,8 @@ class RunSettings:
         waivers: returns what the header says of the waivers for a backend of this name.
         fails: returns for a header what says whether a record of a case is a failure: some are asked again.
         earlier: the record files that the same command has written, each with how its backend was named.
+        try_out: asks new calls that test what explains the failures of a run; it is given the run, and what returns the
+            record of each new call. None if none is asked.
     """
 
     asking: Asking
@@ -63,6 +67,7 @@ class RunSettings:
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     fails: Callable[[RunHeader], Callable[[Case, Record], bool]] = lambda _header: lambda *_: False
     earlier: Mapping[Path, str] = field(default_factory=dict)
+    try_out: Callable[[Run, Callable[[list[Case]], list[Record]]], None] | None = None
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]) -> Run:
@@ -116,7 +121,23 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
         finally:
             for record in failures.records.values():
                 take(record)
-    recorded.records.sort(key=lambda record: record.case)
+        recorded.records.sort(key=lambda record: record.case)
+
+        def ask(new: list[Case]) -> list[Record]:
+            asked = {case.id: Settings.model_validate(settings_of(case)) for case in new}
+            found = {}
+            for record in pool.run(new):
+                found[record.case] = replace(record, asked=asked[record.case])
+                recorded.asked.append(found[record.case])
+                _write(file, path, record_line(found[record.case]))
+            return [found[case.id] for case in new]
+
+        # A run that is resumed after some were asked has what it needs.
+        if settings.try_out is not None and not recorded.asked:
+            # Each case has an answer, and if the backend does not start again, the explanations are less exact.
+            with suppress(BackendLost):
+                settings.try_out(recorded, ask)
+    recorded.asked.sort(key=lambda record: record.case)
     return recorded
 
 

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import Diagnosis
-from tconv.evidence import Answer, Calls, Errs, Follows, Relates, explain, explain_alone
+from tconv.evidence import Answer, Calls, Errs, Follows, Relates, ask_new_calls, explain, explain_alone
 from tconv.evidence.joint import explain_by_others
 from tconv.gate.answers import compare_answers
 from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.evidence import Explanation
     from tconv.gate.answers import QuestionAnswers
-    from tconv.gate.entries import FactsOf
+    from tconv.gate.entries import ActiveEntries, FactsOf
     from tconv.gate.reasons import OfRecords, Reason
     from tconv.gate.status import RecordStatus, Ruling
     from tconv.gate.waivers import WaiverFile
@@ -169,7 +169,9 @@ def assess(
     if find is not None and compares and failed:
         joint = explain_by_others(run, failed, find)
         members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
-        calls = Calls([*map(_answer, members)], find, run.dialect)
+        asked = {record.case: record.new_call for record in run.asked}
+        new = [_answer_new(active, record) for record in run.asked]
+        calls = Calls([*map(_answer, members), *new], lambda case: asked.get(case) or find(case), run.dialect)
         explained = explain(calls)
         members = without_doubtful(members, explained) if vary else members
     elif failed:
@@ -193,6 +195,28 @@ def _answer(member: RecordStatus) -> Answer:
     # A pin explains what it finds.
     fails = member.status in FAILING and not isinstance(member.ruling, ReadingChanged)
     return Answer(member.record, member.ruling, member.why, member.failure if fails else None, member.may_vary)
+
+
+def _answer_new(active: ActiveEntries, record: Record) -> Answer:
+    """Return what came of a new call: what waivers cover needs no explanation."""
+    case = record.new_call
+    return _answer(active.assign_status(record, {} if case is None else case.facts))
+
+
+def try_explanations(
+    assessment: Assessment, waivers: WaiverFile | None, ask: Callable[[list[Case]], list[Record]]
+) -> None:
+    """Ask new calls that test what explains the failures of a run.
+
+    Args:
+        assessment: what the gate says of the run.
+        waivers: the backend's known deviations.
+        ask: returns the record of each new call.
+    """
+    if assessment.calls is not None:
+        header = assessment.run.header
+        active = select_active(waivers, header.dialect, header.backend, strict=assessment.strict)
+        ask_new_calls(assessment.calls, assessment.explained, lambda new: [_answer_new(active, of) for of in ask(new)])
 
 
 def answers_vary(members: Iterable[RecordStatus]) -> bool:

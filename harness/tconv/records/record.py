@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, TypeAdapter
 
 from tconv.backends.outcome import Recorded
+from tconv.corpus.building import build
+from tconv.corpus.case_file import Settings  # noqa: TC001 - the file boundary reads the annotations
 from tconv.diagnosis import Diagnosis
 from tconv.diagnosis.placement import Placement  # noqa: TC001 - the file boundary reads the annotations
 from tconv.dialects import (  # noqa: TC001 - as above
@@ -19,6 +21,9 @@ from tconv.dialects import (  # noqa: TC001 - as above
 from tconv.records.texts import with_plain_values
 from tconv.verdict.kinds import BackendError, Crashed, RefusedValid, TimedOut, Verdict, WrongDtype, WrongOutput
 from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,8 @@ class Record(Recorded):
         digest: of a wrong output, what is compared with a later run, see `verdict.values.digest`; None if there is
             no output, or only its shape and type.
         sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
+        asked: the settings of a new call that tconv made to test an explanation, which is no case of the corpus and
+            counts as none; None of a case.
     """
 
     case: str
@@ -110,6 +117,16 @@ class Record(Recorded):
     earlier: tuple[str, ...] = ()
     digest: str | None = None
     sums: Sums | None = None
+    asked: Settings | None = None
+
+    @property
+    def new_call(self) -> Case | None:
+        """The new call that tconv made; None of a case of the corpus.
+
+        Raises:
+            ImpossibleCase: the settings make none.
+        """
+        return None if self.asked is None else build(self.case, self.asked.written())
 
     @property
     def why(self) -> Diagnosis:

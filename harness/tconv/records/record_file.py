@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from pydantic import ValidationError
 
+from tconv.corpus.building import ImpossibleCase
 from tconv.dialects import DIALECTS, find_dialect
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Combination
@@ -36,11 +37,19 @@ _LONGEST = 2**24
 
 @dataclass(slots=True)
 class Run:
-    """One record file: its path, its header, and its records in the order of their ids."""
+    """One record file, with its records in the order of their ids.
+
+    Attributes:
+        path: its path.
+        header: its header.
+        records: the records of the cases.
+        asked: those of the new calls that tconv made to test explanations: no other part of tconv counts them.
+    """
 
     path: Path
     header: RunHeader
     records: list[Record] = field(default_factory=list)
+    asked: list[Record] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
@@ -78,8 +87,13 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
         must = f"cases must be {len(cases)}, as many as the header selects (got {header.cases})"
         raise FileError(path, f"{must}; run it again, where the tiers were chosen anew since", 1)
     seen: set[str] = set()
-    records = [_record(path, numbered, header, cases, seen) for numbered in lines]
-    return Run(path, header, sorted(records, key=lambda record: record.case))
+    records = sorted((_record(path, numbered, header, cases, seen) for numbered in lines), key=lambda of: of.case)
+    return Run(
+        path,
+        header,
+        [record for record in records if record.asked is None],
+        [record for record in records if record.asked is not None],
+    )
 
 
 def received(path: Path, stream: BinaryIO, folder: Path) -> list[Path]:
@@ -139,7 +153,12 @@ def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | No
         return f"a record must be of the header's dialect, {header.dialect} (got {shown(record.dialect)})"
     if record.backend != header.backend.name:
         return f"a record must be of the header's backend, {header.backend.name} (got {shown(record.backend)})"
-    if cases is not None and record.case not in cases:
+    if record.asked is not None:
+        try:
+            _ = record.new_call
+        except ImpossibleCase as error:
+            return f"a new call must be one that can be made (got settings of which {error})"
+    elif cases is not None and record.case not in cases:
         must = f"a record must be of a case that the header selects from the corpus (got {shown(record.case, 200)})"
         return f"{must}; run it again, where the tiers were chosen anew since"
     return _of_readings(record)

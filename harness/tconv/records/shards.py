@@ -121,13 +121,15 @@ def _joined(group: Sequence[Run]) -> Run:
             by_number[number] = run
     folders = {run.path.parent for run in group}
     folder = folders.pop() if len(folders) == 1 else Path(os.path.commonpath([path.absolute() for path in folders]))
-    records = [record for run in group for record in _in_folder(run, folder)]
+    records = [record for run in group for record in _in_folder(run, folder, run.records)]
     if len({record.case for record in records}) != len(records):
         raise FileError(group[0].path, "must have no case of another shard (got one); run the shards again")
     path = group[0].path if len(group) == 1 else folder / _IN_NAME.sub("-shard-*", group[0].path.name)
     shards = Shards(tuple(sorted(by_number)), Shards.parse(group[0].header.shard).count)
     header = _joined_header([run.header for run in group], shards)
-    return Run(path, header, sorted(records, key=lambda record: record.case))
+    # Two shards may have asked the same new call.
+    asked = {record.case: record for run in group for record in _in_folder(run, folder, run.asked)}
+    return Run(path, header, sorted(records, key=lambda record: record.case), [asked[case] for case in sorted(asked)])
 
 
 def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
@@ -147,13 +149,13 @@ def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
     return waivers.pop() if len(waivers) == 1 else WaiversHeader(file="several", digest=_SEVERAL)
 
 
-def _in_folder(run: Run, folder: Path) -> Iterator[Record]:
-    """Yield a run's records with the paths of their artifacts from a folder that it may be below."""
+def _in_folder(run: Run, folder: Path, records: Sequence[Record]) -> Iterator[Record]:
+    """Yield records of a run with the paths of their artifacts from a folder that it may be below."""
     if run.path.parent == folder:
-        yield from run.records
+        yield from records
         return
     own = run.path.parent.absolute().relative_to(folder.absolute())
-    for record in run.records:
+    for record in records:
         # Only the file's name: a path in a record must not lead out of its own folder.
         artifact = record.artifact and (own / FOLDER / PurePath(record.artifact).name).as_posix()
         yield replace(record, artifact=artifact)

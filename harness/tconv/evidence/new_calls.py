@@ -1,0 +1,404 @@
+"""New calls that tell conditions apart which the records of a run cannot tell apart.
+
+A runtime skips output rows beyond 32. In the smoke tier the outputs of the failures have 36 rows or more, and those of
+right answers 31 or fewer: `output of the first axis >= 36` is printed, and 33, 34 and 35, of every axis, would do as
+well. A call with 34 rows halves them. So the calls are chosen that divide the conditions which fit the records as well
+as the printed one (the version space of Mitchell, Generalization as search, Artificial Intelligence 18, 1982) as evenly
+as possible, one after the other (query by committee, Seung et al., 1992).
+
+A call is a case of the run with one size or attribute changed, or with those of the condition taken from a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from functools import partial
+from hashlib import blake2b
+from itertools import combinations, product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.cases.patterns import path_of
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.case_file import DEFAULTS, spread_per_axis
+from tconv.corpus.writing import settings
+from tconv.evidence.calls import Calls, is_right
+from tconv.evidence.explanation import explain
+from tconv.evidence.hypotheses import Follows, Misreads, Says
+from tconv.evidence.misread import changes, changing
+from tconv.expectation.problem import Problem
+from tconv.verdict.kinds import WrongOutput
+from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tconv.cases.case import Case
+    from tconv.dialects.geometry import Geometry
+    from tconv.evidence.calls import Answer
+    from tconv.evidence.hypotheses import Explanation
+    from tconv.vocabulary import Mask
+
+MOST = 50
+"""New calls of a run."""
+STEPS = 2
+"""How often new calls are chosen, the later ones with the answers to the earlier ones."""
+_OF_EACH = 4
+"""New calls for an explanation in a step."""
+_OWN, _NEAR, _WITHOUT = 1.0, 2.0, 0.5
+"""How much conditions are believed: the printed one, all about the same numbers, and the one without a term.
+
+Of each other kind all have 1 together.
+"""
+_WRONG, _UNSEEN = 0.01, 0.2
+"""What is left of the belief if a call fails differently than was said, or is right: a defect need not show."""
+_EVEN = 1e-6
+"""So little divides no conditions."""
+_BETWEEN = 16
+"""Numbers that are tried between the border of a term and the next number of the records."""
+_DISTINCT = 2
+"""New numbers of each attribute of a formula, in a step."""
+_FORMULA = "for a formula"
+_LARGEST = 2**18
+"""Products of a new call, and elements of its output, at most."""
+_CASES = 12
+"""Right answers that the condition of a failure is taken over to, evenly chosen."""
+_WORDS: Mapping[str, Sequence[Any]] = {
+    "dtype": [str(dtype) for dtype in DType],
+    "bias": [True, False],
+    "data": ["integers", "normal"],
+    "data_format": [str(layout) for layout in DataFormat],
+    "filter_format": ["IOX", "XOI"],
+    "auto_pad": [str(mode) for mode in AutoPad],
+    "shapes": ["static", "symbolic"],
+    "data_source": ["input", "initializer"],
+    "filter_source": ["initializer", "input"],
+}
+"""What is no number, and its values."""
+_LISTS = ("spatial", "kernel", *NEUTRAL)
+_SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
+_KNOBS = {*_WORDS, *_LISTS, *_SIZES, "output"}
+_LIMITS = {"kernel": 11, "strides": 8, "dilations": 5, "batch": 16, "groups": 16}
+"""The largest number that is asked of each, and of any other size."""
+_LIMIT = 257
+_TURNS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
+"""Numbers of a size beside those of the condition: vectors of a kernel and what is next to them."""
+_TOGETHER = {
+    "channels": _SIZES[1:], "out_channels": _SIZES[1:], "group": _SIZES[1:], "batch * out_channels": _SIZES,
+    "total padding": ("pads_begin", "pads_end"), "output points": ("output",), "output elements": ("output",),
+    "filter_data": ("data",),
+}  # fmt: skip
+"""What is changed for a word of a term that has no name of its own among the settings."""
+_IN_FORMULAS = {
+    "X": "spatial", "K": "kernel", "s": "strides", "d": "dilations", "op": "output_padding", "pads": "pads_end",
+    **{name: name for name in ("output_shape", *NEUTRAL)},
+}  # fmt: skip
+"""The attribute that each name of a formula stands for."""
+
+
+def ask_new_calls(
+    calls: Calls, explanations: Sequence[Explanation], ask: Callable[[list[Case]], Sequence[Answer]]
+) -> Calls:
+    """Ask new calls that test what explains the failures of a run; return the calls with them.
+
+    Args:
+        calls: the calls of the run.
+        explanations: what explains its failures.
+        ask: returns what comes of each new call.
+    """
+    asked: dict[str, Case] = {}
+    for step in range(STEPS):
+        tested = [each for each in (explain(calls) if step else explanations) if each.is_testable]
+        answers: list[Answer] = []
+        for new in _choose(tested[: (MOST - len(asked)) // _OF_EACH], calls, answers):
+            asked |= {case.id: case for case in new}
+            answers += ask(new)
+        if not answers:
+            return calls
+        calls = Calls([*calls.answers, *answers], partial(_find, asked, calls.find), calls.dialect)
+    return calls
+
+
+def _find(asked: Mapping[str, Case], find: Callable[[str], Case | None], case: str) -> Case | None:
+    return asked.get(case) or find(case)
+
+
+def _choose(explanations: Sequence[Explanation], calls: Calls, answers: Sequence[Answer]) -> Iterator[list[Case]]:
+    """Yield new calls, one for each explanation, each chosen by the answers to those before it."""
+    seen = {problem.case.content for problem in calls.problems if problem is not None}
+    made: list[list[Problem]] = []
+    for each in explanations:
+        found = (Problem(case, calls.dialect) for case in (*_with_other_numbers(each, calls), *_changed(each, calls)))
+        of_each = {of.case.content: of for of in found if of.case.content not in seen and _can_be_asked(of)}
+        seen |= of_each.keys()
+        made.append([*of_each.values()])
+    terms = calls.terms_with([of for of_each in made for of in of_each])
+    committees, start = [], len(calls.problems)
+    for each, problems in zip(explanations, made, strict=True):
+        committees.append(_Committee(each, calls, terms, problems, start))
+        start += len(problems)
+    for _ in range(_OF_EACH):
+        chosen = [(committee, number) for committee in committees if (number := committee.choose()) is not None]
+        if not chosen:
+            return
+        yield [committee.problems[number].case for committee, number in chosen]
+        for (committee, number), answer in zip(chosen, answers[-len(chosen) :], strict=True):
+            committee.learn(number, answer)
+
+
+def _can_be_asked(problem: Problem) -> bool:
+    values, case = problem.values, problem.case
+    if values is None or values.refusals:
+        return False
+    output = values.primary.geometry.output
+    elements = case.x.shape[0] * case.w.shape[1] * (case.attributes.groups or 1) * prod(output)
+    return 0 < elements <= _LARGEST and _products(problem) <= _LARGEST
+
+
+class _Committee:
+    """The conditions that fit the records as well as that of an explanation, and the new calls that divide them.
+
+    They have one term more, or one in the place of one or two.
+
+    Args:
+        each: the explanation.
+        calls: the calls of the run.
+        terms: for which of these, and of all new calls, each term holds.
+        problems: its new calls.
+        start: the number of the first of them.
+    """
+
+    def __init__(
+        self, each: Explanation, calls: Calls, terms: Mapping[str, Mask], problems: Sequence[Problem], start: int
+    ) -> None:
+        self.problems = sorted(problems, key=lambda of: (_products(of), of.case.id))
+        place = {of.case.id: start + number for number, of in enumerate(problems)}
+        self._new = np.array([place[of.case.id] for of in self.problems], dtype=np.int64)
+        self._misreadings = changing(each.what.name, calls.dialect) if isinstance(each.what, Misreads) else []
+        self._what = each.what
+        self._asked: set[int] = set()
+        self._weights: dict[bytes, float] = {}
+        # Those that test a formula.
+        self._first = [number for number, of in enumerate(self.problems) if of.case.about == _FORMULA]
+        self._find_members(each, calls, terms)
+        self._says = np.array([np.frombuffer(row, dtype=bool) for row in self._weights])
+        self._weight = np.array([*self._weights.values()])
+
+    def _find_members(self, each: Explanation, calls: Calls, terms: Mapping[str, Mask]) -> None:
+        table, known, words = np.array([*terms.values()]), len(calls.problems), [*terms]
+        kept = [text for text in each.condition or () if text in terms]
+        members = np.zeros(known, dtype=bool)
+        members[[calls.numbers[case] for case in each.cases]] = True
+        right, every = calls.right & ~members, np.ones(table.shape[1], dtype=bool)
+        holds = np.logical_and.reduce([every, *(terms[text] for text in kept)])
+        self._weights[holds[self._new].tobytes()] = _OWN
+        for count in (0, 1, 2):
+            for left in combinations(kept, count):
+                among = np.logical_and.reduce([every, *(terms[text] for text in kept if text not in left)])
+                inside = among[:known]
+                errors = (inside & members & ~holds[:known]).sum() + (inside & right & holds[:known]).sum()
+                fits = (~table[:, :known][:, inside & members]).sum(axis=1)
+                fits += table[:, :known][:, inside & right].sum(axis=1)
+                better, fitting = np.flatnonzero(fits < errors), np.flatnonzero(fits <= errors)
+                near = [number for number in fitting if count == 1 and _subject(words[number]) == _subject(left[0])]
+                self._add([among] if count == 1 else [], _WITHOUT)
+                for numbers, weight in ((near, _NEAR), (better, _NEAR), (fitting, 1.0)):
+                    self._add([among & table[number] for number in numbers], weight)
+
+    def _add(self, conditions: Iterable[Mask], weight: float) -> None:
+        """Add conditions, and believe them so much together, or more if they are known."""
+        rows = sorted({holds[self._new].tobytes() for holds in conditions})
+        for row in rows:
+            self._weights[row] = max(self._weights.get(row, 0.0), weight / len(rows))
+
+    def choose(self) -> int | None:
+        """Return the number of the call that divides them best, the smallest one of several; None if none does."""
+        says, weight = self._says, self._weight
+        holds = weight @ says
+        divided = holds * (weight.sum() - holds)
+        divided[[*self._asked]] = 0
+        divided[self._first] = np.inf
+        while len(divided) and divided.max() > _EVEN:
+            best = int(divided.argmax())
+            self._asked.add(best)
+            divided[best] = 0
+            if self._tells(self.problems[best]):
+                self._first = [number for number in self._first if number > best]
+                return best
+        return None
+
+    def _tells(self, problem: Problem) -> bool:
+        """Return whether an answer says something: an output of the bias alone, or that no name changes, does not."""
+        few = problem.case.w.shape[1] * (problem.case.attributes.groups or 1)
+        varied = problem.output is not None and len(np.unique(problem.output)) > few
+        return isinstance(self._what, Says) or (
+            varied and (not self._misreadings or changes(self._misreadings, problem))
+        )
+
+    def _confirms(self, answer: Answer) -> bool:
+        """Return whether a call fails as the failures do that are explained."""
+        if answer.failure is None or not isinstance(self._what, Says):
+            return answer.failure is not None and isinstance(answer.verdict, WrongOutput)
+        return (answer.failure.kind, answer.failure.words) == (self._what.kind, self._what.words)
+
+    def learn(self, number: int, answer: Answer) -> None:
+        """Believe less in those that said something else than what came of a call."""
+        if self._confirms(answer):
+            self._weight = self._weight * np.where(self._says[:, number], 1, _WRONG)
+        elif is_right(answer.verdict):
+            self._weight = self._weight * np.where(self._says[:, number], _UNSEEN, 1)
+        elif answer.failure is not None:
+            # It fails in another way: perhaps it would fail as was said, too.
+            self._weight = self._weight * np.where(self._says[:, number], 1, _UNSEEN)
+
+
+def _subject(term: str) -> str:
+    """Return what a term is about."""
+    return re.split(r" (?:is|>=|<|=|!=) |!?=", term)[0]
+
+
+def _products(problem: Problem) -> int:
+    return prod(problem.case.x.shape) * prod(problem.case.w.shape[1:])
+
+
+def _failing(each: Explanation, calls: Calls) -> list[Case]:
+    """Return the failures for which the condition of an explanation holds, the simplest first."""
+    met = calls.meeting([term for term in each.condition or () if term in calls.terms])
+    numbers = [number for case in each.cases if met[number := calls.numbers[case]]]
+    cases = [problem.case for number in numbers if (problem := calls.problems[number]) is not None]
+    return sorted(cases, key=lambda case: (case.x.data != "integers", case.simplicity))
+
+
+def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case]:
+    """Yield cases in which all attributes of a learnt formula have numbers that no failure has, twice others."""
+    if not isinstance(each.what, Follows) or not (failing := _failing(each, calls)):
+        return
+    names = {name for rule in each.what.rules for name in re.findall("[A-Za-z_]+", str(rule.formula))}
+    knobs = [knob for name, knob in _IN_FORMULAS.items() if name in names]
+    base = failing[0]
+    written, rank = settings(base), len(base.x.shape) - 2
+    for turn in range(_DISTINCT):
+        change: dict[str, Any] = {"spatial": [12 + turn + axis for axis in range(rank)]}
+        for knob in knobs:
+            seen = {number for case in failing for number in _entries(case, knob)}
+            unseen = [number for number in range(1, _LIMITS.get(knob, _LIMIT)) if number not in seen]
+            if knob == "output_shape":
+                unseen = [number for number in range(20, _LIMIT) if number not in seen]
+            if len(unseen) > turn + rank:
+                change[knob] = [unseen[turn + axis] for axis in range(rank)]
+        yield from _built(base, written, change, _FORMULA)
+
+
+def _entries(case: Case, knob: str) -> Sequence[int]:
+    """Return the numbers of an attribute that a case has, one for each axis."""
+    if knob in {"spatial", "kernel"}:
+        return (case.x if knob == "spatial" else case.w).shape[2:]
+    return case.attributes.output_shape or () if knob == "output_shape" else case.signature.per_axis(knob)
+
+
+def _changed(each: Explanation, calls: Calls) -> Iterator[Case]:
+    """Yield the cases from which new calls for an explanation are chosen."""
+    condition, failing = each.condition or (), _failing(each, calls)
+    if not failing:
+        return
+    knobs = {knob for term in condition for knob in _knobs(term)}
+    near = [number for term in condition for number in _numbers(term, calls)]
+    ranks = {len(case.x.shape): case for case in reversed(failing)}
+    bases = sorted(ranks.values(), key=failing.index)[:2]
+    for base in bases:
+        for knob in sorted(knobs):
+            yield from _turned(base, knob, near, _TURNS, calls)
+        for knob in sorted({*_WORDS, *_LISTS, *_SIZES} - knobs):
+            yield from _turned(base, knob, (), (1, 2, 3, 5, 8), calls)
+    right = [calls.problems[number] for number in np.flatnonzero(calls.right)]
+    small = sorted((of.case for of in right if of is not None), key=lambda case: case.id)
+    for case in small[:: -(-len(small) // _CASES) or 1]:
+        if (alike := ranks.get(len(case.x.shape))) is not None:
+            own = settings(alike)
+            taken = {name: own.get(name, DEFAULTS.get(name)) for knob in knobs for name in _written(knob)}
+            given = {name: value for name, value in taken.items() if value is not None}
+            yield from _built(case, settings(case), given)
+
+
+def _written(knob: str) -> Sequence[str]:
+    """Return the settings that a knob stands for."""
+    if knob in _SIZES[1:]:
+        return ("channels", "out_channels", "groups")
+    return ("spatial", "kernel", *NEUTRAL, "output_shape") if knob == "output" else (knob,)
+
+
+def _knobs(term: str) -> set[str]:
+    """Return what is changed to come to the border of a term."""
+    parts = re.findall(
+        r"(?:out_)?channels / groups|batch \* out_channels|total padding|output (?:points|elements)|[a-z_]+", term
+    )
+    return {knob for part in parts for knob in _TOGETHER.get(part, (part,)) if knob in _KNOBS}
+
+
+def _numbers(term: str, calls: Calls) -> Iterator[int]:
+    """Yield numbers beside the border of a term, and between it and the next number of the records."""
+    for text in re.findall(r"\d+", term):
+        number, head = int(text), term[: term.rindex(text)]
+        yield from (number - 1, number, number + 1, 2 * number, 2 * number + 1, 3 * number)
+        others = (other.removeprefix(head) for other in calls.terms if other.startswith(head))
+        below = max((int(other) for other in others if other.isdigit() and int(other) < number), default=number - 1)
+        yield from range(below, number, -(-(number - below) // _BETWEEN))
+
+
+def _turned(base: Case, knob: str, near: Iterable[int], turns: Sequence[int], calls: Calls) -> Iterator[Case]:
+    """Yield cases with another value of a knob."""
+    written = settings(base)
+    if knob in _WORDS:
+        for word in _WORDS[knob]:
+            yield from _built(base, written, {knob: word})
+        return
+    least = int(knob not in NEUTRAL or knob in {"strides", "dilations"})
+    numbers = [n for n in sorted({*near, *turns}) if least <= n <= _LIMITS.get(knob, _LIMIT)]
+    if knob in _SIZES:
+        for number in numbers:
+            yield from _built(base, written, _resized(written, knob, number))
+        return
+    values = Problem(base, calls.dialect).values
+    for axis, number in product(range(len(base.x.shape) - 2), numbers):
+        if knob != "output":
+            entries = list(spread_per_axis(written.get(knob, NEUTRAL.get(knob, 0)), len(base.x.shape) - 2))
+            yield from _built(base, written, {knob: [*entries[:axis], number, *entries[axis + 1 :]]})
+        elif values is not None:
+            yield from _built(base, written, _with_output(base, values.primary.geometry, axis, number))
+
+
+def _resized(written: Mapping[str, Any], knob: str, number: int) -> dict[str, Any]:
+    """Return the settings of another batch, number of groups, or number of channels of each."""
+    full = {**DEFAULTS, **written}
+    groups = full.get("groups") or 1
+    sizes = {"batch": full["batch"], "groups": groups}
+    sizes |= {f"{name} / groups": full[name] // groups for name in ("channels", "out_channels")}
+    sizes[knob] = number
+    of_all = {name: sizes[f"{name} / groups"] * sizes["groups"] for name in ("channels", "out_channels")}
+    return {"batch": sizes["batch"], **of_all} | ({"groups": sizes["groups"]} if sizes["groups"] != groups else {})
+
+
+def _with_output(base: Case, geometry: Geometry, axis: int, size: int) -> dict[str, Any]:
+    """Return the settings of another output: as it is written, or of more data and cropped at its end."""
+    if base.attributes.output_shape:
+        return {"output_shape": [*geometry.output[:axis], size, *geometry.output[axis + 1 :]]}
+    spatial, end = list(base.x.shape[2:]), list(base.signature.per_axis("pads_end"))
+    more = max(-(-(size - geometry.output[axis]) // geometry.strides[axis]), 1 - spatial[axis])
+    spatial[axis] += more
+    end[axis] += max(geometry.output[axis] + more * geometry.strides[axis] - size, 0)
+    explicit = base.attributes.auto_pad in {None, AutoPad.EXPLICIT}
+    return {"spatial": spatial, **({"pads_end": end} if explicit and any(end) else {})}
+
+
+def _built(base: Case, written: Mapping[str, Any], change: Mapping[str, Any], about: str = "") -> Iterator[Case]:
+    """Yield a case with some settings changed, named by what it asks; nothing if there is no such case."""
+    # Values that are written one by one are of the old sizes.
+    plain = {name: value for name, value in written.items() if name not in {"x", "w", "b"} or "values" not in value}
+    new = {**plain, **change}
+    name = blake2b(json.dumps(new, sort_keys=True).encode(), digest_size=8).hexdigest()
+    with suppress(ImpossibleCase):
+        yield build(f"{path_of(base.id)}[asked={name}]", new, about=about)

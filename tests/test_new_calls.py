@@ -1,0 +1,146 @@
+"""The new calls that test what explains the failures of a run: what they settle, and what they leave alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from small_corpus import BARE_HEAD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from small_corpus import Command
+
+RIGHT, WRONG = (3, 5, 8, 12, 17, 21, 26, 30), (40, 44, 49, 57)
+"""Rows of an output in the cases: nothing tells what comes of 31 to 39."""
+CASES = f"""{BARE_HEAD}base: {{kernel: [1, 1], channels: 2, out_channels: 2}}
+sweeps:
+  - name: rows
+    axes:
+      rows: {{{", ".join(f"r{rows}: {{spatial: [{rows}, 4]}}" for rows in RIGHT + WRONG)}}}
+      bias: [false, true]
+      data_format: [NCX, NXC]
+"""
+CONDITION = re.compile(r"output of the (?:first|last) axis(?: but one)? >= (\d+)")
+
+
+@pytest.fixture
+def asked(command: Command, tmp_path: Path) -> Any:  # noqa: ANN401 - a function with options
+    """Return what runs the cases on a backend, and returns the run as `--json` has it, and the lines of the records."""
+    (tmp_path / "own.yaml").write_text(CASES, encoding="utf-8")
+
+    def run(backend: str, *arguments: str, code: int = 1) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        named = ("--cases", "own.yaml", "--backend", f"wrong_backends:{backend}", "--waivers", "none", "--json")
+        done = command("run", *named, *arguments)
+        assert done.returncode == code, done.stderr
+        texts = [file.read_text(encoding="utf-8") for file in sorted(tmp_path.glob(f"reports/{backend}-*.jsonl"))]
+        lines = [json.loads(line) for text in texts for line in text.splitlines()]
+        run: dict[str, Any] = json.loads(done.stdout)["runs"][0]
+        return run, [line for line in lines if line.get("asked")]
+
+    return run
+
+
+def border(run: dict[str, Any]) -> int:
+    """Return the number of rows from which an output is said to be wrong."""
+    (found,) = {CONDITION.search(cause["what"]) for cause in run["causes"] if cause["status"] == "failed"}
+    assert found is not None, run["causes"]
+    return int(found[1])
+
+
+def test_new_calls_settle_what_the_records_cannot_tell(asked: Any) -> None:  # noqa: ANN401 - a fixture's function
+    """Output rows beyond 32 are wrong, and no case has 31 to 39: the line has the true number, and says so."""
+    without, none = asked("RowsBeyond32Skipped", "--no-new-calls")
+    assert border(without) == WRONG[0]
+    assert "not tested on new calls" in without["causes"][0]["what"]
+    assert none == []
+    tested, lines = asked("RowsBeyond32Skipped")
+    assert border(tested) == 33
+    assert f"tested on {len(lines)} new calls" in tested["causes"][0]["what"]
+    assert 0 < len(lines) <= 8
+
+
+def test_new_calls_are_no_cases(asked: Any) -> None:  # noqa: ANN401 - as above
+    """Counts, examples and the cases of a cause are the same with them and without them."""
+    without, _ = asked("RowsBeyond32Skipped", "--no-new-calls")
+    tested, lines = asked("RowsBeyond32Skipped")
+    assert lines
+    for key in ("cases", "counts"):
+        assert tested[key] == without[key]
+    assert [cause["cases"] for cause in tested["causes"]] == [cause["cases"] for cause in without["causes"]]
+    run, lines = asked("Right", code=0)
+    assert (run["causes"], lines) == ([], [])
+
+
+def test_the_records_alone_tell_the_same(asked: Any, command: Command, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+    """`report` explains as the run did, in any order of lines, and a run that is resumed asks nothing more."""
+    tested, lines = asked("RowsBeyond32Skipped")
+    (file,) = tmp_path.glob("reports/*.jsonl")
+    header, *records = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join([header, *reversed(records)]), encoding="utf-8")
+    done = command("report", str(file), "--cases", "own.yaml", "--waivers", "none", "--json")
+    assert json.loads(done.stdout)["runs"][0]["causes"] == tested["causes"]
+    again, after = asked("RowsBeyond32Skipped", "--resume")
+    assert again["causes"] == tested["causes"]
+    assert len(after) == len(lines)
+
+
+def test_shards_that_are_joined_have_the_new_calls_of_each(asked: Any, command: Command) -> None:  # noqa: ANN401 - as above
+    """A shard asks by what it shows itself, and `report` reads what all have asked."""
+    for shard in ("1/2", "2/2"):
+        asked("RowsBeyond32Skipped", "--shard", shard)
+    done = command("report", "reports", "--cases", "own.yaml", "--waivers", "none", "--json")
+    (run,) = json.loads(done.stdout)["runs"]
+    assert border(run) == 33
+    assert run["cases"] == 4 * len(RIGHT + WRONG)
+
+
+def test_a_new_call_that_ends_the_process_costs_one_call(asked: Any) -> None:  # noqa: ANN401 - as above
+    """Each call is isolated: what dies of it is recorded, others are asked, and no case is lost or changed."""
+    without, _ = asked("EndsBeforeRow40", "--no-new-calls")
+    tested, lines = asked("EndsBeforeRow40")
+    ended = [line for line in lines if line["verdict"]["kind"] == "crashed"]
+    assert ended
+    assert len(ended) < len(lines)
+    assert tested["counts"] == without["counts"]
+    assert border(tested) in (WRONG[0], 33)
+
+
+def test_a_waiver_holds_for_new_calls_too(asked: Any, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+    """What is waived is no failure: no new call is asked of it."""
+    (tmp_path / "own-waivers.yaml").write_text(
+        """format: 1
+backend: RowsBeyond32Skipped
+waivers:
+  - name: rows
+    dialects: [onnx/ConvTranspose-22]
+    versions: ">=1"
+    date: 2026-11-26
+    cases: own/rows
+    verdict: {kind: differed}
+    example: own/rows[rows=r40,bias=false,data_format=NCX]
+    clause: doc
+    because: rows beyond 32 are zero
+""",
+        encoding="utf-8",
+    )
+    _, lines = asked("RowsBeyond32Skipped", "--waivers", "own-waivers.yaml", code=0)
+    assert lines == []
+
+
+def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Any, command: Command, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+    """Records that somebody has edited end with a sentence."""
+    asked("RowsBeyond32Skipped")
+    (file,) = tmp_path.glob("reports/*.jsonl")
+    text = file.read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if '"asked":{' in line)
+    record = json.loads(line)
+    record["asked"]["spatial"] = [2**20, 2**20]
+    file.write_text(text.replace(line, json.dumps(record)), encoding="utf-8")
+    done = command("report", str(file), "--cases", "own.yaml")
+    assert done.returncode == 2
+    assert "a new call must be one that can be made" in done.stderr
