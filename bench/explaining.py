@@ -52,11 +52,13 @@ from tconv.diagnosis.misreadings import misreadings_by_name, misreadings_of
 from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, GeometryOtherwise
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import AnswerOtherwise
-from tconv.evidence import Calls, Misreads, answer_of, ask_new_calls, explain
+from tconv.evidence import Calls, Follows, Misreads, answer_of, ask_new_calls, explain
 from tconv.evidence import facts as evidence_facts
-from tconv.evidence.rules import learn_rules
+from tconv.evidence.rules import learn_rules, learners_of
 from tconv.execution import recording
+from tconv.execution.asking import Asking
 from tconv.execution.evaluation import Evaluator
+from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem, share_problem
 from tconv.investigation.further_cases import misread_output
 from tconv.records.record import Record
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
+    from tconv.dialects import Dialect
     from tconv.evidence import Explanation
     from tconv.vocabulary import Array, Mask
     from wrong_kernels import Facts
@@ -459,6 +462,59 @@ def output_changed(case: Case, written: Mapping[str, Any], near: Sequence[int], 
     return {"spatial": spatial, **({"pads_end": end} if is_explicit else {})}
 
 
+def rules_on_new_calls(backend: str, count: int, random: Random) -> Iterator[str]:
+    """Yield for each rule that a run of the smoke tier prints of a runtime how many new calls follow it."""
+    corpus = Corpus.load()
+    cases = {case.id: case for case in corpus.cases("smoke")}
+    with Pool(Asking(backend)) as pool:
+
+        def ask(new: Sequence[Case]) -> list[Record]:
+            cases.update({case.id: case for case in new})
+            records = pool.records(new)
+            return [replace(records[case.id], asked=Settings.model_validate(settings(case))) for case in new]
+
+        records = [record for _, record in sorted(pool.records([*cases.values()]).items())]
+        calls = Calls([*map(answer_of, records)], cases.get, pool.dialect)
+        calls = ask_new_calls(calls, explain(calls), lambda new: [*map(answer_of, ask(new))])
+        known = [answer.record for answer in calls.answers]
+        for each in explain(calls):
+            if isinstance(each.what, Follows) and each.condition is not None:
+                members = [cases[case] for case in each.cases]
+                new = list(new_members(each, members, pool.dialect, count, random))
+                learners = learners_of([*known, *ask(new)], cases.get, pool.dialect)
+                asked = {case.id for case in new}
+                said = [
+                    learner.follows(observed, each.what.rules)
+                    for learner in learners
+                    for observed in learner.geometries
+                    if observed.case.id in asked
+                ]
+                follow, tell = said.count(True), said.count(True) + said.count(False)
+                yield f"{backend}: {follow} of {tell} new calls that tell it follow: {each.what} | {each.where}"
+
+
+def new_members(
+    each: Explanation, members: Sequence[Case], dialect: Dialect, count: int, random: Random
+) -> Iterator[Case]:
+    """Yield calls that no run has asked, and for which the condition of an explanation holds."""
+    seen = {case.content for case in members}
+    for number in range(20 * count):
+        case = random.choice(members)
+        for _ in range(random.choice([1, 2, 3])):
+            knob = random.choice([name for name in LISTS if name != "pads_begin"])
+            case = with_change(case, knob, (), random, f"rule-{number}") or case
+        problem = Problem(case, dialect)
+        if case.content in seen or problem.values is None or 0 in problem.values.primary.geometry.output:
+            continue
+        features = [evidence_facts.features_of(share_problem(of, dialect)) for of in (case, *members)]
+        terms = dict(evidence_facts._terms(features))  # type: ignore[arg-type] # noqa: SLF001
+        if all(terms[term][0] for term in each.condition or () if term in terms):
+            seen.add(case.content)
+            yield case
+        if len(seen) == count + len({case.content for case in members}):
+            return
+
+
 def placement_alone(problem: Problem, actual: Array, accumulator: DType) -> Diagnosis:
     """Diagnose without the catalogue: say where the values lie, and nothing else."""
     assert problem.values is not None
@@ -532,4 +588,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="How exactly the failures of wrong kernels are explained.")
     parser.add_argument("--count", type=int, default=100, help="kernels (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=5, help="another one draws other kernels (default: %(default)s)")
+    parser.add_argument(
+        "--backend", help="print instead how many of 200 new calls of a runtime follow each of its rules"
+    )
+    if backend := parser.parse_known_args()[0].backend:
+        for line in rules_on_new_calls(backend, 200, Random(1)):  # noqa: S311 - chance that can be repeated
+            print(line, flush=True)
+        sys.exit(0)
     sys.exit(run("explaining", measured, parser))
