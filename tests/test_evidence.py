@@ -298,7 +298,9 @@ def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: 
     (found,) = found_for(misread("dilations-ignored", lambda _: True), spread, corpus)
     assert found.what == Misreads(Combination(("dilations-ignored",)))
     assert (found.condition, found.against) == ((), frozenset())
-    assert re.fullmatch(r"explains \d+ failures; none of [\d,]+ other calls contradicts it", found.evidence)
+    assert re.fullmatch(
+        r"explains \d+ failures; none of [\d,]+ other calls contradicts it; not tested on new calls", found.evidence
+    )
 
 
 def test_a_misreading_with_exceptions_counts_them(spread: list[Case], corpus: Corpus) -> None:
