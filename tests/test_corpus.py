@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 IDS = {
     # Another number, id or order of cases: is the change meant? Records and waivers hold ids.
-    "full": (56084, "f8616d6630642fd5"),
-    "gate": (9283, "ffc68e6efe42d951"),
+    "full": (57019, "250b65f281a9c246"),
+    "gate": (10218, "3bc31eed894af32b"),
     "smoke": (2016, "b9d4fd9f4ef9fce1"),
     # Of the exhaustive tier, those that are in no other.
     "exhaustive": (1061328, "8bf36d870bd3873d"),
@@ -102,7 +102,7 @@ def test_the_ids_of_the_exhaustive_tier_are_pinned(corpus: Corpus) -> None:
 
 def test_the_tensors_of_the_gate_tier_are_pinned(gate_cases: tuple[Case, ...]) -> None:
     """A sample of some 200 cases has the same operands, bit for bit, on every machine, numpy and Python."""
-    sample = gate_cases[::44]
+    sample = [case for case in gate_cases if topic_of(case.id) != "contexts"][::44]
     assert 190 <= len(sample) <= 230
     assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
     parts: list[bytes] = []
@@ -117,7 +117,7 @@ def test_ids_are_unique_and_readable(ids: dict[Tier, list[str]]) -> None:
     """No two cases share an id; an id is a path and labels, of printable characters, and short."""
     found = ids["full"]
     assert len(set(found)) == len(found) > 40_000
-    label = r"[a-z_]+=[A-Za-z0-9+.x_-]+"
+    label = r"[a-z_.]+=[A-Za-z0-9+.x_-]+"
     readable = re.compile(rf"[a-z0-9-]+(/[a-z0-9-]+)?/[a-z0-9.-]+(\[{label}(,{label})*\])?")
     assert [case_id for case_id in found if not readable.fullmatch(case_id)] == []
     assert max(map(len, found)) < 220

@@ -12,7 +12,7 @@ import onnx.defs
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, case
-from tconv.backends.onnx_model import ELEMENT_TYPES
+from tconv.backends.onnx_graph import ELEMENT_TYPES
 from tconv.cases.call import express
 from tconv.dialects import DIALECTS, Absent, Dialect, NoWord, Open, Stated, find_dialect
 from tconv.dialects.constraints import CONSTRAINTS

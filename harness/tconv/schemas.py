@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from tconv.corpus.case_file import DEFAULTS, CaseFile
+from tconv.cases.context import PREFIX
+from tconv.corpus.case_file import DEFAULTS, MAPPINGS, CaseFile
 from tconv.gate.status import Ruling
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import FORMAT, HeaderLine
@@ -38,8 +39,6 @@ _META = "https://json-schema.org/draft/2020-12/schema"
 # JSON has no number for them.
 _NON_FINITE: Final = {"enum": ["NaN", "Infinity", "-Infinity"]}
 _SCALAR: Final = {"type": ["string", "integer", "boolean", "null"]}
-# An axis of operands must be a mapping of labels: a list of operands has no labels for the ids.
-_OPERANDS: Final = ("x", "w", "b")
 _ENTRY = re.compile(r"^ {4}(?P<names>[\w-]+(?:, [\w-]+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
@@ -52,7 +51,12 @@ def case_file() -> Schema:
     either = {
         name: {"anyOf": [_list_of(f"#/$defs/Settings/properties/{name}"), {"$ref": "#/$defs/Labels"}]}
         for name in parts["Settings"]["properties"]
-        if name not in _OPERANDS
+        if name not in MAPPINGS
+    } | {
+        f"{PREFIX}{name}": {
+            "anyOf": [_list_of(f"#/$defs/ContextSettings/properties/{name}"), {"$ref": "#/$defs/Labels"}]
+        }
+        for name in parts["ContextSettings"]["properties"]
     }
     parts["Sweep"]["properties"]["axes"] |= {"properties": either, "additionalProperties": {"$ref": "#/$defs/Labels"}}
     value = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR}]}

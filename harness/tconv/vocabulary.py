@@ -49,6 +49,48 @@ class DType(StrEnum):
     F64 = "f64"
 
 
+class Quantised(StrEnum):
+    """An integer type of the tensors around the operator, by numpy's name."""
+
+    INT8 = "int8"
+    UINT8 = "uint8"
+    INT32 = "int32"
+
+
+OPERATIONS: Final = frozenset(
+    {
+        "Add",
+        "BatchNormalization",
+        "Cast",
+        "Clip",
+        "Concat",
+        "Constant",
+        "Conv",
+        "Dequantize",
+        "Div",
+        "Elu",
+        "HardSigmoid",
+        "HardSwish",
+        "Identity",
+        "LeakyRelu",
+        "Max",
+        "Mul",
+        "PRelu",
+        "Pad",
+        "Quantize",
+        "Relu",
+        "Reshape",
+        "Resize",
+        "Sigmoid",
+        "Slice",
+        "Split",
+        "Sub",
+        "Tanh",
+        "Transpose",
+    }
+)
+"""What may stand around the operator in a graph, by ONNX's names; `expectation.operations` says what each computes."""
+
 Ints = tuple[int, ...]
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 """An array of any element type."""

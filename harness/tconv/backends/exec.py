@@ -167,7 +167,7 @@ class Exec:
             must = f"backend {self._command[0]!r} must say one of these dialects in its hello: {', '.join(DIALECTS)}"
             raise BackendMissing(f"{must} (got {shown(dialect_name)}){nearest(dialect_name[:_SHOWN], DIALECTS)}")
         environment = {"command": shlex.join(self._command), "isolated": self._starter.isolated}
-        return BackendInfo(name, version, (dialect_name,), environment)
+        return BackendInfo(name, version, (dialect_name,), environment, contexts=hello.get("contexts") is True)
 
     def _unconfirmed(self, hello: dict[str, Any]) -> str:
         """Return the message for a hello that does not confirm the options."""

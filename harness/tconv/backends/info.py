@@ -20,6 +20,7 @@ class BackendInfo:
         simd: the vector extensions that the runtime may use, in Linux's words; None if it does not tell.
         supplied: questions of `rules` that the backend answers itself, and not the runtime: because it computes the
             output's shape or the pads and passes them on, for example.
+        contexts: whether it takes what surrounds the operator, `Call.graph`. If not, cases in a context are not asked.
     """
 
     name: str
@@ -28,6 +29,7 @@ class BackendInfo:
     environment: Mapping[str, str] = field(default_factory=dict)
     supplied: tuple[str, ...] = ()
     simd: tuple[str, ...] | None = None
+    contexts: bool = False
 
     def __post_init__(self) -> None:
         for of in fields(self):

@@ -12,7 +12,7 @@ from tconv.backends import BackendInfo, Option
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.shown_texts import one_line
-from tconv.vocabulary import DType
+from tconv.vocabulary import DType, Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _KERNELS = {"auto": "AUTO", "builtin": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "reference": "BUILTIN_REF"}
-_TYPES = {None: "INT32", DType.F32: "FLOAT32", DType.F16: "FLOAT16", DType.BF16: "BFLOAT16", DType.F64: "FLOAT64"}
+_TYPES: dict[DType | Quantised | None, str] = {
+    None: "INT32",
+    DType.F32: "FLOAT32",
+    DType.F16: "FLOAT16",
+    DType.BF16: "BFLOAT16",
+    DType.F64: "FLOAT64",
+}
 _ORDER = ("output_shape", "w", "x", "b")
 _UNKNOWN = 7
 """A padding that the schema does not have, for words that are none of the text's."""

@@ -14,7 +14,7 @@ from tconv.backends.outcome import Produced, Refused, ShapeOnly, Unsupported
 from tconv.backends.resolved_call import geometry_of
 from tconv.cases.layouts import data_shape
 from tconv.dialects.geometry import Geometry
-from tconv.vocabulary import NEUTRAL, DType
+from tconv.vocabulary import NEUTRAL, DType, Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array, Ints, Signature
 
-DATA_TYPES = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
+DATA_TYPES: dict[DType | Quantised, int] = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
 """dnnl_data_type_t, by our name for the type."""
 
 

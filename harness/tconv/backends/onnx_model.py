@@ -5,25 +5,20 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
+from tconv.backends.onnx_graph import ELEMENT_TYPES, OPSET, nodes_of
 from tconv.cases.layouts import inverse, permutation
 from tconv.dialects import DIALECTS
-from tconv.vocabulary import DataFormat, DType, FilterFormat
+from tconv.vocabulary import DataFormat, DType, FilterFormat, Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.cases.call import Call, Input, Value
     from tconv.cases.case import Shapes
+    from tconv.cases.graph import Graph
     from tconv.vocabulary import Array
-
-ELEMENT_TYPES = {
-    DType.F32: TensorProto.FLOAT,
-    DType.F16: TensorProto.FLOAT16,
-    DType.BF16: TensorProto.BFLOAT16,
-    DType.F64: TensorProto.DOUBLE,
-}
 
 ONNX_DIALECT_NAMES = tuple(name for name, dialect in reversed(DIALECTS.items()) if dialect.opset is not None)
 """The newest first."""
@@ -50,6 +45,9 @@ def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
     # Made in its place: a graph that is put into a model is copied, with all its constants.
     graph = model.graph
     graph.name = "tconv"
+    if call.graph is not None:
+        _add_surroundings(graph, call, call.graph, arrays)
+        return model
     names = []
     for tensor in call.inputs:
         conversion = _canonical(tensor, call)
@@ -76,10 +74,34 @@ def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
     return model
 
 
+def _add_surroundings(proto: GraphProto, call: Call, graph: Graph, arrays: Mapping[str, Array]) -> None:
+    """Add the nodes and tensors of a graph around the operator."""
+    in_nodes = {node.inputs[0] for node in graph.nodes if node.kind == "Constant"}
+    for tensor in call.inputs:
+        data_type = ELEMENT_TYPES[tensor.dtype or DType.F32]
+        if not tensor.constant:
+            proto.input.append(_declared(tensor.name, data_type, _sizes(tensor, call.shapes)))
+        elif tensor.name not in in_nodes:
+            raw_data = arrays[tensor.name].tobytes()
+            proto.initializer.add(name=tensor.name, data_type=data_type, dims=tensor.shape, raw_data=raw_data)
+    for part in nodes_of(graph, arrays):
+        if isinstance(part, NodeProto):
+            proto.node.append(part)
+        else:
+            proto.initializer.append(part)
+    last = graph.nodes[-1]
+    kind = Quantised(last.attributes["dtype"]) if last.kind == "Quantize" else DType.F32
+    is_flat = any(node.kind == "Reshape" and -1 in node.attributes["shape"] for node in graph.nodes)
+    rank = None if call.shapes == "unranked" else (None,) * (2 if is_flat else call.rank + 2)
+    proto.output.append(_declared(graph.output, ELEMENT_TYPES[kind], rank))
+    for name in graph.also:
+        proto.output.append(_declared(name, ELEMENT_TYPES[DType.F32], rank))
+
+
 def _opset(call: Call) -> int:
     if call.dialect.opset is None:
         raise ValueError(f"a model must be of a dialect of ONNX (got {call.dialect.name})")
-    return call.dialect.opset
+    return call.dialect.opset if call.graph is None else max(call.dialect.opset, OPSET)
 
 
 @cache

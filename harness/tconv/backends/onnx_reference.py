@@ -32,7 +32,9 @@ class OnnxReference:
 
     def info(self) -> BackendInfo:
         """Return onnx's version, and whether its checker comes first."""
-        return BackendInfo(self.name, onnx.__version__, self.DIALECTS, {"checker": "full" if self.checked else "none"})
+        return BackendInfo(
+            self.name, onnx.__version__, self.DIALECTS, {"checker": "full" if self.checked else "none"}, contexts=True
+        )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Check the model, then evaluate it; what the checker refuses is refused."""

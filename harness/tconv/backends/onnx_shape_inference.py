@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from tconv.backends import BackendInfo
-from tconv.backends.onnx_model import ELEMENT_TYPES, ONNX_DIALECT_NAMES, build
+from tconv.backends.onnx_graph import ELEMENT_TYPES
+from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.outcome import Refused, ShapeOnly, Unsupported
 from tconv.backends.snippet import Snippet
 

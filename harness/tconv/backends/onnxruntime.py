@@ -78,6 +78,7 @@ class OnnxRuntime:
                 "intra_op_num_threads": str(self._options.intra_op_num_threads),
                 "graph_optimization_level": self._options.graph_optimization_level.name,
             },
+            contexts=True,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:

@@ -79,7 +79,7 @@ class OpenVino:
         # what came of them.
         simd = onednn_isa.limit(os.environ)
         environment = {"device": device, "build": version} | settings
-        return BackendInfo(self.name, version.partition("-")[0], self.DIALECTS, environment, simd=simd)
+        return BackendInfo(self.name, version.partition("-")[0], self.DIALECTS, environment, simd=simd, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Make the model, compile it, infer. An exception while it is made or compiled is a refusal."""

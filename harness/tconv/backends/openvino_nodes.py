@@ -11,7 +11,7 @@ from openvino import opset1
 
 from tconv.backends.openvino import GROUPED
 from tconv.cases.layouts import inverse, permutation
-from tconv.vocabulary import DataFormat, DType, FilterFormat
+from tconv.vocabulary import DataFormat, DType, FilterFormat, Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from tconv.cases.case import Shapes
     from tconv.vocabulary import Array
 
-_ELEMENT_TYPES = {DType.F32: ov.Type.f32, DType.F16: ov.Type.f16, DType.BF16: ov.Type.bf16, DType.F64: ov.Type.f64}
+_ELEMENT_TYPES: dict[DType | Quantised, ov.Type] = {
+    DType.F32: ov.Type.f32,
+    DType.F16: ov.Type.f16,
+    DType.BF16: ov.Type.bf16,
+    DType.F64: ov.Type.f64,
+}
 
 
 def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:

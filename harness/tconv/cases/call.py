@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.cases.case import Case, Shapes
+    from tconv.cases.graph import Graph
     from tconv.dialects import Dialect, Spelling
-    from tconv.vocabulary import Array, Attributes, Ints, Signature
+    from tconv.vocabulary import Array, Attributes, Ints, Quantised, Signature
 
 Value = str | int | tuple[int, ...]
 _Format = TypeVar("_Format", DataFormat, FilterFormat)
@@ -31,7 +32,7 @@ class Input:
     """One input of a call.
 
     Attributes:
-        role: x, w, b or output_shape.
+        role: x, w, b or output_shape; in a context, the tensor's name.
         name: the dialect's name for it.
         shape: its shape in the call's layout.
         dtype: its element type; None for output_shape, which is integers.
@@ -42,7 +43,7 @@ class Input:
     role: str
     name: str
     shape: Ints
-    dtype: DType | None
+    dtype: DType | Quantised | None
     constant: bool = False
     values: Ints = ()
 
@@ -61,6 +62,7 @@ class Call:
         shapes: what is to be declared of the inputs' shapes: the sizes, a symbol for each, or nothing (unranked).
         written: the signature, in the canonical vocabulary, for backends that have no text of their own.
         unnamed_bias: whether the bias, which the call does not have, is written as an input with the name ''.
+        graph: what surrounds the operator; its tensors are the inputs. None if the operator is alone.
     """
 
     dialect: Dialect
@@ -72,16 +74,17 @@ class Call:
     shapes: Shapes
     written: Signature
     unnamed_bias: bool = False
+    graph: Graph | None = None
 
     @property
     def dtype(self) -> DType:
         """The element type of the data, and so of the output."""
-        return self.inputs[0].dtype or DType.F32
+        return self.written.x.dtype
 
     @property
     def rank(self) -> int:
         """The number of spatial axes of the data."""
-        return len(self.inputs[0].shape) - 2
+        return self.written.rank
 
     def feeds(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         """Return the arrays, given by role, of the inputs that are not constants: by name, in the inputs' order."""
@@ -201,7 +204,7 @@ def _inputs(case: Case, written: Signature, dialect: Dialect) -> tuple[Input, ..
         "x": (data_shape(case.x.shape, data_format), case.x.dtype),
         "w": (filter_shape(case.w.shape, filter_format, groups), case.w.dtype),
     }
-    if case.b is not None:
+    if case.b is not None and written.b is not None:
         operands["b"] = case.b.shape, case.b.dtype
     if size is not None:
         operands["output_shape"] = (len(size),), None

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from tconv.cases.context import NEUTRAL, Context
 from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType, Tier
 
 Filling = Literal[
@@ -158,6 +159,7 @@ class Case:
         omit: attributes that are not written even where the dialect wants them.
         expected: literal outputs, which `tconv check` compares with the reference.
         tier: the smallest tier that has it, if it stands alone.
+        context: what surrounds the operator in a graph.
         facts: attribute, axis and size values as text, for patterns; a worker needs none, so they are not sent.
     """
 
@@ -179,6 +181,7 @@ class Case:
     bias_source: BiasSource | None = None
     output_shape_source: Source = "initializer"
     spelling: Speller = "library"
+    context: Context = NEUTRAL
 
     def __hash__(self) -> int:
         # Equal cases have equal ids, and Python keeps the hash of a text.
@@ -191,7 +194,7 @@ class Case:
     @property
     def signature(self) -> Signature:
         """What the case itself writes; a dialect may want more attributes, see `call.write_signature`."""
-        b = None if self.b is None else self.b.tensor_type
+        b = None if self.b is None or self.context.bias == "add" else self.b.tensor_type
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
 
     @property
@@ -214,7 +217,12 @@ class Case:
 
     @property
     def plain(self) -> bool:
-        """Whether the data alone is fed, sizes are declared, no input is unnamed, and the words are the library's."""
+        """Whether the data alone is fed, sizes are declared, no input is unnamed, and the words are the library's.
+
+        And nothing surrounds the operator.
+        """
+        if self.context:
+            return False
         fed = [role for role, source in self.sources.items() if source == "input"]
         return (self.shapes, fed, self.bias_source == "unnamed", self.spelling) == ("static", ["x"], False, "library")
 
@@ -229,7 +237,7 @@ class Case:
         # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
         operands = repr((self.x, self.w, self.b))
         presentation = self.shapes, *self.sources.items(), self.spelling
-        return self.attributes, operands, presentation, self.breaks, self.omit
+        return self.attributes, operands, presentation, self.breaks, self.omit, self.context
 
 
 _FIELDS = tuple(part.name for part in fields(Case))

@@ -133,7 +133,7 @@ def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
             f"--write-tiers must be for a folder of case files, or a file of one that has {tiers.FILE_NAME} (got "
             f"{path}); name the folder, or leave it out: without {tiers.FILE_NAME} the rows are chosen at each start"
         )
-    sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.tier is None]
+    sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.is_selected]
     tiers.write(corpus.folder, sweeps, {} if corpus.whole else corpus.tiers.selections)
     return Corpus.load(path)
 

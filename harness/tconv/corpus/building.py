@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
+from tconv.cases.context import Context
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, complete_settings, spread_per_axis, unwrap
 from tconv.corpus.facts import work_out_facts
@@ -65,6 +66,7 @@ def build(
         b,
         **copied,
         omit=tuple(settings.get("omit", ())),
+        context=Context(**{axis: level for axis, level in settings.get("context", {}).items() if level is not None}),
         expected=tuple(expected),
         tier=tier,
         about=about,

@@ -13,6 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema, create_model
 
 from tconv.cases.case import BiasSource, Filling, Shapes, Source, Speller
+from tconv.cases.context import (
+    PREFIX,
+    ActivationLevel,
+    ArithmeticLevel,
+    BeforeLevel,
+    BiasLevel,
+    DataLevel,
+    EndLevel,
+    FilterLevel,
+    UseLevel,
+    ValuesLevel,
+)
 from tconv.corpus.budget import MOST_SWEEPS
 from tconv.dialects import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
@@ -123,6 +135,32 @@ class OperandSettings(Part):
     values: Numbers[_Element] | None = None
 
 
+class ContextSettings(Part):
+    """What surrounds the operator in a graph; a level that is not given is the first one of its axis, the neutral one.
+
+    Attributes:
+        data: the number format of the data; int8 and uint8 pass Quantize and Dequantize, int8-input is fed.
+        filter: the filter's number format, what it is, or the node that it comes from.
+        bias: how the bias of the case is given.
+        before: what makes the data.
+        arithmetic: what is computed with the output first.
+        activation: what follows that.
+        use: what uses the result.
+        end: the number format of the graph's output.
+        values: which numbers data and filter have.
+    """
+
+    data: DataLevel | None = None
+    filter: FilterLevel | None = None
+    bias: BiasLevel | None = None
+    before: BeforeLevel | None = None
+    arithmetic: ArithmeticLevel | None = None
+    activation: ActivationLevel | None = None
+    use: UseLevel | None = None
+    end: EndLevel | None = None
+    values: ValuesLevel | None = None
+
+
 class Settings(Part):
     """Sizes, attributes, operands and presentation; every key is optional, and null removes an earlier value.
 
@@ -161,6 +199,7 @@ class Settings(Part):
             case without a bias, unnamed writes an input with the name '', as ONNX allows.
         output_shape_source: whether output_shape is a constant of the model, or fed where the text has an input for it.
         spelling: whose words are written where a text's page prints others than its library takes.
+        context: what surrounds the operator in a graph; data and filter then have small integers of their own.
         breaks: the one constraint that the case breaks on purpose; dialects/constraints.py of the package has them all.
         omit: attributes that are not written even where a dialect requires them.
     """
@@ -194,6 +233,7 @@ class Settings(Part):
     bias_source: BiasSource | None = None
     output_shape_source: Source | None = None
     spelling: Speller | None = None
+    context: ContextSettings | None = None
     breaks: ConstraintName | None = None
     omit: Texts[AttributeName] | None = None
 
@@ -204,6 +244,8 @@ class Settings(Part):
 
 OPERAND_ROLES = ("x", "w", "b")
 """The settings that are of one operand: mappings, and no texts."""
+MAPPINGS = (*OPERAND_ROLES, "context")
+"""The settings that are mappings."""
 DEFAULTS: dict[str, Any] = {
     "batch": 1,
     "channels": 1,
@@ -224,23 +266,25 @@ DEFAULTS: dict[str, Any] = {
 
 
 def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of all layers, a later one replacing an earlier one; operands are merged key by key.
+    """Return the settings of all layers, a later one replacing an earlier one; mappings are merged key by key.
 
     `data` and `values` are two ways to fill an operand: whichever comes later replaces the other.
     """
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
-            if key in OPERAND_ROLES and isinstance(value, dict) and isinstance(result.get(key), dict):
-                result[key] = {name: old for name, old in result[key].items() if name not in _replaced(value)} | value
+            if key in MAPPINGS and isinstance(value, dict) and isinstance(result.get(key), dict):
+                result[key] = {
+                    name: old for name, old in result[key].items() if name not in _replaced(key, value)
+                } | value
             else:
                 result[key] = value
     return result
 
 
-def _replaced(operand: Mapping[str, Any]) -> set[str]:
+def _replaced(key: str, operand: Mapping[str, Any]) -> set[str]:
     """Return the settings of earlier layers that these settings of an operand replace, besides those of their names."""
-    fillings = {"data", "values"}
+    fillings = {"data", "values"} if key in OPERAND_ROLES else set()
     return fillings if any(operand.get(name) is not None for name in fillings) else set()
 
 
@@ -283,10 +327,16 @@ class Skip(Part):
     because: Annotated[str, Field(min_length=1)]
 
 
-LISTED = Settings.model_fields.keys() - set(OPERAND_ROLES)
+LISTED = Settings.model_fields.keys() - set(MAPPINGS)
 """The settings whose values an axis may list: those of an operand have no labels for the ids."""
+LEVELS = frozenset(f"{PREFIX}{name}" for name in ContextSettings.model_fields)
+"""The axes of a context, which an axis of a sweep may list too."""
 _FIELDS = Settings.model_fields.items()
 _OF_SETTINGS: dict[str, Any] = {name: (list[field.annotation], []) for name, field in _FIELDS if name in LISTED}  # type: ignore[name-defined]
+_OF_SETTINGS |= {
+    f"{PREFIX}{name}": (list[field.annotation], [])  # type: ignore[name-defined]
+    for name, field in ContextSettings.model_fields.items()
+}
 _ListAxes = create_model("_ListAxes", __base__=Part, **_OF_SETTINGS)
 """Values by the name of a setting."""
 
@@ -296,6 +346,19 @@ def _of_settings(axes: dict[str, Any]) -> dict[str, Any]:
     lists = {name: axis for name, axis in axes.items() if isinstance(axis, list) and name in _OF_SETTINGS}
     written: dict[str, Any] = axes | _ListAxes.model_validate(lists).model_dump(exclude_unset=True)
     return written
+
+
+class Cover(Part):
+    """What the few cases of a sweep hold: every pair of labels, and more.
+
+    Attributes:
+        threes: the axes of which every triple of labels is held too.
+        levels: how many levels of a context are other than neutral in one case, at most. With few, operations that a
+            runtime fuses stand next to each other.
+    """
+
+    threes: Texts[str] = Field(default=[])
+    levels: Annotated[int, Field(ge=1)] = 4
 
 
 class Sweep(Part):
@@ -310,6 +373,8 @@ class Sweep(Part):
         skip: combinations that are left out.
         tier: the smallest tier that has its cases, which then has all of them; if it is not given, gate and smoke
             have those that cover the values of its axes. Of an exhaustive sweep there may be millions.
+        cover: for a product that is too large to list: the sweep has few of its combinations, and each geometry alone.
+            Ids leave out the first level of each axis of a context, so that one without levels is the plain twin.
     """
 
     name: _Name
@@ -322,6 +387,7 @@ class Sweep(Part):
     ]
     skip: Mappings[Skip] = Field(default=[])
     tier: Tier | None = None
+    cover: Cover | None = None
 
 
 class WrittenOutput(Part):

@@ -6,8 +6,9 @@ from functools import lru_cache
 from operator import ge, gt, lt
 from typing import TYPE_CHECKING, Any
 
+from tconv.cases.context import PREFIX
 from tconv.cases.patterns import facts_of, label
-from tconv.corpus.case_file import LISTED, complete_settings, spread_per_axis, unwrap
+from tconv.corpus.case_file import LEVELS, LISTED, complete_settings, spread_per_axis, unwrap
 from tconv.dialects.geometry import reach
 from tconv.vocabulary import NEUTRAL, Attributes, AutoPad
 
@@ -32,6 +33,7 @@ def work_out_facts(
     """
     settings = complete_settings(layers)
     texts = {name: label(unwrap(value)) for name, value in settings.items() if name in LISTED}
+    texts |= {f"{PREFIX}{axis}": level for axis, level in settings.get("context", {}).items() if level is not None}
     texts.setdefault("bias_source", label(settings["filter_source"]))
     spatial = tuple(settings["spatial"])
     following = _following(attributes, spatial, spread_per_axis(settings["kernel"], len(spatial)))
@@ -84,7 +86,7 @@ _OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups",
 """Attributes of which a text may have a default: a runtime may lack it, or have another one."""
 DERIVED = frozenset({*_following(Attributes(), (), ()), "empty", "bias_source"})
 """The facts that depend on other settings than that of their own name."""
-NAMES = DERIVED | LISTED
+NAMES = DERIVED | LISTED | LEVELS
 """The facts that every case may have; the axes of its sweep are facts too."""
 IDENTITY = frozenset({"seed", "about", "name"})
 """Settings that say which case it is, and nothing about the call."""

@@ -68,7 +68,7 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     for sweep in corpus.sweeps.values():
         for message, inside in _sweep_findings(sweep, corpus, masks.get(sweep.id)):
             yield LintFinding(sweep.id, message, corpus.place(sweep.id, *inside))
-    chosen = {sweep.id for sweep in corpus.sweeps.values() if sweep.tier is None}
+    chosen = {sweep.id for sweep in corpus.sweeps.values() if sweep.is_selected}
     for sweep_id in sorted(set(corpus.tiers.selections) - chosen) if corpus.whole else ():
         message = f"{FILE_NAME} must name sweeps that are there, without a tier of their own; {advise(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
@@ -152,7 +152,7 @@ _SAMPLE = 256
 
 def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[str]:
     tiers = corpus.tiers
-    if sweep.tier is not None:
+    if not sweep.is_selected:
         return
     if not tiers.fresh(sweep):
         yield f"{FILE_NAME} must be of today (got another digest); {advise(corpus.folder)}"
@@ -168,7 +168,10 @@ def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[
 def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
     """Yield the number of each skip that leaves nothing out, and what must be."""
     effective: set[int] = set()
-    for rows in sweep.combinations() if sweep.skips else ():
+    # What the other axes have decides nothing.
+    named = {axis for skip in sweep.skips for axis in skip.when}
+    radix = [size if axis in named else 1 for axis, size in enumerate(sweep.radix)]
+    for rows in [np.array(list(np.ndindex(*radix)), dtype=np.int32)] if sweep.skips else ():
         remaining = np.ones(len(rows), dtype=bool)
         for number, skip in enumerate(sweep.skips):
             skipped = skip.covers(rows) & remaining

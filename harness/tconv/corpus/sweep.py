@@ -1,4 +1,8 @@
-"""A sweep: the product of its axes without the skipped combinations; a row of label numbers for each case."""
+"""A sweep: the product of its axes without the skipped combinations; a row of label numbers for each case.
+
+If a sweep has a `cover`, its product is too large: every combination is a case that can be asked for by its id, but the
+rows are few, and hold every pair of labels and some triples.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.cases.context import PREFIX
 from tconv.corpus.building import ImpossibleCase, build, hint_default_spatial
 from tconv.corpus.case_file import merge_settings
+from tconv.corpus.covering import Cover, cover_axes
 from tconv.corpus.facts import DERIVED
 from tconv.documents import place_error
 
@@ -65,6 +71,7 @@ class Sweep:
         skips: what is left out.
         layer: the settings that all of its cases share.
         tier: the smallest tier that has its cases, all of them; None if smaller tiers have some of them.
+        cover: what its few rows hold; None if the rows are all combinations.
         document: the file, for messages.
         place: the keys and indices that lead to it in the file.
     """
@@ -76,6 +83,7 @@ class Sweep:
     skips: tuple[Skipped, ...]
     layer: Mapping[str, Any]
     tier: Tier | None
+    cover: Cover | None
     document: Document
     place: tuple[str | int, ...]
 
@@ -83,6 +91,11 @@ class Sweep:
     def exhaustive(self) -> bool:
         """Whether its cases are in the exhaustive tier alone; then they are never held as a whole."""
         return self.tier == "exhaustive"
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether rows of it are chosen, and stored."""
+        return self.tier is None or self.cover is not None
 
     @property
     def radix(self) -> tuple[int, ...]:
@@ -99,7 +112,8 @@ class Sweep:
         """A digest of everything that decides which rows there are and which dialects can express them."""
         words = [self.layer, [[axis.name, axis.labels, axis.layers] for axis in self.axes]]
         skips = [[sorted((axis, sorted(labels)) for axis, labels in skip.when.items())] for skip in self.skips]
-        return blake2b(json.dumps([words, skips], default=str).encode(), digest_size=16).hexdigest()
+        cover = [] if self.cover is None else [str(self.cover)]
+        return blake2b(json.dumps([words, skips, *cover], default=str).encode(), digest_size=16).hexdigest()
 
     def product(self) -> Rows:
         """Return all combinations, (n, axes), skipped ones included."""
@@ -112,11 +126,13 @@ class Sweep:
             yield self._numbered(np.arange(start, min(start + _BLOCK, size)))
 
     def rows(self) -> Rows:
-        """Return the combinations that are cases, (n, axes)."""
-        return np.concatenate(list(self.blocks()))
+        """Return the combinations that are cases, (n, axes); with a cover, the few rows that are chosen."""
+        return np.concatenate(list(self.blocks())) if self.cover is None else self._covering
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield the combinations that are cases, (n, axes) each, few at a time."""
+        """Yield the combinations that are cases, (n, axes) each, few at a time; with a cover, those that are chosen."""
+        if self.cover is not None:
+            return iter([self._covering])
         return filter(len, map(self._without_skipped, self.combinations()))
 
     def sample(self, count: int) -> Rows:
@@ -125,28 +141,61 @@ class Sweep:
         chosen = np.random.default_rng(int(self.digest, 16)).choice(size, min(count, size), replace=False)
         return self._without_skipped(self._numbered(np.sort(chosen)))
 
+    @cached_property
+    def _covering(self) -> Rows:
+        """The rows of the cover, and first each plain twin."""
+        assert self.cover is not None  # noqa: S101 - it is asked only of such a sweep
+        plain = [1 if axis.name.startswith(PREFIX) else len(axis.labels) for axis in self.axes]
+        twins = [row for row in np.ndindex(*plain) if self.row_is_case(row)]
+        return cover_axes(self.radix, self.cover, self._skipped, int(self.digest, 16), twins)
+
+    def row_is_case(self, row: Sequence[int]) -> bool:
+        """Return whether a row is not left out."""
+        return not self._skipped(np.array([row], dtype=np.int32))[0]
+
+    def _skipped(self, rows: Rows) -> Mask:
+        mask = np.zeros(len(rows), dtype=bool)
+        for skip in self.skips:
+            mask |= skip.covers(rows)
+        return mask
+
+    def numbers(self, rows: Rows) -> list[int]:
+        """Return the numbers of combinations, the first axis varying slowest."""
+        return [int(number) for number in np.ravel_multi_index(tuple(rows.T.astype(np.int64)), self.radix)]
+
+    def numbered(self, numbers: Sequence[int]) -> Rows:
+        """Return the combinations of these numbers."""
+        return self._numbered(np.array(numbers, dtype=np.int64))
+
     def _numbered(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Rows:
         """Return the combinations of these numbers; the first axis varies slowest."""
         return np.stack(np.unravel_index(numbers, self.radix), axis=1).astype(np.int32)
 
     def _without_skipped(self, rows: Rows) -> Rows:
-        mask = np.ones(len(rows), dtype=bool)
-        for skip in self.skips:
-            mask &= ~skip.covers(rows)
-        return rows[mask]
+        return rows[~self._skipped(rows)]
 
     def row(self, labels: Mapping[str, str]) -> list[int] | None:
         """Return the row of these labels, or None where they are not a case of this sweep."""
+        if self.cover is not None:
+            # An id leaves out what is neutral: with two ids, one case would be two.
+            neutral = {axis.name: axis.labels[0] for axis in self.axes if axis.name.startswith(PREFIX)}
+            if any(labels.get(name) == text for name, text in neutral.items()):
+                return None
+            labels = neutral | dict(labels)
         names = {axis.name for axis in self.axes}
         if set(labels) != names or any(labels[axis.name] not in axis.labels for axis in self.axes):
             return None
         row = [axis.labels.index(labels[axis.name]) for axis in self.axes]
-        skipped = any(all(row[axis] in indices for axis, indices in skip.when.items()) for skip in self.skips)
-        return None if skipped else row
+        return row if self.row_is_case(row) else None
 
     def case_id(self, row: Sequence[int]) -> str:
-        """Return the id of the case in a row."""
-        return f"{self.id}[{','.join(texts[i] for texts, i in zip(self._texts, row, strict=True))}]"
+        """Return the id of the case in a row; with a cover, without the neutral levels of a context."""
+        labels = [
+            texts[label]
+            for axis, texts, label in zip(self.axes, self._texts, row, strict=True)
+            if label or self.cover is None or not axis.name.startswith(PREFIX)
+        ]
+        return f"{self.id}[{','.join(labels)}]"
 
     def matching(self, pattern: Pattern, rows: Rows) -> Mask:
         """Return which rows match the conditions of a pattern.

@@ -7,8 +7,10 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tconv.cases.context import PREFIX
 from tconv.cases.patterns import label
-from tconv.corpus.case_file import LISTED, merge_settings, unwrap
+from tconv.corpus.case_file import LEVELS, LISTED, merge_settings, unwrap
+from tconv.corpus.covering import Cover
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.documents import place_error
 from tconv.errors import make_all
@@ -50,16 +52,29 @@ def read_sweep(
         raise place_error(document, (*place, "axes"), message, key=True)
     makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
     axes = tuple(make_all(makers))
-    _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
+    cover = None if model.cover is None else _cover(model.cover, axes, document, (*place, "cover"))
+    if cover is None:
+        _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
     skips = [
         partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
     ]
     layer = merge_settings(base.written(), model.with_.written())
     skipped = tuple(make_all(skips))
-    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skipped, layer, model.tier, document, place)
-    if next(sweep.blocks(), None) is None:
+    sweep = Sweep(f"{path}/{model.name}", model.about, cites, axes, skipped, layer, model.tier, cover, document, place)
+    if cover is None and next(sweep.blocks(), None) is None:
         raise place_error(document, (*place, "skip"), "a sweep must have a case left (got none); skip less", key=True)
     return sweep
+
+
+def _cover(model: case_file.Cover, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Cover:
+    """Return what the few rows of a sweep hold."""
+    known = [axis.name for axis in axes]
+    for number, name in enumerate(model.threes):
+        if name not in known:
+            message = f"must be an axis of the sweep (got {name!r}){nearest(name, known)}"
+            raise place_error(document, (*place, "threes", number), message)
+    levels = frozenset(number for number, name in enumerate(known) if name.startswith(PREFIX))
+    return Cover(tuple(sorted(map(known.index, model.threes))), levels, model.levels)
 
 
 def _refuse_too_large(
@@ -85,6 +100,9 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
             message = f"an axis must have a name of letters, digits, '_', '.', '+' and '-' (got {name!r}); rename it"
             raise place_error(document, place, message, key=True)
         return Axis(name, tuple(values), tuple(settings.written() for settings in values.values()))
+    if name in LEVELS:
+        axis = name.removeprefix(PREFIX)
+        return Axis(name, tuple(values), tuple({"context": {axis: value}} for value in values))
     if name not in LISTED:
         raise place_error(
             document,

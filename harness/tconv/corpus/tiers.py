@@ -37,7 +37,7 @@ _RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascending)]
 
 
 class TierSelection(BaseModel):
-    """The rows of a sweep that are in each tier, by their numbers."""
+    """The rows of a sweep in each tier, by their numbers; of one with a cover, by those of all combinations."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,6 +72,10 @@ class Tiers:
         Raises:
             FileError: the stored selection has rows that the sweep does not have.
         """
+        if sweep.cover is not None:
+            wanted = TIERS.index(sweep.tier or "gate") <= TIERS.index(tier)
+            stored = self.selections[sweep.id].gate if self.fresh(sweep) else None
+            return () if not wanted else [sweep.rows() if stored is None else sweep.numbered(stored)]
         if sweep.tier is not None:
             return sweep.blocks() if TIERS.index(sweep.tier) <= TIERS.index(tier) else ()
         return sweep.blocks() if tier not in STRENGTH else [self._chosen(sweep, tier)]
@@ -134,6 +138,8 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelect
 
 def select(sweep: Sweep) -> TierSelection:
     """Choose the rows of each tier, which hold every reachable tuple of every dialect; smoke is a part of gate."""
+    if sweep.cover is not None:
+        return TierSelection(digest=sweep.digest, gate=tuple(sorted(sweep.numbers(sweep.rows()))), smoke=())
     rows, masks = sweep.rows(), list(find_expressible_rows(sweep).values())
     gate = cover(rows, sweep.radix, STRENGTH["gate"], masks)
     smoke = cover(rows[gate], sweep.radix, STRENGTH["smoke"], [mask[gate] for mask in masks])
@@ -152,6 +158,8 @@ def count_missing_tuples(
         selection: its rows in each tier.
         masks_by_dialect: which rows each dialect can express, see `find_expressible_rows`.
     """
+    if sweep.cover is not None:
+        return {}
     rows, masks = sweep.rows(), list(masks_by_dialect.values())
     numbers = {"gate": selection.gate, "smoke": selection.smoke}
     return {

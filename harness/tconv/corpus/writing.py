@@ -66,6 +66,7 @@ def settings(case: Case) -> dict[str, Any]:
     result = {name: value for name, value in result.items() if name in _SHAPE or DEFAULTS.get(name) != value}
     result |= {"bias_source": case.bias_source} if case.bias_source else {}
     result |= {role: value for role, value in own.items() if value}
+    result |= {"context": case.context.levels} if case.context else {}
     return result | ({"breaks": case.breaks} if case.breaks else {}) | ({"omit": list(case.omit)} if case.omit else {})
 
 

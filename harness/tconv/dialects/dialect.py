@@ -155,6 +155,7 @@ class Dialect:
         data_format: the data layout where none is written.
         filter_format: the filter layout where none is written.
         ambiguities: what else the text says in two ways.
+        operations: what may stand around the operator in a graph, by the names of `OPERATIONS`.
         opset: for ONNX's, the lowest opset that runtimes accept for this version of the operator; else None.
         rules: the answers without their clauses.
     """
@@ -169,6 +170,7 @@ class Dialect:
     filter_format: FilterFormat = FilterFormat.IOX
     ambiguities: tuple[Ambiguity, ...] = ()
     opset: int | None = None
+    operations: frozenset[str] = frozenset()
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.dialect import SAID_ELSEWHERE, Absent, ConstraintAnswer, Dialect, NoWord, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
 from tconv.dialects.rules import Negative, Odd, Same, Sized
-from tconv.vocabulary import NEUTRAL, DType
+from tconv.vocabulary import NEUTRAL, OPERATIONS, DType
 
 _SIZE = "doc, the equation 'output_shape[i] = stride[i] * (input_size[i] - 1) + ...'"
 _TOTAL = "doc, the equation 'total_padding[i] = stride[i] * (input_size[i] - 1) + output_padding[i] + ...'"
@@ -167,6 +167,7 @@ CONV_TRANSPOSE_11 = Dialect(
     constraints=_CONSTRAINTS_11,
     spelling=_SPELLING,
     opset=11,
+    operations=OPERATIONS,
 )
 
 CONV_TRANSPOSE_22 = replace(
@@ -209,7 +210,7 @@ CONV_TRANSPOSE_1 = Dialect(
         "dilations-given": Open("attribute dilations is optional and no default is given"),
     },
     spelling=replace(_SPELLING, written=("strides", "dilations")),
-    # The first opset whose Transpose runtimes accept beside it.
+    # The first opset whose Transpose runtimes accept beside it. It has no QuantizeLinear.
     opset=7,
 )
 
@@ -237,4 +238,5 @@ GEOMETRY_1 = replace(
         inputs={"x": "data", "w": "filter", "b": "bias"},
     ),
     opset=None,
+    operations=frozenset(),
 )

@@ -51,6 +51,7 @@ class Evaluator:
         journal: where to say that the backend is called; a death or a silence then is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
+        contexts: whether the backend takes what surrounds the operator.
 
     Attributes:
         dialect: the dialect.
@@ -68,6 +69,8 @@ class Evaluator:
         journal: Journal | None = None,
         chosen: Sequence[str] = (),
         floating_point: FloatingPoint | None = None,
+        *,
+        contexts: bool = False,
     ) -> None:
         self.dialect = dialect
         self.unprobed: frozenset[SumPath] = frozenset()
@@ -75,6 +78,7 @@ class Evaluator:
         self._recorder = Recorder(name, dialect.name, folder, chosen)
         self._backend = backend
         self.again = False
+        self._takes_contexts = contexts
         self._repeat = repeat
         self._journal = journal or Journal()
         self._floating_point = floating_point or FloatingPoint()
@@ -110,15 +114,15 @@ class Evaluator:
 
     def prepare(self, problem: Problem) -> None:
         """Work out all that is needed to ask a problem."""
-        if not isinstance(problem.expectation, NotApplicable):
+        if self._is_asked(problem):
             _ = problem.call, problem.arrays
 
     def ask(self, problem: Problem) -> CallResult | None:
         """Return what the backend does with a call, and whether it does it again if that is wanted.
 
-        None if the dialect has no call for the case.
+        None if the dialect has no call for the case, or the backend takes no context.
         """
-        if isinstance(problem.expectation, NotApplicable):
+        if not self._is_asked(problem):
             return None
         result = self._timed(problem)
         for _ in range(1, max(self._repeat, TIMES if self.again else 1)):
@@ -131,6 +135,10 @@ class Evaluator:
             if other is not None:
                 break
         return result
+
+    def _is_asked(self, problem: Problem) -> bool:
+        alone = self._takes_contexts or not problem.case.context
+        return alone and not isinstance(problem.expectation, NotApplicable)
 
     def _timed(self, problem: Problem, *, filled: bool = False) -> CallResult:
         """Call the backend; if `filled`, an output that it never writes is another one than before."""
@@ -160,8 +168,9 @@ class Evaluator:
         """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
         self._recorder.writes = not self.again
         if result is None:
-            assert isinstance(problem.expectation, NotApplicable)  # noqa: S101 - there is no other reason not to ask
-            return self._recorder.not_applicable(problem.case, problem.expectation.reason)
+            expected = problem.expectation
+            reason = expected.reason if isinstance(expected, NotApplicable) else _ALONE
+            return self._recorder.not_applicable(problem.case, reason)
         if result.other is not None:
             return self._recorder.record(problem, result, ver.Unstable(changed(result.outcome, result.other)))
         sums = self._sums(problem, result.outcome)
@@ -184,6 +193,7 @@ class Evaluator:
         return Sums(path.dtype, path.filters, path.rank, self._accumulators.get(path))
 
 
+_ALONE = "the backend takes the operator alone, and no context"
 _SECONDS = 0.02
 """After this time the answers so far are judged. No more work than that is lost with a death, and the records of a slow
 runtime come while it works."""

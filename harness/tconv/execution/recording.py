@@ -78,8 +78,9 @@ class Recorder:
         if isinstance(verdict, ver.WrongValues):
             record = replace(record, tolerance=_tolerance(verdict.rule, case.x.dtype, accumulator))
         if output is not None:
-            record = replace(record, digest=digest(output.array, problem.truth, output.geometry, accumulator))
-        if output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout:
+            record = replace(record, digest=digest(output.array, problem.judged, output.geometry, accumulator))
+        if output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout or problem.surrounded:
+            # In a context, what the operator gives is not known.
             return record
         try:
             diagnosis = diagnose(problem, output.array, accumulator)
@@ -113,7 +114,7 @@ class Recorder:
         """Write the arrays of a wrong output; return the path relative to the folder."""
         if self.folder is None or not self.writes or self.artifacts >= MOST_ARTIFACTS:
             return None
-        expected = problem.truth.compute_values(output.geometry)
+        expected = problem.judged.compute_values(output.geometry)
         arrays = {**problem.operands, "expected": expected, "actual": output.array}
         if isinstance(verdict, ver.WrongValues) and verdict.rule == "bound":
             terms = problem.truth.compute_terms(output.geometry)
@@ -149,6 +150,8 @@ def _call_summary(call: Call) -> CallSummary:
 
 
 def _tolerance(rule: ver.Rule, dtype: DType, accumulator: DType) -> str:
+    if rule == "range":
+        return "exact, but for ties of the last Quantize and activations without an accuracy: integers, powers of two"
     if rule == "bound":
         return derive(dtype, accumulator)
     return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"

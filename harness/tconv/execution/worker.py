@@ -157,6 +157,7 @@ def _started(start: Start, journal: Journal) -> Evaluator:
         journal,
         assignments(chosen),
         floating_point,
+        contexts=info.contexts,
     )
 
 

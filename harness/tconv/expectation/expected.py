@@ -9,13 +9,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import choose_layouts, write_signature
+from tconv.cases.context import operations_of
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS, show_value
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Branch, Combination, branches, results_of
 from tconv.errors import Violation
-from tconv.vocabulary import ATTRIBUTES, Attributes, FilterFormat, Signature, TensorType
+from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,8 +125,11 @@ def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Ex
     value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
     not applicable, and so does a presentation that the dialect does not have.
     """
-    expected = expect_of_signature(written or write_signature(case, dialect), dialect, case.breaks)
+    written = written or write_signature(case, dialect)
+    expected = expect_of_signature(written, dialect, case.breaks)
     missing = None if isinstance(expected, NotApplicable) else _presentation(case, dialect)
+    if missing is None and case.context:
+        missing = _context(case, dialect, written, expected)
     return expected if missing is None else NotApplicable(missing)
 
 
@@ -145,6 +149,24 @@ def _presentation(case: Case, dialect: Dialect) -> Violation | None:
     if case.spelling == "page" and not dialect.spelling.printed:
         clause = "the words that the text prints are those that are taken"
         return Violation("presentation", "spelling", "must be library", "page", clause)
+    return None
+
+
+def _context(case: Case, dialect: Dialect, written: Signature, expected: Expectation) -> Violation | None:
+    """Return what of a case's context the dialect does not have, or what makes it no case."""
+    kinds, is_shaped = operations_of(case.context)
+    if missing := sorted(kinds - dialect.operations) or ([] if dialect.operations else ["a graph"]):
+        clause = "what stands around the operator must have words too"
+        return Violation("context", "context", "must need operations that the text has", ", ".join(missing), clause)
+    if choose_layouts(written.attributes, dialect) != (DataFormat.NCX, FilterFormat.IOX):
+        clause = "the graph around the operator is in these layouts"
+        return Violation("context", "context", "must be of NCX and IOX", "another layout", clause)
+    if written.x.dtype != DType.F32 or not isinstance(expected, Values):
+        return Violation("context", "context", "must be of f32 and of a valid call", "another call", "as a context is")
+    shapes = {candidate.geometry.output for candidate in expected.candidates}
+    if is_shaped and len(shapes) > 1:
+        clause = "a tensor of the graph has the output's size"
+        return Violation("context", "context", "must have one size in all readings", show_value(sorted(shapes)), clause)
     return None
 
 

@@ -14,7 +14,10 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
 from tconv.expectation.expected import NotApplicable, Values, expect
+from tconv.expectation.surrounded_truth import SurroundedTruth
+from tconv.expectation.surroundings import Surrounded, surround
 from tconv.expectation.truth import Truth
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,30 +75,47 @@ class Problem:
 
     @cached_property
     def call(self) -> Call:
-        """The call in the dialect's words."""
-        return express(self.case, self.dialect, self.signature)
+        """The call in the dialect's words; in a context, with its graph."""
+        return self.surrounded.call if self.surrounded else express(self.case, self.dialect, self.signature)
+
+    @cached_property
+    def surrounded(self) -> Surrounded | None:
+        """The call in its context; None if the operator is alone."""
+        if not self.case.context or self.values is None:
+            return None
+        output = truth_of(self.case).shape(self.values.primary.geometry)
+        return surround(self.case, express(self.case, self.dialect, self.signature), output)
 
     @property
     def operands(self) -> Mapping[str, Array]:
         """The operands by role, x, w and perhaps b, in NCX and IOX and in their own types."""
+        if self.surrounded:
+            return self.surrounded.operands
         return _operands(self.case.x, self.case.w, self.case.b)[0]
 
     @cached_property
     def arrays(self) -> Mapping[str, Array]:
-        """The operands in the call's layouts."""
-        return arrange_operands(self.operands, self.call)
+        """The operands in the call's layouts; in a context, the tensors of its graph by name."""
+        return self.surrounded.arrays if self.surrounded else arrange_operands(self.operands, self.call)
 
-    @property
+    @cached_property
     def truth(self) -> Truth:
         """The reference for the operands."""
-        return truth_of(self.case)
+        return Truth(self.surrounded.operands, DType.F32) if self.surrounded else truth_of(self.case)
+
+    @cached_property
+    def judged(self) -> Truth | SurroundedTruth:
+        """The reference for what the backend returns: in a context, for the output of the graph."""
+        return SurroundedTruth(self.surrounded) if self.surrounded else self.truth
 
     @property
     def output(self) -> Array | None:
         """The output under the primary reading in the call's layout and type; None where no value is expected."""
         if self.values is None:
             return None
-        exact = self.truth.compute_values(self.values.primary.geometry)
+        exact = self.judged.compute_values(self.values.primary.geometry)
+        if self.surrounded:
+            return exact.astype(np.float32 if self.judged.dtype == DType.F32 else np.dtype(self.judged.dtype))
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(exact.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
 
@@ -110,7 +130,7 @@ class Problem:
         """
         if self.values is None:
             return None
-        fits = (candidate for candidate in self.values.candidates if self.truth.shape(candidate.geometry) == shape)
+        fits = (candidate for candidate in self.values.candidates if self.judged.shape(candidate.geometry) == shape)
         return next(fits, self.values.primary)
 
     @property

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
-from tconv.backends.onnx_model import ELEMENT_TYPES, build
+from tconv.backends.onnx_graph import ELEMENT_TYPES
+from tconv.backends.onnx_model import build
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, writing

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import AnswerOtherwise, Reading
     from tconv.expectation.expected import Expectation, Refusal
     from tconv.expectation.problem import Problem
+    from tconv.expectation.surrounded_truth import SurroundedTruth
     from tconv.expectation.truth import Truth
     from tconv.gate.pins import PinUses
     from tconv.gate.status import Ruling
@@ -118,14 +119,14 @@ def find_possible_answers(
         return
     geometry = find_geometry(verdict, expected)
     if geometry is not None and not of_size:
-        actual = problem.truth.compute_values(geometry)
+        actual = problem.judged.compute_values(geometry)
     answered = dict.fromkeys(expected.open_constraints if geometry is not None else (), Opened.ANSWERED)
     for branch in sorted(every, key=lambda branch: branch.result != geometry):
         same_size = of_size and geometry is not None and _size(branch.result) == geometry.output
         if (
             branch.result == geometry
             or same_size
-            or (actual is not None and _gives(problem.truth, branch.result, actual))
+            or (actual is not None and _gives(problem.judged, branch.result, actual))
         ):
             yield {**answered, **branch.answers}
 
@@ -243,7 +244,7 @@ def _size(result: Geometry | Violation) -> Ints | None:
     return result.output if isinstance(result, Geometry) else None
 
 
-def _gives(truth: Truth, result: Geometry | Violation, array: Array) -> bool:
+def _gives(truth: Truth | SurroundedTruth, result: Geometry | Violation, array: Array) -> bool:
     """Return whether a result has these values."""
     if isinstance(result, Violation) or truth.shape(result) != array.shape:
         return False

@@ -10,6 +10,7 @@ from tconv.backends import outcome as out
 from tconv.cases.layouts import data_shape, to_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.expected import Candidate, NotApplicable, Refuse, Values
+from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
 from tconv.verdict.transform_errors import is_transform
 from tconv.verdict.values import compare, count_steps
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.expected import Expectation
     from tconv.expectation.problem import Problem
-    from tconv.expectation.truth import Truth
+    from tconv.expectation.surrounded_truth import SurroundedTruth
     from tconv.verdict.values import ComparedValues
     from tconv.vocabulary import Array, DataFormat, DType
 
@@ -43,7 +44,7 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
             return ver.Agreed("refusal") if refused else ver.AcceptedInvalid(violation.constraint, stated)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
-                return judge_values(expected, outcome, problem.truth, problem.call.data_format, accumulator)
+                return judge_values(expected, outcome, problem.judged, problem.call.data_format, accumulator)
             if expected.refusals:
                 return ver.Disputed(tuple(map(str, expected.refusals)), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
@@ -61,7 +62,7 @@ def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | Non
 def judge_values(
     expected: Values,
     outcome: out.Produced | out.ShapeOnly,
-    truth: Truth,
+    truth: Truth | SurroundedTruth,
     data_format: DataFormat,
     accumulator: DType,
 ) -> ver.Verdict:
@@ -100,7 +101,7 @@ def judge_values(
             return _follow([candidate, *alike], comparison.rule, notes)
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):
-        if is_transform(actual, truth, candidate.geometry):
+        if isinstance(truth, Truth) and is_transform(actual, truth, candidate.geometry):
             return _differ(ver.Imprecise, comparison, actual)
     return _differ(ver.Differed, comparisons[0], actual)
 

@@ -16,7 +16,7 @@ BackendError = out.BackendError
 Crashed = out.Crashed
 TimedOut = out.TimedOut
 Unsupported = out.Unsupported
-Rule = Literal["exact", "bound", "shape", "refusal"]
+Rule = Literal["exact", "bound", "range", "shape", "refusal"]
 """What was compared: values exactly, values within the derived bound, the shape alone, or an expected refusal."""
 
 
@@ -235,7 +235,7 @@ WrongValues = Differed | Imprecise
 """The verdicts on outputs of the right shape and type whose values are wrong."""
 WrongOutput = WrongValues | WrongShape
 """The verdicts on outputs that a misreading may explain."""
-VALUE_RULES = frozenset[Rule]({"exact", "bound"})
+VALUE_RULES = frozenset[Rule]({"exact", "bound", "range"})
 """The rules of verdicts for which values were compared."""
 
 KINDS: dict[str, type[Verdict]] = {

@@ -13,6 +13,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.bound import SMALLEST_NORMAL, bound_errors, choose_accumulator, is_subnormal, near
+from tconv.expectation.surrounded_truth import SurroundedTruth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -196,8 +197,10 @@ class _Tally:
         return (self.vacuous if self.tested else self.passing) + self.loose
 
 
-def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> ComparedValues:
-    """Compare an NCX output with the reference under a geometry."""
+def compare(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, accumulator: DType) -> ComparedValues:
+    """Compare an NCX output, or that of a graph, with the reference under a geometry."""
+    if isinstance(truth, SurroundedTruth):
+        return _compare_range(actual, truth, geometry)
     expected = truth.compute_values(geometry)
     if truth.exact(geometry):
         with np.errstate(invalid="ignore"):
@@ -218,6 +221,16 @@ def compare(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
     if tally.is_reduced:
         notes.append("reduced-precision")
     return ComparedValues("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
+
+
+def _compare_range(actual: Array, truth: SurroundedTruth, geometry: Geometry) -> ComparedValues:
+    """Compare the output of a graph with what each element may be."""
+    low, high = truth.compute_range(geometry)
+    with np.errstate(invalid="ignore"):
+        values = actual.astype(np.float64)
+        wrong: Mask = ~((values >= low) & (values <= high))
+    rule: ver.Rule = "exact" if truth.exact(geometry) else "range"
+    return ComparedValues(rule, wrong, truth.compute_values(geometry))
 
 
 def count_steps(actual: Array, expected: Float64s) -> int | None:
@@ -242,7 +255,7 @@ def count_steps(actual: Array, expected: Float64s) -> int | None:
     return None if np.isnan(pair).any() or most > _MOST_STEPS else most
 
 
-def digest(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> str:
+def digest(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, accumulator: DType) -> str:
     """Return a digest of what two runs compare of a wrong output, the same on every machine.
 
     It is of the element type, the shape, and the values if every order of summation gives the same bits: -0 is 0, and

@@ -1,0 +1,192 @@
+"""A context: what surrounds the operator in a graph, a level for each axis. In the neutral one it is alone.
+
+What a level is made of is written once, in `expectation.surroundings`, in the operations that are named here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DataLevel = Literal["float", "int8", "int8-zero-point", "uint8", "int8-input"]
+FilterLevel = Literal[
+    "constant",
+    "input",
+    "int8",
+    "int8-per-channel",
+    "uint8",
+    "node",
+    "identity",
+    "reshape",
+    "transpose",
+    "cast",
+    "shared",
+]
+BiasLevel = Literal["operand", "add", "int32", "node"]
+BeforeLevel = Literal["none", "pad-begin", "pad-both", "pad-channels", "transpose", "conv", "concat", "relu", "resize"]
+ArithmeticLevel = Literal[
+    "none",
+    "mul-channel",
+    "mul",
+    "add-channel",
+    "add",
+    "batch-normalization",
+    "add-tensor",
+    "add-tensor-first",
+    "add-batch",
+    "sub",
+    "div",
+    "max",
+]
+ActivationLevel = Literal[
+    "none", "relu", "clip", "leaky-relu", "prelu", "hard-sigmoid", "sigmoid", "tanh", "elu", "hard-swish"
+]
+UseLevel = Literal[
+    "none",
+    "concat-channels",
+    "concat-spatial",
+    "slice-channels",
+    "slice-spatial",
+    "split-channels",
+    "fixed-shape",
+    "two-consumers",
+    "second-operator",
+    "beside",
+    "reshape",
+    "transpose",
+]
+EndLevel = Literal["none", "int8", "uint8", "f16"]
+ValuesLevel = Literal["small", "full-range", "wide-filter", "zero-channel", "zero-points-at-ends"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A level of each axis; the first level of an axis is its neutral one.
+
+    Attributes:
+        data: the number format of the data. `int8` and `uint8` pass Quantize and Dequantize; `int8-input` is fed.
+        filter: the filter's number format, what it is (constant or input), or the node that it comes from.
+        bias: how a bias of the case is given: as an input of the operator, added behind, in int32, or by a node.
+        before: what makes the data.
+        arithmetic: what is computed with the output first.
+        activation: what follows that.
+        use: what uses the result.
+        end: the number format of the graph's output.
+        values: which numbers data and filter have.
+    """
+
+    data: DataLevel = "float"
+    filter: FilterLevel = "constant"
+    bias: BiasLevel = "operand"
+    before: BeforeLevel = "none"
+    arithmetic: ArithmeticLevel = "none"
+    activation: ActivationLevel = "none"
+    use: UseLevel = "none"
+    end: EndLevel = "none"
+    values: ValuesLevel = "small"
+
+    def __bool__(self) -> bool:
+        """Whether anything surrounds the operator."""
+        return self != NEUTRAL
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """The levels that are not neutral, by axis."""
+        return {name: level for name in AXES if (level := getattr(self, name)) != getattr(NEUTRAL, name)}
+
+
+NEUTRAL = Context()
+AXES = tuple(axis.name for axis in fields(Context))
+PREFIX = "context."
+"""What stands before an axis's name in the facts of a case and in the labels of an id."""
+SMOOTH = frozenset({"sigmoid", "tanh", "elu", "hard-swish"})
+"""Activations to which no text gives an accuracy."""
+
+
+class Operations(NamedTuple):
+    """What a level needs of a dialect.
+
+    Attributes:
+        kinds: the operations, by their names in `expectation.operations`.
+        is_shaped: whether a tensor of the graph has the size of the operator's output.
+    """
+
+    kinds: tuple[str, ...]
+    is_shaped: bool = False
+
+
+_QUANTIZE = Operations(("Quantize", "Dequantize"))
+_DEQUANTIZE = Operations(("Dequantize",))
+OPERATIONS: Mapping[tuple[str, str], Operations] = {
+    ("data", "int8"): _QUANTIZE,
+    ("data", "int8-zero-point"): _QUANTIZE,
+    ("data", "uint8"): _QUANTIZE,
+    ("data", "int8-input"): _DEQUANTIZE,
+    ("filter", "int8"): _DEQUANTIZE,
+    ("filter", "int8-per-channel"): _DEQUANTIZE,
+    ("filter", "uint8"): _DEQUANTIZE,
+    ("filter", "node"): Operations(("Constant",)),
+    ("filter", "identity"): Operations(("Identity",)),
+    ("filter", "reshape"): Operations(("Reshape",)),
+    ("filter", "transpose"): Operations(("Transpose",)),
+    ("filter", "cast"): Operations(("Cast",)),
+    ("filter", "shared"): Operations(("Slice", "Add")),
+    ("bias", "add"): Operations(("Add",)),
+    ("bias", "int32"): _DEQUANTIZE,
+    ("bias", "node"): Operations(("Add",)),
+    ("before", "pad-begin"): Operations(("Pad",)),
+    ("before", "pad-both"): Operations(("Pad",)),
+    ("before", "pad-channels"): Operations(("Pad",)),
+    ("before", "transpose"): Operations(("Transpose",)),
+    ("before", "conv"): Operations(("Conv",)),
+    ("before", "concat"): Operations(("Concat",)),
+    ("before", "relu"): Operations(("Relu",)),
+    ("before", "resize"): Operations(("Resize",)),
+    ("arithmetic", "mul-channel"): Operations(("Mul",)),
+    ("arithmetic", "mul"): Operations(("Mul",)),
+    ("arithmetic", "add-channel"): Operations(("Add",)),
+    ("arithmetic", "add"): Operations(("Add",)),
+    ("arithmetic", "batch-normalization"): Operations(("BatchNormalization",)),
+    ("arithmetic", "add-tensor"): Operations(("Add",), is_shaped=True),
+    ("arithmetic", "add-tensor-first"): Operations(("Add",), is_shaped=True),
+    ("arithmetic", "add-batch"): Operations(("Add",)),
+    ("arithmetic", "sub"): Operations(("Sub",)),
+    ("arithmetic", "div"): Operations(("Div",)),
+    ("arithmetic", "max"): Operations(("Max",)),
+    ("activation", "relu"): Operations(("Relu",)),
+    ("activation", "clip"): Operations(("Clip",)),
+    ("activation", "leaky-relu"): Operations(("LeakyRelu",)),
+    ("activation", "prelu"): Operations(("PRelu",)),
+    ("activation", "hard-sigmoid"): Operations(("HardSigmoid",)),
+    ("activation", "sigmoid"): Operations(("Sigmoid",)),
+    ("activation", "tanh"): Operations(("Tanh",)),
+    ("activation", "elu"): Operations(("Elu",)),
+    ("activation", "hard-swish"): Operations(("HardSwish",)),
+    ("use", "concat-channels"): Operations(("Concat",), is_shaped=True),
+    ("use", "concat-spatial"): Operations(("Concat",), is_shaped=True),
+    ("use", "slice-channels"): Operations(("Slice",)),
+    ("use", "slice-spatial"): Operations(("Slice",)),
+    ("use", "split-channels"): Operations(("Split", "Add")),
+    ("use", "fixed-shape"): Operations(("Add",), is_shaped=True),
+    ("use", "two-consumers"): Operations(("Relu", "Concat")),
+    ("use", "second-operator"): Operations(()),
+    ("use", "beside"): Operations(("Add",)),
+    ("use", "reshape"): Operations(("Reshape",)),
+    ("use", "transpose"): Operations(("Transpose",)),
+    ("end", "int8"): Operations(("Quantize",)),
+    ("end", "uint8"): Operations(("Quantize",)),
+    ("end", "f16"): Operations(("Cast",)),
+}
+"""What each level needs that is not neutral and no plain operand."""
+
+
+def operations_of(context: Context) -> tuple[frozenset[str], bool]:
+    """Return the operations that a context needs, and whether it needs the size of the operator's output."""
+    parts = [OPERATIONS.get(level, Operations(())) for level in context.levels.items()]
+    kinds = {kind for part in parts for kind in part.kinds}
+    if context.data != "float" and {"add-tensor", "add-tensor-first"} & {context.arithmetic}:
+        kinds.add("Dequantize")
+    return frozenset(kinds), any(part.is_shaped for part in parts)

@@ -1,0 +1,129 @@
+"""Few rows that hold every pair of labels, and some triples, for axes whose product is too large to list.
+
+Rows are made one after another, as AETG does: a tuple that is in no row yet is put down, and axis by axis the label
+that brings most new tuples with those before it. Source: Cohen, Dalal, Fredman and Patton, The AETG System, IEEE
+Transactions on Software Engineering 23 (1997).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tconv.corpus.sweep import Rows
+    from tconv.vocabulary import Ints, Mask
+
+_TRIES = 12
+"""Rows that are made of one tuple, of which the one with most new tuples is taken."""
+_MOST_TRIES = 200
+"""After so many rows that are all left out, a tuple is in no row."""
+_Missing = dict[tuple[int, ...], "np.ndarray[Any, np.dtype[np.bool_]]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What few rows of a product hold.
+
+    Attributes:
+        threes: the numbers of the axes of which every triple of labels is held; of all axes every pair is.
+        limited: the numbers of the axes of which only `most` may have another label than the first in one row.
+        most: how many.
+    """
+
+    threes: tuple[int, ...]
+    limited: frozenset[int]
+    most: int
+
+
+def cover_axes(
+    radix: Sequence[int], cover: Cover, leave_out: Callable[[Rows], Mask], seed: int, first: Sequence[Ints] = ()
+) -> Rows:
+    """Return rows, (n, axes), that hold every tuple that can be.
+
+    Args:
+        radix: how many labels each axis has.
+        cover: what they hold.
+        leave_out: which rows are no cases.
+        seed: of the choice between equal rows.
+        first: rows that are there anyway.
+    """
+    missing: _Missing = {
+        axes: np.ones([radix[axis] for axis in axes], bool)
+        for axes in (*combinations(range(len(radix)), 2), *combinations(sorted(cover.threes), 3))
+    }
+    rows = [list(row) for row in first]
+    for row in rows:
+        _strike(missing, row)
+    generator = np.random.Generator(np.random.Philox(key=seed))
+    while (wanted := _first_missing(missing)) is not None:
+        axes, labels = wanted
+        best = max(
+            _made(radix, missing, dict(zip(axes, labels, strict=True)), cover, leave_out, generator),
+            key=lambda row: _gain(missing, row),
+            default=None,
+        )
+        if best is None:
+            missing[axes][labels] = False
+            continue
+        rows.append(best)
+        _strike(missing, best)
+    return np.array(rows, dtype=np.int32)
+
+
+def _first_missing(missing: _Missing) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return a tuple that no row holds, as axes and labels, of the axes that miss most."""
+    axes = max(missing, key=lambda axes: int(missing[axes].sum()))
+    if not missing[axes].any():
+        return None
+    return axes, tuple(int(label) for label in np.argwhere(missing[axes])[0])
+
+
+def _made(
+    radix: Sequence[int],
+    missing: _Missing,
+    fixed: dict[int, int],
+    cover: Cover,
+    leave_out: Callable[[Rows], Mask],
+    generator: np.random.Generator,
+) -> Iterator[list[int]]:
+    """Yield rows with some labels fixed."""
+    found = 0
+    for _ in range(_MOST_TRIES):
+        row = dict(fixed)
+        for axis in generator.permutation(len(radix)).tolist():
+            if axis in cover.limited and axis not in row and _levels(row, cover) >= cover.most:
+                row[axis] = 0
+            elif axis not in row:
+                gains = generator.random(radix[axis])
+                for axes, table in missing.items():
+                    others = [other for other in axes if other != axis]
+                    if len(others) < len(axes) and all(other in row for other in others):
+                        index = tuple(slice(None) if place == axis else row[place] for place in axes)
+                        gains += table[index]
+                row[axis] = int(np.argmax(gains))
+        made = [row[axis] for axis in range(len(radix))]
+        if not leave_out(np.array([made], dtype=np.int32))[0]:
+            yield made
+            found += 1
+            if found == _TRIES:
+                return
+
+
+def _levels(row: Mapping[int, int], cover: Cover) -> int:
+    """Return how many of the limited axes have another label than the first."""
+    return sum(bool(label) for axis, label in row.items() if axis in cover.limited)
+
+
+def _gain(missing: _Missing, row: Sequence[int]) -> int:
+    return sum(bool(table[tuple(row[axis] for axis in axes)]) for axes, table in missing.items())
+
+
+def _strike(missing: _Missing, row: Sequence[int]) -> None:
+    for axes, table in missing.items():
+        table[tuple(row[axis] for axis in axes)] = False

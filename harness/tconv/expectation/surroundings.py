@@ -1,0 +1,536 @@
+"""The graph of a case in a context, with its arrays: each level of a context is written here, once.
+
+Numbers are integers times powers of two, and factors are powers of two, so that every sum is exact in f32 in any order.
+Quanta of a filter are even: without VNNI, a processor adds two products of int8 in 16 bits, which overflow otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, log2
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tconv.cases.call import Input, express
+from tconv.cases.case import Case, Operand
+from tconv.cases.context import SMOOTH
+from tconv.cases.graph import OPERATOR, Graph, Node
+from tconv.cases.operands import NUMPY_TYPES, make_operand
+from tconv.errors import Invalid
+from tconv.expectation.expected import Values, expect_of_signature
+from tconv.expectation.operations import LIMITS, evaluate
+from tconv.expectation.sums import sums
+from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Quantised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tconv.cases.call import Call
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.operations import Nudge
+    from tconv.vocabulary import Array, Float64s, Ints
+
+_SPANS = {"x": 7, "w": 3}
+"""The largest integers of data and filter, if their values are small."""
+_LARGEST = 128
+"""Of a quantised output, the largest value is so many steps from zero or more, so that a few saturate."""
+_DATA_SCALE = 2.0**-1
+_FILTER_SCALE = 2.0**-1
+_CHANNEL_SCALES = (2.0**-1, 2.0**-2, 2.0**0)
+_FACTORS = (2.0, 0.5, 4.0, 1.0)
+_SLOPES = (0.5, 0.25, 2.0)
+_EPSILON = 2.0**-10
+_VARIANCES = (4.0 - _EPSILON, 16.0 - _EPSILON, 1.0 - _EPSILON)
+"""With `_EPSILON`, squares of powers of two."""
+_WIDE = 16.0
+"""How much larger every other filter is, if they have a wide range."""
+
+
+@dataclass(frozen=True)
+class Surrounded:
+    """A call in its context.
+
+    Attributes:
+        call: the call, with its graph.
+        arrays: inputs and constants of the graph by name.
+        operator: the name of the tensor that the operator gives.
+    """
+
+    call: Call
+    arrays: Mapping[str, Array]
+    operator: str
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        assert self.call.graph is not None  # noqa: S101 - it is made with one
+        return self.call.graph
+
+    @cached_property
+    def operands(self) -> dict[str, Float64s]:
+        """What reaches the operator, by role: it does not depend on what the operator gives."""
+        found: dict[str, Float64s] = {}
+
+        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+            if node.outputs[0] == self.operator:
+                found.update(zip(("x", "w", "b"), inputs, strict=False))
+                raise _Found
+            return _second(node, inputs)
+
+        try:
+            evaluate(self.graph, self.arrays, convolve)
+        except _Found:
+            return found
+        raise AssertionError(self.operator)
+
+    def compute(self, geometry: Geometry, nudge: Nudge = 0) -> Float64s:
+        """Return the graph's output if the operator has this geometry."""
+
+        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+            if node.outputs[0] != self.operator:
+                return _second(node, inputs)
+            x, w, *b = inputs
+            return sums(x, w, b[0] if b else None, geometry)
+
+        return evaluate(self.graph, self.arrays, convolve, nudge)[self.graph.output]
+
+
+class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error
+    """The operands are known."""
+
+
+def _second(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+    """Return what another operator of the graph gives, under the primary readings."""
+    assert node.call is not None  # noqa: S101 - of an operator
+    x, w, *b = inputs
+    return sums(x, w, b[0] if b else None, _geometry(node.call))
+
+
+def _geometry(call: Call) -> Geometry:
+    expected = expect_of_signature(call.written, call.dialect)
+    if not isinstance(expected, Values):
+        violation = expected.violation
+        raise Invalid(violation)
+    return expected.primary.geometry
+
+
+def surround(case: Case, call: Call, output: Ints) -> Surrounded:
+    """Return a call in the context of its case.
+
+    Args:
+        case: the case.
+        call: the call of the operator alone, in NCX and IOX.
+        output: the shape of the operator's output under the primary readings, (N, O, Y...).
+
+    Raises:
+        Invalid: the dialect has no second operator as the context wants it.
+    """
+    return _Builder(case, call, output).built()
+
+
+class _Builder:
+    """A graph that grows from its inputs to its output."""
+
+    def __init__(self, case: Case, call: Call, output: Ints) -> None:
+        self._case, self._call, self._output, self._context = case, call, output, case.context
+        self._arrays: dict[str, Array] = {}
+        self._tensors: list[Input] = []
+        self._nodes: list[Node] = []
+        self._also: tuple[str, ...] = ()
+        is_smooth = self._context.activation in SMOOTH
+        self._spans = dict.fromkeys(_SPANS, 1) if is_smooth else _SPANS
+
+    def built(self) -> Surrounded:
+        """Return the call with its graph."""
+        x, x_scale = self._data()
+        w, w_scale = self._filter()
+        bias = self._bias(x_scale * w_scale)
+        has_input = self._context.bias != "add"
+        call, inputs = self._call, (x, w, bias) if bias is not None and has_input else (x, w)
+        y = operator = self._operator(call, *inputs)
+        if bias is not None and self._context.bias == "add":
+            y = self._node("Add", y, bias)
+        if self._context.filter == "shared":
+            y = self._node("Add", y, self._shared(x, w))
+        if self._context.use == "beside":
+            y = self._node("Add", y, self._operator(call, x, self._beside(), *inputs[2:]))
+        for level in (self._arithmetic, self._activation, self._use):
+            y = level(y)
+        y = self._end(y)
+        # The names of tensors that a reader meets: the output has its own.
+        last = self._nodes[-1]
+        self._nodes[-1] = replace(last, outputs=("Y",)) if last.outputs == (y,) else last
+        operator = "Y" if operator == y else operator
+        graph = Graph(tuple(self._nodes), "Y", self._also)
+        return Surrounded(replace(self._call, inputs=tuple(self._tensors), graph=graph), self._arrays, operator)
+
+    def _tensor(self, name: str, array: Float64s, dtype: DType | Quantised = DType.F32, *, fed: bool = False) -> str:
+        """Add an input of the graph, or a constant."""
+        self._arrays[name] = array.astype(NUMPY_TYPES[dtype] if isinstance(dtype, DType) else np.dtype(dtype))
+        self._tensors.append(Input(name, name, self._arrays[name].shape, dtype, constant=not fed))
+        return name
+
+    def _node(self, kind: str, *inputs: str, **attributes: Any) -> str:  # noqa: ANN401 - as an operation has them
+        """Add a node; return the name of its output."""
+        name = f"t{len(self._nodes)}"
+        self._nodes.append(Node(kind, inputs, (name,), attributes))
+        return name
+
+    def _operator(self, call: Call, *inputs: str) -> str:
+        name = f"t{len(self._nodes)}"
+        self._nodes.append(Node(OPERATOR, inputs, (name,), {}, call))
+        return name
+
+    def _integers(self, name: str, shape: Ints, span: int) -> Float64s:
+        """Return integers of -span..span without 0, the same for the name, the shape and the case's seed."""
+        operand = Operand(shape, DType.F64, "integers", self._case.x.seed)
+        return np.array(make_operand(name, operand, span))
+
+    @property
+    def _rank(self) -> int:
+        return len(self._output) - 2
+
+    def channelwise(self, values: Sequence[float]) -> Float64s:
+        """Return values in turn for the output channels, to be broadcast along them."""
+        channels = self._output[1]
+        return np.resize(np.array(values), channels).reshape(1, channels, *[1] * self._rank)
+
+    # What makes the data.
+
+    def _data(self) -> tuple[str, float]:
+        """Return what reaches the operator as its data, and the scale of its quanta, 1 if it has none."""
+        context = self._context
+        if context.data == "float":
+            values = self._integers("x", self._case.x.shape, self._span("x", 127))
+            return self._before(self._tensor("X", self._input(values), fed=True)), 1.0
+        dtype = Quantised.UINT8 if context.data == "uint8" else Quantised.INT8
+        quanta, zero_point = self._quanta(dtype)
+        is_fed = context.data == "int8-input"
+        values = quanta if is_fed else (quanta - zero_point) * _DATA_SCALE
+        x = self._tensor("X", self._input(values), dtype if is_fed else DType.F32, fed=True)
+        scales = (self._tensor("x_scale", np.array(_DATA_SCALE)), self._tensor("x_zero_point", zero_point, dtype))
+        if is_fed:
+            return self._before(self._node("Dequantize", x, *scales)), _DATA_SCALE
+        x = self._node("Quantize", self._before(x), *scales, dtype=str(dtype))
+        return self._node("Dequantize", x, *scales), _DATA_SCALE
+
+    def _span(self, role: str, full: int) -> int:
+        return full if self._context.values == "full-range" else self._spans[role]
+
+    def _quanta(self, dtype: Quantised) -> tuple[Float64s, Float64s]:
+        """Return quantised data and its zero point."""
+        low, high = LIMITS[dtype]
+        zero_point = {"int8-zero-point": 3, "uint8": 128}.get(self._context.data, 0)
+        if self._context.values == "full-range":
+            numbers = self._integers("x", self._case.x.shape, 127)
+            quanta = np.clip(numbers + (0 if low < 0 else 128), low, high)
+            quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
+            return quanta, np.array(float(zero_point))
+        numbers = self._integers("x", self._case.x.shape, self._spans["x"])
+        if self._context.values == "zero-points-at-ends":
+            zero_point = low if self._context.data == "int8-zero-point" else high
+            numbers = np.abs(numbers) * (1 if zero_point == low else -1)
+        return numbers + zero_point, np.array(float(zero_point))
+
+    def _input(self, x: Float64s) -> Float64s:
+        """Return the part of the operator's data that is fed: what stands before it makes the rest."""
+        match self._context.before:
+            case "pad-begin" | "pad-both" | "pad-channels":
+                index = [
+                    slice(begin, size - end) for begin, end, size in zip(*self._pads(x.shape), x.shape, strict=True)
+                ]
+                return x[tuple(index)]
+            case "concat":
+                return x[:, : self._first_channels]
+            case "resize":
+                return x[tuple(slice(None, None, scale) for scale in self._scales(x.shape))]
+        return x
+
+    def _pads(self, shape: Ints) -> tuple[Ints, Ints]:
+        """Return how many zeros stand before and behind the data on each axis: none if nothing would be left of it."""
+        axes = [1] if self._context.before == "pad-channels" else list(range(2, len(shape)))
+        begin, end = [0] * len(shape), [0] * len(shape)
+        for axis in axes:
+            begin[axis] = int(shape[axis] > 1)
+            end[axis] = int(self._context.before == "pad-both" and shape[axis] > 2)  # noqa: PLR2004 - one is left
+        return tuple(begin), tuple(end)
+
+    @staticmethod
+    def _scales(shape: Ints) -> Ints:
+        """Return by how much each axis is enlarged: twice if it is a spatial one of an even size."""
+        return tuple(2 if axis > 1 and size and size % 2 == 0 else 1 for axis, size in enumerate(shape))
+
+    @property
+    def _first_channels(self) -> int:
+        return -(-self._case.x.shape[1] // 2)
+
+    def _before(self, x: str) -> str:
+        """Add what makes the data from what is fed."""
+        shape, rank = self._case.x.shape, self._rank
+        match self._context.before:
+            case "pad-begin" | "pad-both" | "pad-channels":
+                begin, end = self._pads(shape)
+                return self._node("Pad", x, begin=begin, end=end)
+            case "transpose":
+                back = (0, rank + 1, *range(1, rank + 1))
+                there = (0, *range(2, rank + 2), 1)
+                return self._node("Transpose", self._node("Transpose", x, axes=there), axes=back)
+            case "conv":
+                channels = shape[1]
+                taps = np.eye(channels) - np.roll(np.eye(channels), 1, axis=1) * (channels > 1)
+                w = self._tensor("W_before", taps.reshape(channels, channels, *[1] * rank))
+                return self._node("Conv", x, w)
+            case "concat":
+                others = shape[1] - self._first_channels
+                more = self._integers("x/more", (shape[0], others, *shape[2:]), self._spans["x"])
+                scale = 1.0 if self._context.data == "float" else _DATA_SCALE
+                if not others:
+                    return self._node("Concat", x, axis=1)
+                return self._node("Concat", x, self._tensor("X_more", more * scale, fed=True), axis=1)
+            case "relu":
+                return self._node("Relu", x)
+            case "resize":
+                return self._node("Resize", x, scales=self._scales(shape))
+        return x
+
+    # What makes the filter and the bias.
+
+    def _filter(self) -> tuple[str, Float64s]:
+        """Return the operator's filter, and the scales of its quanta for the output channels of a group."""
+        shape, level = self._case.w.shape, self._context.filter
+        values = self._weights()
+        if level in {"int8", "int8-per-channel", "uint8"}:
+            return self._quantised_filter(values)
+        one = np.ones(shape[1])
+        if level == "input":
+            return self._tensor("W", values, fed=True), one
+        w = self._tensor("W", self._stored(values))
+        match level:
+            case "node":
+                w = self._node("Constant", w)
+            case "identity":
+                w = self._node("Identity", w)
+            case "reshape":
+                w = self._node("Reshape", w, shape=shape)
+            case "transpose":
+                w = self._node("Transpose", w, axes=(1, 0, *range(2, len(shape))))
+            case "cast":
+                self._arrays["W"] = self._arrays["W"].astype(np.float16)
+                self._tensors[-1] = replace(self._tensors[-1], dtype=DType.F16)
+                w = self._node("Cast", w, to="f32")
+        return w, one
+
+    def _weights(self) -> Float64s:
+        """Return the integers of the filter."""
+        shape, level = self._case.w.shape, self._context.values
+        values = self._integers("w", shape, self._span("w", 127))
+        if level == "wide-filter":
+            values[:, ::2] *= _WIDE
+        if level == "zero-channel":
+            values[:, 0] = 0.0
+        return values
+
+    def _stored(self, values: Float64s) -> Float64s:
+        """Return the filter as it is stored, before the node that brings it into its shape."""
+        if self._context.filter == "reshape":
+            return values.reshape(-1)
+        return values.swapaxes(0, 1) if self._context.filter == "transpose" else values
+
+    def _quantised_filter(self, values: Float64s) -> tuple[str, Float64s]:
+        context, outputs = self._context, values.shape[1]
+        dtype = Quantised.UINT8 if context.filter == "uint8" else Quantised.INT8
+        zero_point = 128 if context.filter == "uint8" else 0
+        if context.values == "full-range":
+            low, high = LIMITS[dtype]
+            quanta = np.clip(values + zero_point, low, high)
+            quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
+        else:
+            if context.values == "zero-points-at-ends" and context.filter == "uint8":
+                zero_point, values = 0, np.abs(values)
+            quanta = 2 * values + zero_point
+        is_vector = context.filter == "int8-per-channel"
+        scale = np.resize(_CHANNEL_SCALES, outputs) if is_vector else np.array(_FILTER_SCALE)
+        names = (
+            self._tensor("W", quanta, dtype),
+            self._tensor("w_scale", scale),
+            self._tensor("w_zero_point", np.full(scale.shape, float(zero_point)), dtype),
+        )
+        return self._node("Dequantize", *names, axis=1), np.broadcast_to(scale, (outputs,)).astype(np.float64)
+
+    def _bias(self, scales: Float64s) -> str | None:
+        """Return the bias; `scales` are those of a sum of quanta, for the output channels of a group."""
+        if self._case.b is None:
+            return None
+        channels, level = self._output[1], self._context.bias
+        values = self._integers("b", (channels,), 15)
+        if level == "int32":
+            scale = np.resize(scales, channels)
+            names = (
+                self._tensor("B", values / scale, Quantised.INT32),
+                self._tensor("b_scale", scale),
+                self._tensor("b_zero_point", np.zeros(channels), Quantised.INT32),
+            )
+            return self._node("Dequantize", *names, axis=0)
+        if level == "add":
+            return self._tensor("B", values.reshape(1, channels, *[1] * self._rank))
+        if level == "node":
+            more = self._integers("b/more", (channels,), 7)
+            return self._node("Add", self._tensor("B", values - more), self._tensor("B_more", more))
+        return self._tensor("B", values)
+
+    # What follows the operator.
+
+    def _shared(self, x: str, w: str) -> str:
+        """Return one point of another operator with the same filter, whose strides are 1 and that has no pads."""
+        call = self._other(self._case.x.shape, self._case.w.shape, self._call.groups)
+        y = self._operator(call, x, w)
+        middle = [size // 2 for size in _geometry(call).output]
+        axes = tuple(range(2, len(self._output)))
+        return self._node("Slice", y, axes=axes, starts=tuple(middle), ends=tuple(at + 1 for at in middle))
+
+    def _beside(self) -> str:
+        """Return the filter of an operator beside this one, with the same attributes."""
+        return self._tensor("W_beside", self._integers("w/beside", self._case.w.shape, self._spans["w"]))
+
+    def _other(self, x: Ints, w: Ints, groups: int = 1, strides: int = 1) -> Call:
+        """Return the call of another operator of the graph.
+
+        Raises:
+            Invalid: the dialect has none.
+        """
+        rank = len(x) - 2
+        attributes = Attributes(
+            strides=(strides,) * rank,
+            groups=groups if self._case.attributes.groups is not None else None,
+            data_format=str(DataFormat.NCX),
+            filter_format=str(FilterFormat.IOX),
+        )
+        return express(Case("other", attributes, Operand(x, DType.F32), Operand(w, DType.F32)), self._call.dialect)
+
+    def _arithmetic(self, y: str) -> str:
+        level, tensor = self._context.arithmetic, self._tensor
+        if level in {"add-tensor", "add-tensor-first"}:
+            inputs = (y, self._other_tensor("added"))
+            return self._node("Add", *(inputs if level == "add-tensor" else reversed(inputs)))
+        if level == "batch-normalization":
+            channels = self._output[1]
+            names = (
+                tensor("bn_scale", np.resize(_FACTORS, channels)),
+                tensor("bn_shift", self.channel_integers().reshape(-1)),
+                tensor("bn_mean", self._integers("mean", (channels,), 4)),
+                tensor("bn_variance", np.resize(_VARIANCES, channels)),
+            )
+            return self._node("BatchNormalization", y, *names, epsilon=_EPSILON)
+        if level == "none":
+            return y
+        kind, constant = _ARITHMETIC[level]
+        return self._node(kind, y, tensor(kind.lower(), constant(self)))
+
+    def batch_integers(self) -> Float64s:
+        """Return integers for the items of the batch, to be broadcast along them."""
+        return self._integers("batch", (self._output[0], *[1] * (self._rank + 1)), 5)
+
+    def channel_integers(self) -> Float64s:
+        """Return integers for the output channels, to be broadcast along them."""
+        return self.channelwise(self._integers("channels", (self._output[1],), 5).tolist())
+
+    def _other_tensor(self, name: str) -> str:
+        """Return a tensor of the output's size; it is dequantised if the data are."""
+        values = self._integers(name, self._output, 9)
+        if self._context.data == "float":
+            return self._tensor(name, values, fed=True)
+        scale, zero_point = np.array(0.5), np.array(1.0)
+        quanta = self._tensor(name, values * 2 + zero_point, Quantised.INT8, fed=True)
+        names = (self._tensor(f"{name}_scale", scale), self._tensor(f"{name}_zero_point", zero_point, Quantised.INT8))
+        return self._node("Dequantize", quanta, *names)
+
+    def _activation(self, y: str) -> str:
+        level = self._context.activation
+        if level == "none":
+            return y
+        if level == "prelu":
+            slopes = np.resize(_SLOPES, self._output[1]).reshape(-1, *[1] * self._rank)
+            return self._node("PRelu", y, self._tensor("slope", slopes))
+        kind, attributes = _ACTIVATIONS[level]
+        return self._node(kind, y, **attributes)
+
+    def _use(self, y: str) -> str:
+        shape, rank = self._output, self._rank
+        match self._context.use:
+            case "concat-channels" | "concat-spatial":
+                other = self._tensor("skip", self._integers("skip", shape, 9), fed=True)
+                return self._node("Concat", y, other, axis=1 if self._context.use == "concat-channels" else rank + 1)
+            case "slice-channels":
+                return self._node("Slice", y, axes=(1,), starts=(int(shape[1] > 1),), ends=(shape[1],))
+            case "slice-spatial":
+                starts = tuple(int(size > 1) for size in shape[2:])
+                return self._node("Slice", y, axes=tuple(range(2, rank + 2)), starts=starts, ends=shape[2:])
+            case "split-channels":
+                sizes = (1, shape[1] - 1) if shape[1] > 1 else (1,)
+                names = tuple(f"t{len(self._nodes)}_{part}" for part in range(len(sizes)))
+                self._nodes.append(Node("Split", (y,), names, {"axis": 1, "sizes": sizes}))
+                return self._node("Add", names[-1], names[0])
+            case "fixed-shape":
+                return self._node("Add", y, self._tensor("fixed", self._integers("fixed", shape, 9)))
+            case "two-consumers":
+                self._also = (y,)
+                return self._node("Concat", y, self._node("Relu", y), axis=1)
+            case "second-operator":
+                w = (shape[1], 2, *[2] * rank)
+                second = self._tensor("W_second", self._integers("w/second", w, 2))
+                return self._operator(self._other(shape, w, strides=2), y, second)
+            case "reshape":
+                return self._node("Reshape", y, shape=(shape[0], -1))
+            case "transpose":
+                return self._node("Transpose", y, axes=(0, *range(2, rank + 2), 1))
+        return y
+
+    def _end(self, y: str) -> str:
+        match self._context.end:
+            case "f16":
+                return self._node("Cast", self._node("Cast", y, to="f16"), to="f32")
+            case "int8" | "uint8":
+                dtype = Quantised(self._context.end)
+                zero_point = 2 if dtype is Quantised.INT8 else 128
+                if self._context.values == "zero-points-at-ends":
+                    zero_point = LIMITS[dtype][dtype is Quantised.INT8]
+                scale = self._tensor("y_scale", np.array(self._end_scale(y)))
+                zero = self._tensor("y_zero_point", np.array(float(zero_point)), dtype)
+                return self._node("Quantize", y, scale, zero, dtype=str(dtype))
+        return y
+
+    def _end_scale(self, y: str) -> float:
+        """Return a power of two by which the output's values fill the type."""
+
+        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+            assert node.call is not None  # noqa: S101 - of an operator
+            return _second(node, inputs)
+
+        values = evaluate(Graph(tuple(self._nodes), y), self._arrays, convolve)[y]
+        largest = float(np.abs(values).max()) if values.size else 0.0
+        return 2.0 ** ceil(log2(largest / _LARGEST)) if largest else 1.0
+
+
+_ARITHMETIC: Mapping[str, tuple[str, Callable[[_Builder], Float64s]]] = {
+    "mul-channel": ("Mul", lambda graph: graph.channelwise(_FACTORS)),
+    "mul": ("Mul", lambda _: np.array([0.5])),
+    "div": ("Div", lambda _: np.array([4.0])),
+    "add-channel": ("Add", lambda graph: graph.channel_integers()),
+    "add": ("Add", lambda _: np.array([3.0])),
+    "add-batch": ("Add", lambda graph: graph.batch_integers()),
+    "sub": ("Sub", lambda graph: graph.channel_integers()),
+    "max": ("Max", lambda graph: graph.channel_integers()),
+}
+"""What is computed with the output and one constant, by level."""
+_ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, float]]] = {
+    "relu": ("Relu", {}),
+    "clip": ("Clip", {"min": -6.0, "max": 24.0}),
+    "leaky-relu": ("LeakyRelu", {"alpha": 0.5}),
+    "hard-sigmoid": ("HardSigmoid", {"alpha": 0.25, "beta": 0.5}),
+    "sigmoid": ("Sigmoid", {}),
+    "tanh": ("Tanh", {}),
+    "elu": ("Elu", {"alpha": 1.0}),
+    "hard-swish": ("HardSwish", {}),
+}
