@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tconv.cases.context import PREFIX
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +58,14 @@ def parse(text: str) -> Pattern:
 def facts_of(case_id: str) -> dict[str, str]:
     """Return the facts that an id has in it: its labels."""
     return dict(pair.split("=", 1) for pair in case_id.partition("[")[2].rstrip("]").split(",") if "=" in pair)
+
+
+def twin_of(case_id: str) -> str | None:
+    """Return the id of the plain twin of a case in a context, the operator alone; None for any other case."""
+    path, opening, labels = case_id.partition("[")
+    texts = labels.rstrip("]").split(",")
+    plain = [text for text in texts if not text.startswith(PREFIX)]
+    return None if len(plain) == len(texts) else f"{path}{opening}{','.join(plain)}]"
 
 
 def path_of(case_id: str) -> str:

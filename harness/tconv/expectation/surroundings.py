@@ -85,8 +85,8 @@ class Surrounded:
             return found
         raise AssertionError(self.operator)
 
-    def compute(self, geometry: Geometry, nudge: Nudge = 0) -> Float64s:
-        """Return the graph's output if the operator has this geometry."""
+    def tensors(self, geometry: Geometry, nudge: Nudge = 0) -> dict[str, Float64s]:
+        """Return every tensor of the graph by name, if the operator has this geometry."""
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
             if node.outputs[0] != self.operator:
@@ -94,7 +94,11 @@ class Surrounded:
             x, w, *b = inputs
             return sums(x, w, b[0] if b else None, geometry)
 
-        return evaluate(self.graph, self.arrays, convolve, nudge)[self.graph.output]
+        return evaluate(self.graph, self.arrays, convolve, nudge)
+
+    def compute(self, geometry: Geometry, nudge: Nudge = 0) -> Float64s:
+        """Return the graph's output if the operator has this geometry."""
+        return self.tensors(geometry, nudge)[self.graph.output]
 
 
 class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error

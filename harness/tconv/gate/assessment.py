@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from tconv.cases.patterns import twin_of
 from tconv.diagnosis import Diagnosis
 from tconv.evidence import Answer, Calls, Errs, Follows, Relates, ask_new_calls, explain, explain_alone
 from tconv.evidence.joint import explain_by_others
@@ -14,11 +15,11 @@ from tconv.gate.answers import compare_answers
 from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
-from tconv.gate.status import FAILING, MixedReadings, ReadingChanged, Status
+from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
@@ -165,6 +166,7 @@ def assess(
     if compares and any(member.status in FAILING for member in members):
         members = tuple(correct_refusals(members, assign))
     members = tuple(active.excuse_end(member, facts) if member.record.earlier else member for member in members)
+    members = tuple(_without_twins(members))
     failed = {member.record.case for member in members if member.status in FAILING}
     if find is not None and compares and failed:
         joint = explain_by_others(run, failed, find)
@@ -189,6 +191,15 @@ def assess(
         incomplete=tuple(find_incomplete(run, digest)),
         strict=strict,
     )
+
+
+def _without_twins(members: Sequence[RecordStatus]) -> Iterator[RecordStatus]:
+    """Yield records; a failure in a context is none of its own if the operator alone fails too."""
+    right = {*AGREEING, Status.INCONCLUSIVE, Status.NOT_APPLICABLE}
+    wrong = {member.record.case for member in members if member.status not in right}
+    for member in members:
+        fails_alone = member.status in FAILING and twin_of(member.record.case) in wrong
+        yield replace(member, status=Status.TWIN_FAILED) if fails_alone else member
 
 
 def _answer(member: RecordStatus) -> Answer:

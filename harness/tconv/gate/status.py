@@ -26,6 +26,7 @@ class Status(StrEnum):
     DISPUTED = "disputed"
     INCONCLUSIVE = "inconclusive"
     WAIVED = "waived"
+    TWIN_FAILED = "twin-failed"
     REPORTED = "reported"
     UNSUPPORTED = "unsupported"
     NOT_APPLICABLE = "not-applicable"

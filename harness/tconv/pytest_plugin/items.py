@@ -88,7 +88,7 @@ class CaseItem(pytest.Item):
                 self._failure = "\n".join(_explained(member, header))
                 if member.status is Status.WAIVED:
                     self.add_marker(pytest.mark.xfail(reason=reason(member)))
-            case Status.UNSUPPORTED | Status.NOT_APPLICABLE | Status.INCONCLUSIVE:
+            case Status.UNSUPPORTED | Status.NOT_APPLICABLE | Status.INCONCLUSIVE | Status.TWIN_FAILED:
                 self.add_marker(pytest.mark.skip(reason=reason(member)))
             case _:
                 self._failure = ""

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, assert_never
 
 from tconv.backends.process_end import main_reason
+from tconv.cases.patterns import twin_of
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
 from tconv.dialects.rules import contrasted
@@ -133,6 +134,8 @@ def headline(verdict: Ruling) -> str:
 
 def reason(member: RecordStatus) -> str:
     """Return why a record has its status, where an entry of the waiver file or another answer says so; else empty."""
+    if member.status is Status.TWIN_FAILED:
+        return f"the operator alone fails too: {twin_of(member.record.case)}"
     if (entry := member.waiver or member.declaration) is not None:
         return entry.because
     match member.ruling:

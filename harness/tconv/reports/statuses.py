@@ -79,6 +79,12 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             total="known deviations",
             heading="waived",
         ),
+        Status.TWIN_FAILED: Look(
+            symbol="=",
+            meaning="fails in a context, and the operator alone fails too: no failure of its own",
+            style="yellow",
+            total="fail in a context as the operator alone does",
+        ),
         Status.UNSUPPORTED: Look(
             symbol="–",  # noqa: RUF001 - the dash is meant, it is no hyphen
             meaning="the backend does not implement it, and declares so",

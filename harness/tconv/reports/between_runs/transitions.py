@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LEVELS = (
     {Status.PASSED, Status.DISPUTED, Status.NOT_APPLICABLE},
     {Status.UNSUPPORTED, Status.REPORTED, Status.INCONCLUSIVE},
-    {Status.WAIVED},
+    {Status.WAIVED, Status.TWIN_FAILED},
     set(FAILING),
 )
 """Statuses from the best to the worst; those of one level are neither better nor worse than each other."""

@@ -1,0 +1,160 @@
+"""The operator in a context: what each level computes, exactly, and what a wrong graph compiler would make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from strategies import ONNX
+from tconv.backends.onnx_model import build
+from tconv.backends.outcome import Produced, Refused
+from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
+from tconv.cases.graph import OPERATOR
+from tconv.cases.patterns import topic_of, twin_of
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
+from tconv.expectation.problem import Problem
+from tconv.expectation.sums import sums
+from tconv.expectation.truth import Truth
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
+from tconv.vocabulary import OPERATIONS as NAMES
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Case
+    from tconv.cases.graph import Node
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array
+
+ROW = DIALECTS[ONNX[-1]]
+SWEEP = "contexts/neighbours/levels"
+# onnx's evaluator computes groups, output_shape and SAME wrongly; these it computes as the text says.
+PLAIN = "kernel-above"
+EXACT = 2**24
+
+
+@pytest.fixture(scope="module")
+def contexts(corpus: Corpus) -> list[Case]:
+    """Return all cases of the gate tier in a context."""
+    return [case for case in corpus.cases("gate", ["contexts"]) if case.context]
+
+
+def level_id(axis: str, level: str, *more: str, geometry: str = PLAIN) -> str:
+    """Return the id of a case with one level, and perhaps others."""
+    bias = {"add": "add", "int32": "int32", "node": "node"}.get(level) if axis == "bias" else None
+    label = f"context.{axis}={bias or level}"
+    return f"{SWEEP}[{','.join((f'geometry={geometry}', *sorted((label, *more), key=_place)))}]"
+
+
+def _place(label: str) -> int:
+    axes = ("data", "filter", "bias", "before", "arithmetic", "activation", "use", "end", "values")
+    return axes.index(label.partition("=")[0].removeprefix("context."))
+
+
+@pytest.mark.parametrize(("axis", "level"), OPERATIONS, ids=lambda part: part)
+def test_a_level_computes_what_onnx_says(corpus: Corpus, axis: str, level: str) -> None:
+    """Onnx's own evaluator, which knows nothing of tconv, gives the same output; it runs each node by itself."""
+    case = corpus.find(level_id(axis, level))
+    assert case is not None
+    problem = Problem(case, ROW)
+    model = build(problem.call, problem.arrays)
+    onnx.checker.check_model(model, full_check=True)
+    evaluated = np.asarray(ReferenceEvaluator(model).run(None, problem.fed)[0])
+    assert isinstance(judge(problem, Produced(evaluated), DType.F32), ver.Agreed)
+    assert isinstance(judge(problem, Produced(evaluated + np.ones_like(evaluated)), DType.F32), ver.Differed)
+
+
+def test_levels_need_what_they_say(contexts: list[Case]) -> None:
+    """The operations of each context are those of its graph, so that a dialect without one of them is not asked."""
+    assert frozenset(kind for each in OPERATIONS.values() for kind in each.kinds) | {"Dequantize"} == NAMES
+    for case in contexts:
+        problem = Problem(case, ROW)
+        assert problem.surrounded is not None
+        kinds = {node.kind for node in problem.surrounded.graph.nodes}
+        assert kinds - {OPERATOR} == operations_of(case.context)[0]
+
+
+def _values(problem: Problem) -> Values:
+    assert problem.values is not None
+    return problem.values
+
+
+def test_every_number_is_one_of_the_type(contexts: list[Case]) -> None:
+    """No sum or product of a graph is rounded in f32, so that no order of operations changes it."""
+    for case in contexts:
+        problem = Problem(case, ROW)
+        if case.context.activation in SMOOTH:
+            continue
+        surrounded = problem.surrounded
+        assert surrounded is not None
+        truth = Truth({role: array * 2**6 for role, array in surrounded.operands.items()}, DType.F32)
+        assert truth.integral, case.id
+        tensors = surrounded.tensors(_values(problem).primary.geometry)
+        for name, values in tensors.items():
+            assert (values.astype(np.float32) == values).all(), (case.id, name)
+
+
+def test_the_sum_of_each_operator_is_exact_in_any_order(contexts: list[Case]) -> None:
+    """In units of the quanta of data and filter, the absolute terms of each sum stay below 2^24."""
+    for case in contexts:
+        problem = Problem(case, ROW)
+        surrounded = problem.surrounded
+        assert surrounded is not None
+        tensors = surrounded.tensors(_values(problem).primary.geometry)
+        for node in surrounded.graph.nodes:
+            if node.kind != OPERATOR or case.context.activation in SMOOTH:
+                continue
+            x, w, *b = (np.abs(tensors[name]) for name in node.inputs)
+            is_main = node.outputs[0] == surrounded.operator
+            geometry = _values(problem).primary.geometry if is_main else _geometry(node)
+            terms = sums(x, w, b[0] if b else None, geometry)
+            assert terms.max(initial=0.0) <= EXACT * _quantum(x) * _quantum(w), case.id
+
+
+def _geometry(node: Node) -> Geometry:
+    assert node.call is not None
+    expected = expect_of_signature(node.call.written, node.call.dialect)
+    assert isinstance(expected, Values)
+    return expected.primary.geometry
+
+
+def _quantum(values: Array) -> float:
+    """Return the largest power of two that divides all of some numbers."""
+    return next(2.0**power for power in range(6, -30, -1) if (values % 2.0**power == 0).all())
+
+
+def test_the_twin_of_a_context_is_a_case(corpus: Corpus, contexts: list[Case]) -> None:
+    """It is the same case with nothing around it, and the same tier has it."""
+    ids = set(corpus.ids("gate", ["contexts"]))
+    for case in contexts:
+        twin = twin_of(case.id)
+        assert twin in ids
+        found = corpus.find(twin)
+        assert found is not None
+        assert not found.context
+        assert (found.x.shape, found.w.shape, found.attributes) == (case.x.shape, case.w.shape, case.attributes)
+        assert twin_of(twin) is None
+
+
+def test_a_dialect_without_graphs_has_no_context(contexts: list[Case]) -> None:
+    """It is not applicable there, with what is missing."""
+    for name in ("onnx/ConvTranspose-1", "torch/conv_transpose", "tflite/TransposeConv", "geometry/1"):
+        expected = expect(contexts[0], DIALECTS[name])
+        assert isinstance(expected, NotApplicable)
+        assert expected.violation.attribute == "context"
+
+
+def test_a_refusal_of_a_context_is_a_failure(contexts: list[Case]) -> None:
+    """No text lets a runtime refuse a graph for what stands around the operator."""
+    assert isinstance(judge(Problem(contexts[0], ROW), Refused("no"), DType.F32), ver.RefusedValid)
+
+
+def test_contexts_are_of_their_topic(contexts: list[Case]) -> None:
+    """Each stands under the topic that patterns and waivers name."""
+    assert {topic_of(case.id) for case in contexts} == {"contexts"}
