@@ -15,7 +15,6 @@ from tconv.backends.outcome import Produced, Refused
 from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
 from tconv.cases.patterns import topic_of, twin_of
-from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
 from tconv.expectation.problem import Problem
@@ -29,6 +28,7 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.cases.graph import Node
+    from tconv.corpus import Corpus
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array
 

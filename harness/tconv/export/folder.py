@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from onnx import TensorProto
@@ -17,8 +17,10 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, writing
 from tconv.expectation.bound import bound_errors, is_subnormal
 from tconv.expectation.problem import Problem, expressed
+from tconv.expectation.surrounded_truth import SurroundedTruth
 from tconv.export.asking import DEFAULT
 from tconv.export.repro import script
+from tconv.vocabulary import DType, Quantised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.truth import Truth
     from tconv.vocabulary import Array
 
 OUTPUT = "Y"
@@ -95,7 +99,20 @@ def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
     yield "repro.py", script(problem, backend).encode()
 
 
-_DTYPES = {numpy_type: dtype for dtype, numpy_type in NUMPY_TYPES.items()}
+def _range(truth: Truth | SurroundedTruth, geometry: Geometry) -> dict[str, Array]:
+    """Return how far each element of a graph's output may be from the middle of its range; nothing if it is exact."""
+    if not isinstance(truth, SurroundedTruth) or truth.exact(geometry):
+        return {}
+    low, high = truth.compute_range(geometry)
+    nowhere = np.zeros(low.shape, dtype=bool)
+    flags = dict.fromkeys(("overflows", "rises", "falls", "poisoned", "subnormal"), nowhere)
+    return {"reference": (low + high) / 2, "allowed": (high - low) / 2, **flags}
+
+
+_DTYPES: dict[np.dtype[Any], DType | Quantised] = {
+    **{numpy_type: dtype for dtype, numpy_type in NUMPY_TYPES.items()},
+    **{np.dtype(quantised): quantised for quantised in Quantised},
+}
 
 
 def _tensor(name: str, array: Array) -> TensorProto:
@@ -115,6 +132,8 @@ def _tolerance(problem: Problem) -> dict[str, Array]:
     if problem.values is None:
         return {}
     truth, geometry, dtype = problem.truth, problem.values.primary.geometry, problem.call.dtype
+    if problem.surrounded:
+        return _range(problem.judged, geometry)
     if truth.exact(geometry):
         return {}
     limits, values = bound_errors(truth.compute_terms(geometry), dtype), truth.compute_values(geometry)

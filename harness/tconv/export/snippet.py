@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from tconv.backends.onnx_model import build
 from tconv.cases.operands import NUMPY_TYPES
@@ -103,13 +103,17 @@ def _literal(array: Array) -> str:
     return f"{values}.reshape({list(array.shape)})"
 
 
+def _constant(tensor: TensorProto) -> str:
+    """Return an expression for a constant of the model that is no input of the call: sizes, axes or limits."""
+    array = numpy_helper.to_array(tensor)
+    return f"np.array({array.tolist()}, np.{array.dtype})"
+
+
 def _graph(problem: Problem, model: onnx.ModelProto) -> Iterator[str]:
-    names = [tensor.name for tensor in problem.call.inputs if tensor.constant]
-    constants = [f"numpy_helper.from_array({name}, {name!r})" for name in names]
-    constants += [
-        f"numpy_helper.from_array(np.array({list(tensor.int64_data)}), {tensor.name!r})"
-        for tensor in model.graph.initializer
-        if tensor.data_type == TensorProto.INT64
+    names = {tensor.name for tensor in problem.call.inputs}
+    constants = [
+        f"numpy_helper.from_array({each.name if each.name in names else _constant(each)}, {each.name!r})"
+        for each in model.graph.initializer
     ]
     del model.graph.initializer[:]
     yield "model = parser.parse_model("

@@ -14,6 +14,7 @@ from tconv.dialects.readings import Combination
 from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import NotApplicable, Refuse, Values, can_express
 from tconv.expectation.problem import Problem
+from tconv.expectation.surrounded_truth import SurroundedTruth
 from tconv.reports.phrases import attribute_words
 from tconv.reports.porting import plain_geometry
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.call import Call, Input
     from tconv.cases.case import Case, Operand
+    from tconv.cases.graph import Graph
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.truth import Truth
@@ -46,6 +48,8 @@ def of_case(case: Case) -> Iterator[str]:
         if operand is not None:
             yield f"  {name}  {_operand(operand)}"
     yield f"  attributes  {attribute_words(case.attributes.given()) or 'none'}"
+    if case.context:
+        yield f"  context     {', '.join(f'{axis}={level}' for axis, level in case.context.levels.items())}"
     names = {"x": "data", "w": "filter", "b": "bias"}
     sources = ", ".join(f"{names.get(role, role)} as {source}" for role, source in case.sources.items())
     yield f"  sizes {case.shapes}, {sources}{', spelt as on the page' if case.spelling == 'page' else ''}"
@@ -103,12 +107,12 @@ def _as_json(problem: Problem) -> dict[str, Any]:
         return values | {"refusal": {"stated": expected.stated, "because": str(expected.violation)}}
     return values | {
         "candidates": [
-            {"readings": each.readings, "shape": data_shape(problem.truth.shape(each.geometry), call.data_format)}
+            {"readings": each.readings, "shape": data_shape(problem.judged.shape(each.geometry), call.data_format)}
             | plain_geometry(each.geometry)
             for each in expected.candidates
         ],
         "refusals": [str(refusal) for refusal in expected.refusals],
-        "exact": problem.truth.exact(expected.primary.geometry),
+        "exact": problem.judged.exact(expected.primary.geometry),
     }
 
 
@@ -124,7 +128,17 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
     if isinstance(expected, Refuse):
         yield f"  {'expects a refusal' if expected.stated else 'no value exists'}: {expected.violation}"
         return
+    if problem.surrounded:
+        yield from (f"  graph       {line}" for line in graph_lines(problem.surrounded.graph))
     yield from _values(problem, expected)
+
+
+def graph_lines(graph: Graph) -> Iterator[str]:
+    """Yield a line for each node of a graph, as `t1 = Relu(t0)`."""
+    for node in graph.nodes:
+        attributes = node.call.attributes if node.call else node.attributes
+        words = ", ".join([*node.inputs, *([attribute_words(attributes)] if attributes else [])])
+        yield f"{', '.join(node.outputs)} = {node.kind}({words})"
 
 
 def _operand(operand: Operand) -> str:
@@ -144,7 +158,7 @@ def _input(tensor: Input) -> str:
 
 
 def _values(problem: Problem, expected: Values) -> Iterator[str]:
-    truth = problem.truth
+    truth = problem.judged
     for candidate in expected.candidates:
         under = f"under {Combination(candidate.readings)}" if candidate.readings else "primary reading"
         yield f"  {under}"
@@ -163,7 +177,12 @@ def _geometry(geometry: Geometry) -> Iterator[str]:
     yield f"    full {list(geometry.full)}, pads_begin {begin}, pads_end {end}, output {list(geometry.output)}"
 
 
-def _tolerance(truth: Truth, geometry: Geometry) -> Iterator[str]:
+def _tolerance(truth: Truth | SurroundedTruth, geometry: Geometry) -> Iterator[str]:
+    if isinstance(truth, SurroundedTruth):
+        yield "  tolerance   none: integers times powers of two are exact in every order of operations" + (
+            "" if truth.exact(geometry) else "; but a tie may be rounded either way, and an activation may be off"
+        )
+        return
     if truth.exact(geometry):
         yield f"  tolerance   none: integers, |x|*|w| + |b| adds up to at most 2^{EXACT_BITS[truth.dtype]} everywhere"
         return
