@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+import onnx
 
 from tconv.backends import BackendInfo, Option
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
@@ -41,6 +45,12 @@ def _options() -> tuple[Option, ...]:
     )
 
 
+def _operations(path: str) -> tuple[str, ...]:
+    """Return the operations of a model in a file; a constant is none."""
+    nodes = onnx.load(path).graph.node
+    return tuple(node.op_type for node in nodes if node.op_type != "Constant")
+
+
 class OnnxRuntime:
     """One session for each call, with the default optimisations, on one thread.
 
@@ -65,6 +75,8 @@ class OnnxRuntime:
         self._options.inter_op_num_threads = 1
         # Refusals come as exceptions; logged as well, they would fill the worker's log.
         self._options.log_severity_level = _FATAL
+        self._temporary = TemporaryDirectory(prefix="tconv-onnxruntime-")
+        self._folder = Path(self._temporary.name)
 
     def info(self) -> BackendInfo:
         """Return the runtime's version and how it is set up."""
@@ -84,9 +96,13 @@ class OnnxRuntime:
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
         model = build(call, arrays).SerializeToString()
+        # What the optimisers leave of a graph is known only as a file.
+        optimised = "" if call.graph is None else str(self._folder / "optimised.onnx")
+        self._options.optimized_model_filepath = optimised
         try:
             session = self._runtime.InferenceSession(model, self._options, providers=[self._provider])
-            return Produced(session.run(None, call.feeds(arrays))[0])
+            executed = _operations(optimised) if optimised else ()
+            return Produced(session.run(None, call.feeds(arrays))[0], executed=executed)
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             kind, message = type(error).__name__, str(error).strip()
         if kind not in {"NotImplemented", *_REFUSALS}:

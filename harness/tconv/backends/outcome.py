@@ -19,10 +19,18 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Produced:
-    """An output array, in the call's data layout, and notes on how it came about, which a verdict passes on."""
+    """An output.
+
+    Attributes:
+        array: the output, in the call's data layout.
+        notes: how it came about, which a verdict passes on.
+        executed: of a call in a context, the operations that the runtime executes instead of the graph's, each with its
+            element type if the runtime tells it, as `ConvTranspose i8`; empty if it tells nothing.
+    """
 
     array: np.ndarray[Any, np.dtype[Any]]
     notes: tuple[str, ...] = ()
+    executed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,8 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
     for the next call.
     """
     match outcome:
-        case out.Produced(array, notes):
-            return _produced(array, notes)
+        case out.Produced(array, notes, executed):
+            return _produced(array, notes, executed)
         case out.ShapeOnly(tuple() as shape, str(dtype)) if all(_is_size(size) for size in shape):
             return out.ShapeOnly(tuple(shape), plain(dtype))
         case (
@@ -83,19 +83,25 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
             return out.BackendError(f"{must} (got {_type_of(outcome)})")
 
 
-def _produced(array: object, notes: object) -> out.Produced | out.BackendError:
+def _produced(array: object, notes: object, executed: object) -> out.Produced | out.BackendError:
     # Of a subclass, such as a masked array, the backend's own code would compare the output.
     if type(array) is not np.ndarray:
         return out.BackendError(f"must produce a plain array (got {type(array).__name__})")
     if not _numeric(array):
         return out.BackendError(f"must produce an array of numbers (got {_printed(array.dtype)})")
-    if not _are_texts(notes):
+    if not _are_texts(notes, _MOST_NOTES):
         return out.BackendError(f"must note at most {_MOST_NOTES} texts in a tuple (got {_printed(notes)})")
-    return out.Produced(array.copy(), tuple(plain(note, _LONGEST_NOTE) for note in notes))
+    if not _are_texts(executed, _MOST_OPERATIONS):
+        got = _printed(executed)
+        return out.BackendError(
+            f"must name at most {_MOST_OPERATIONS} operations that it executes in a tuple (got {got})"
+        )
+    texts = (tuple(plain(text, _LONGEST_NOTE) for text in of) for of in (notes, executed))
+    return out.Produced(array.copy(), *texts)
 
 
-def _are_texts(notes: object) -> TypeGuard[tuple[str, ...]]:
-    return type(notes) is tuple and len(notes) <= _MOST_NOTES and all(isinstance(note, str) for note in notes)
+def _are_texts(texts: object, most: int) -> TypeGuard[tuple[str, ...]]:
+    return type(texts) is tuple and len(texts) <= most and all(isinstance(text, str) for text in texts)
 
 
 def _is_size(size: object) -> bool:
@@ -168,7 +174,7 @@ def _of_one_kind(first: out.Produced, second: out.Produced) -> bool:
 
 _FIRST = 4
 _LONGEST_OUTCOME = 200
-_LONGEST_NOTE, _MOST_NOTES = 200, 16
+_LONGEST_NOTE, _MOST_NOTES, _MOST_OPERATIONS = 200, 16, 64
 _NO_SIZE = 2**63
 
 

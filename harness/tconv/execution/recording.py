@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
+_OF_NO_WORK = {"Constant", "Identity"}
 MOST_ARTIFACTS = 1000
 """How many artifacts a worker writes; later failures are recorded without their arrays."""
 
@@ -62,6 +63,11 @@ class Recorder:
             sums: what a probe found of its sums; None if it needs no bound.
         """
         record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
+        if problem.surrounded and isinstance(result.outcome, out.Produced):
+            executed = result.outcome.executed
+            own = [node for node in problem.surrounded.graph.nodes if node.kind not in _OF_NO_WORK]
+            same = len(executed) == len(own) and not any(" " in text for text in executed)
+            record = replace(record, executed=() if same else executed)
         return record if sums is None else replace(record, sums=sums)
 
     def not_applicable(self, case: Case, reason: str) -> Record:

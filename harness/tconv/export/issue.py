@@ -176,7 +176,7 @@ def _expected(problem: Problem) -> Iterator[str]:
         yield "A refusal." if problem.expectation.stated else "No value exists; a refusal is the only answer."
     if expected is None:
         return
-    yield f"{problem.call.dtype} {list(expected.shape)} in {problem.call.data_format}"
+    yield f"{problem.judged.dtype} {list(expected.shape)} in {problem.call.data_format}"
     if expected.size <= _SHOWN:
         yield from ("", _fenced(_full(expected)))
     if allowed := list(problem.also_allowed()):

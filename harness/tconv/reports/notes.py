@@ -68,6 +68,7 @@ def find_notes(assessment: Assessment) -> Iterator[Note]:
     for of, chosen in chosen_kernels(header.backend.environment).items():
         yield Note("environment", f"the environment chooses kernels of {of}: {', '.join(chosen)}")
     yield from (Note("sums", text) for text in phrases.sums_found(assessment.run.records))
+    yield from (Note("contexts", text) for text in phrases.contexts_executed(assessment.statuses))
     if uses.relative:
         yield Note("relative-waivers", phrases.relative_waivers(assessment))
     yield from (Note(NOTHING_PASSED, text) for text in phrases.nothing_passed(assessment))

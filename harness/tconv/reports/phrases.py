@@ -195,6 +195,17 @@ def attribute_words(attributes: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={_bracketed(value)}" for name, value in attributes.items())
 
 
+def contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
+    """Yield in how many contexts the runtime changed the graph: a context without that says nothing of fusion."""
+    answered = [m.record for m in members if twin_of(m.record.case) and ver.is_output(m.record.verdict)]
+    if answered:
+        changed = sum(bool(record.executed) for record in answered)
+        yield (
+            f"in {changed} of {len(answered)} contexts with an output the runtime says that it executes other operations "
+            "than the graph has; in the others it executes each by itself, or does not say"
+        )
+
+
 def mixed_answers(answers: QuestionAnswers) -> str:
     """Return which answers a backend gives to one question, with a case for each."""
     shown_answers = ", and ".join(
