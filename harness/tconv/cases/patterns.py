@@ -16,7 +16,7 @@ from tconv.cases.context import PREFIX
 from tconv.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _SHAPE = re.compile(r"(?P<path>[^\[\]]+)(?:\[(?P<conditions>[^\[\]]*)\])?")
 
@@ -60,12 +60,21 @@ def facts_of(case_id: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in case_id.partition("[")[2].rstrip("]").split(",") if "=" in pair)
 
 
+def levels_of(case_id: str) -> tuple[str, ...]:
+    """Return the levels of a context that an id names, as `context.end=int8`; none of a plain case."""
+    return tuple(text for text in case_id.partition("[")[2].rstrip("]").split(",") if text.startswith(PREFIX))
+
+
+def with_levels(case_id: str, levels: Collection[str]) -> str:
+    """Return an id with only these of its levels; the others are neutral."""
+    path, opening, labels = case_id.partition("[")
+    kept = [text for text in labels.rstrip("]").split(",") if text in levels or not text.startswith(PREFIX)]
+    return f"{path}{opening}{','.join(kept)}]"
+
+
 def twin_of(case_id: str) -> str | None:
     """Return the id of the plain twin of a case in a context, the operator alone; None for any other case."""
-    path, opening, labels = case_id.partition("[")
-    texts = labels.rstrip("]").split(",")
-    plain = [text for text in texts if not text.startswith(PREFIX)]
-    return None if len(plain) == len(texts) else f"{path}{opening}{','.join(plain)}]"
+    return with_levels(case_id, ()) if levels_of(case_id) else None
 
 
 def path_of(case_id: str) -> str:

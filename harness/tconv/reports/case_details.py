@@ -129,16 +129,17 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
         yield f"  {'expects a refusal' if expected.stated else 'no value exists'}: {expected.violation}"
         return
     if problem.surrounded:
-        yield from (f"  graph       {line}" for line in graph_lines(problem.surrounded.graph))
+        for gives, kind, words in node_lines(problem.surrounded.graph):
+            yield f"  graph       {gives} = {kind}({words})"
     yield from _values(problem, expected)
 
 
-def graph_lines(graph: Graph) -> Iterator[str]:
-    """Yield a line for each node of a graph, as `t1 = Relu(t0)`."""
+def node_lines(graph: Graph) -> Iterator[tuple[str, str, str]]:
+    """Yield of each node what it gives, its kind, and its inputs and attributes: `t1`, `Clip`, `t0, min=0`."""
     for node in graph.nodes:
         attributes = node.call.attributes if node.call else node.attributes
         words = ", ".join([*node.inputs, *([attribute_words(attributes)] if attributes else [])])
-        yield f"{', '.join(node.outputs)} = {node.kind}({words})"
+        yield ", ".join(node.outputs), node.kind, words
 
 
 def _operand(operand: Operand) -> str:

@@ -3,6 +3,7 @@ import {
   answersSection,
   callSection,
   commandsSection,
+  graphSection,
   neighboursSection,
   part,
   waiverSection,
@@ -194,7 +195,10 @@ export function renderCase(container: HTMLElement, view: CaseView): ShownCase {
   const shown = new ShownCase(view);
   const pictures = [shown.geometrySection(), ...shown.valuesSection()];
   const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...callSection(view)];
-  const columns = [el("div", {}, whySection(view), ...waiverSection(view), ...pictures), el("div", {}, ...words)];
+  const columns = [
+    el("div", {}, whySection(view), ...waiverSection(view), ...graphSection(view), ...pictures),
+    el("div", {}, ...words),
+  ];
   container.append(el("div", { class: "case-view" }, el("div", { class: "case-columns" }, ...columns)));
   shown.draw();
   return shown;

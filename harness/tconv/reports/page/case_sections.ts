@@ -82,6 +82,15 @@ export function callSection({ call, dialect }: CaseView) {
   return [part(`Call, ${dialect}`, listed(entries, "mono"), table)];
 }
 
+/** The operations around the operator, in their order. */
+export function graphSection({ call }: CaseView) {
+  if (!call || call.graph.length === 0) return [];
+  const nodes = call.graph.map(([gives, kind, words, isOperator]) =>
+    el("li", { class: isOperator ? "operator" : null }, el("strong", {}, kind), el("small", {}, `${words} → ${gives}`)),
+  );
+  return [part("Graph", el("ol", { class: "graph" }, ...nodes))];
+}
+
 export function neighboursSection({ neighbours }: CaseView) {
   if (neighbours.length === 0) return [];
   const items = neighbours

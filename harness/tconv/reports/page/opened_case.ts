@@ -23,7 +23,13 @@ interface Detail {
   issue?: string; // the bug report, of the example of a cause
 }
 
-export type Call = { attributes: [string, string][]; inputs: [string, string, string][]; layouts: [string, string] };
+export type GraphNode = [gives: string, kind: string, words: string, isOperator: boolean];
+export type Call = {
+  attributes: [string, string][];
+  inputs: [string, string, string][];
+  layouts: [string, string];
+  graph: GraphNode[];
+};
 
 /** Readings that give one output: each the names of those that are followed together. */
 export type Readings = string[][];
@@ -60,7 +66,7 @@ type DetailRow = Omit<Detail, "placement"> & { placement?: [number[], number[], 
 
 /** What problems.py writes of a case, with `attribute NAME` and `input NAME` for those of the call. */
 type ProblemRow = ((Geometry & Sizes) | { spatial?: undefined }) &
-  Expected & { layouts?: [string, string]; about?: string; clause?: string };
+  Expected & { layouts?: [string, string]; graph?: GraphNode[]; about?: string; clause?: string };
 
 const openedBlocks = new Map<string, Promise<Table>>();
 
@@ -121,7 +127,7 @@ function describeDetail({ placement, ...detail }: DetailRow): Detail {
 }
 
 function describeProblem(problem: ProblemRow) {
-  const { layouts, shape, dtype, disputed, refusals, refusal, notApplicable } = problem;
+  const { layouts, graph = [], shape, dtype, disputed, refusals, refusal, notApplicable } = problem;
   const named = (begin: string) => Object.entries(problem).filter(([name]) => name.startsWith(begin));
   const { about = "", clause = "" } = problem;
   const attributes = named("attribute ").map(([name, text]): [string, string] => [
@@ -130,7 +136,7 @@ function describeProblem(problem: ProblemRow) {
   ]);
   const inputs = named("input ").map(([, input]) => input);
   return {
-    call: layouts ? { attributes, inputs, layouts } : null,
+    call: layouts ? { attributes, inputs, layouts, graph } : null,
     geometry: problem.spatial ? problem : null,
     about,
     clause,

@@ -10,6 +10,7 @@ from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
 from tconv.expectation.expected import NotApplicable, Refuse, Values
 from tconv.expectation.problem import share_problem
+from tconv.reports.case_details import node_lines
 from tconv.reports.page import figures
 from tconv.reports.page.tables import Table
 from tconv.vocabulary import AutoPad
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.expected import Candidate, Expectation
     from tconv.records.record import CallSummary, Record
-    from tconv.vocabulary import DataFormat, DType, Ints
+    from tconv.vocabulary import DataFormat, DType, Ints, Quantised
 
     Part = Mapping[str, Any]
 
@@ -65,12 +66,19 @@ class Problems:
         if isinstance(expected, NotApplicable):
             return (_part("notApplicable", expected.reason),)
         # The call is not kept with the problem: of thousands of cases that would be much memory.
-        call = express(case, dialect, problem.signature)
+        call = problem.surrounded.call if problem.surrounded else express(case, dialect, problem.signature)
         key = id(expected), call.data_format
         _, value, others = self._expected.get(key) or self._expected.setdefault(
             key, (expected, *_parts_of(expected, call))
         )
-        return *_call(call), value, _part("dtype", call.dtype), others, *_about(case, dialect)
+        return (
+            *_call(call),
+            *_graph(call),
+            value,
+            _part("dtype", problem.judged.dtype if problem.surrounded else call.dtype),
+            others,
+            *_about(case, dialect),
+        )
 
 
 @lru_cache(maxsize=2**14)
@@ -107,13 +115,22 @@ def _call(call: Call) -> Iterator[Part]:
     yield _part("layouts", (call.data_format, call.filter_format))
 
 
+def _graph(call: Call) -> Iterator[Part]:
+    """Yield the nodes of a graph: what each gives, its kind, inputs and attributes, and whether it is the operator."""
+    if call.graph is not None:
+        nodes = [
+            (*line, node.call is not None) for node, line in zip(call.graph.nodes, node_lines(call.graph), strict=True)
+        ]
+        yield _part("graph", tuple(nodes))
+
+
 @lru_cache(maxsize=4096)
 def _attribute(name: str, value: Value) -> Part:
     return {f"attribute {name}": figures.text(value)}
 
 
 @lru_cache(maxsize=4096)
-def _input(place: int, name: str, shape: Ints, dtype: DType | None) -> Part:
+def _input(place: int, name: str, shape: Ints, dtype: DType | Quantised | None) -> Part:
     return {f"input {place}": (name, figures.integers(shape), dtype or "i64")}
 
 
