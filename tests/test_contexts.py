@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,18 +15,23 @@ from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Produced, Refused
 from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
-from tconv.cases.patterns import topic_of, twin_of
+from tconv.cases.patterns import levels_of, topic_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
 from tconv.expectation.truth import Truth
+from tconv.investigation.smaller_contexts import ask_smaller, find_smallest
+from tconv.records.record import Record
+from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import OPERATIONS as NAMES
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tconv.cases.case import Case
     from tconv.cases.graph import Node
     from tconv.corpus import Corpus
@@ -158,3 +164,74 @@ def test_a_refusal_of_a_context_is_a_failure(contexts: list[Case]) -> None:
 def test_contexts_are_of_their_topic(contexts: list[Case]) -> None:
     """Each stands under the topic that patterns and waivers name."""
     assert {topic_of(case.id) for case in contexts} == {"contexts"}
+
+
+class Fused:
+    """A backend that is wrong for some sets of levels, and counts what it is asked."""
+
+    def __init__(self, *wrong: set[str]) -> None:
+        self.wrong = [{f"context.{level}" for level in levels} for levels in wrong]
+        self.asked: list[str] = []
+
+    def record(self, case_id: str) -> Record:
+        """Return the record of a case."""
+        fails = any(levels <= set(levels_of(case_id)) for levels in self.wrong)
+        verdict = ver.RefusedValid("no") if fails else ver.Agreed("exact")
+        return Record(case_id, "fused", ROW.name, verdict)
+
+    def ask(self, run: Run) -> Callable[[list[Case]], list[Record]]:
+        """Return what answers new cases of a run."""
+
+        def answer(cases: list[Case]) -> list[Record]:
+            records = [self.record(case.id) for case in cases]
+            self.asked += [case.id for case in cases]
+            run.asked.extend(records)
+            return records
+
+        return answer
+
+
+def smallest(backend: Fused, corpus: Corpus, ids: Sequence[str], most: int = 400) -> dict[str, tuple[str, ...]]:
+    """Return the smallest failing sets after a run of some cases and their twins, without what is asked twice."""
+    twins = {twin for case in ids if (twin := twin_of(case))}
+    run = Run(Path("records"), None, [backend.record(case) for case in (*ids, *sorted(twins))])  # type: ignore[arg-type]
+    ask_smaller(run, corpus.find, backend.ask(run), most)
+    assert len(set(backend.asked)) == len(backend.asked) <= most
+    records = {record.case: record for record in (*run.records, *run.asked)}
+    kinds = {case: None if isinstance(r.verdict, ver.Agreed) else r.verdict.kind for case, r in records.items()}
+    return find_smallest(kinds)
+
+
+def test_the_smallest_failing_levels_are_found(corpus: Corpus, contexts: list[Case]) -> None:
+    """One level, or two together, of four; the other levels are asked without them, and show a second failure."""
+    ids = [case.id for case in contexts]
+    with_pad = [case for case in ids if {"context.before=pad-both", "context.activation=relu"} <= set(levels_of(case))]
+    assert with_pad
+    found = smallest(Fused({"before=pad-both"}, {"activation=relu"}), corpus, with_pad)
+    assert set(found.values()) == {("context.before=pad-both",), ("context.activation=relu",)}
+    found = smallest(Fused({"before=pad-both", "activation=relu"}), corpus, with_pad)
+    assert set(found.values()) == {("context.before=pad-both", "context.activation=relu")}
+
+
+def test_a_failure_behind_a_known_one_is_asked_for(corpus: Corpus, contexts: list[Case]) -> None:
+    """The context without the smallest failing set is a case with an id of its own, and fails for its own reason."""
+    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    first, *others = levels_of(case)
+    second = [level.removeprefix("context.") for level in others[:2]]
+    found = smallest(Fused({first.removeprefix("context.")}, set(second)), corpus, [case])
+    assert found[with_levels(case, [first])] == (first,)
+    assert found[with_levels(case, others)] == tuple(others[:2])
+
+
+def test_no_more_is_asked_than_a_run_may(corpus: Corpus, contexts: list[Case]) -> None:
+    """What is not asked stays unknown, and the whole context stands for the smallest set."""
+    ids = [case.id for case in contexts if len(levels_of(case.id)) == 4][:20]
+    backend = Fused({levels_of(ids[0])[0].removeprefix("context.")})
+    smallest(backend, corpus, ids, most=3)
+    assert len(backend.asked) <= 3
+
+
+def test_a_context_whose_operator_fails_alone_is_not_made_smaller(corpus: Corpus, contexts: list[Case]) -> None:
+    """The failure is the operator's."""
+    assert smallest(everywhere := Fused(set()), corpus, [contexts[0].id]) == {}
+    assert everywhere.asked == []
