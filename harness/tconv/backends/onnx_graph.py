@@ -27,6 +27,8 @@ ELEMENT_TYPES = {
     Quantised.INT32: TensorProto.INT32,
 }
 _NAMES = {"Quantize": "QuantizeLinear", "Dequantize": "DequantizeLinear"}
+KINDS = {name: kind for kind, name in _NAMES.items()}
+"""The operations of a graph that ONNX names differently, by ONNX's names."""
 
 
 def nodes_of(graph: Graph, arrays: Mapping[str, Array]) -> Iterator[NodeProto | TensorProto]:

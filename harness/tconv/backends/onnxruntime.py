@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from tconv.backends import BackendInfo, Option
+from tconv.backends.onnx_graph import KINDS
 from tconv.backends.onnx_model import ONNX_DIALECT_NAMES, build
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
@@ -46,9 +47,9 @@ def _options() -> tuple[Option, ...]:
 
 
 def _operations(path: str) -> tuple[str, ...]:
-    """Return the operations of a model in a file; a constant is none."""
+    """Return the operations of a model in a file, by the names that a graph has for them; a constant is none."""
     nodes = onnx.load(path).graph.node
-    return tuple(node.op_type for node in nodes if node.op_type != "Constant")
+    return tuple(KINDS.get(node.op_type, node.op_type) for node in nodes if node.op_type != "Constant")
 
 
 class OnnxRuntime:

@@ -52,7 +52,7 @@ class OpenCv:
 
     def info(self) -> BackendInfo:
         """Return OpenCV's version and how it is set up."""
-        return BackendInfo("opencv", self._cv2.__version__, self.DIALECTS, self._chosen)
+        return BackendInfo("opencv", self._cv2.__version__, self.DIALECTS, self._chosen, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, feed the inputs by name, infer. The output has the type that OpenCV gives it."""

@@ -44,7 +44,7 @@ class Tract:
 
     def info(self) -> BackendInfo:
         """Return tract's version."""
-        return BackendInfo("tract", self._tract.version(), self.DIALECTS)
+        return BackendInfo("tract", self._tract.version(), self.DIALECTS, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Read the model, infer its types and shapes, optimise it, run it. Any error of tract's is a refusal."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tconv.cases.context import AXES, PREFIX
 from tconv.dialects.geometry import reach
 from tconv.expectation.expected import NotApplicable
 from tconv.vocabulary import AutoPad
@@ -122,6 +123,7 @@ def _words(case: Case, signature: Signature) -> dict[str, str]:
         "breaks": str(case.breaks or ""),
         **{f"{name}_given": str(getattr(attributes, name) is not None).lower() for name in _LISTS},
         **{name: case.facts.get(name, "") for name in _FOLLOWING},
+        **{f"{PREFIX}{axis}": getattr(case.context, axis) for axis in AXES},
     }
 
 

@@ -81,7 +81,7 @@ def _explain_by(
 ) -> Diagnosis | None:
     """Return that the first set of misreadings that explains an output explains it; None where none does."""
     actual = artifacts.array(run.path.parent, record.artifact, "actual")
-    if case is None or actual is None:
+    if case is None or actual is None or case.context:
         return None
     problem = share_problem(case, run.dialect)
     with np.errstate(over="ignore", invalid="ignore"):

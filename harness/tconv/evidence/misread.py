@@ -54,8 +54,8 @@ def _chosen(among: Mask, calls: Calls, most: int) -> Iterator[tuple[int, Problem
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
-    """Return whether misreadings together change what is expected beyond all rounding."""
-    if problem.values is None:
+    """Return whether misreadings together change what is expected beyond all rounding; in a context nobody knows."""
+    if problem.values is None or problem.case.context:
         return False
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
     if misread is None:

@@ -65,9 +65,8 @@ class Recorder:
         record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
         if problem.surrounded and isinstance(result.outcome, out.Produced):
             executed = result.outcome.executed
-            own = [node for node in problem.surrounded.graph.nodes if node.kind not in _OF_NO_WORK]
-            same = len(executed) == len(own) and not any(" " in text for text in executed)
-            record = replace(record, executed=() if same else executed)
+            own = [node.kind for node in problem.surrounded.graph.nodes if node.kind not in _OF_NO_WORK]
+            record = replace(record, executed=() if sorted(executed) == sorted(own) else executed)
         return record if sums is None else replace(record, sums=sums)
 
     def not_applicable(self, case: Case, reason: str) -> Record:
