@@ -17,11 +17,12 @@ from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
 from tconv.cases.patterns import levels_of, topic_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
+from tconv.evidence.contexts import find_smallest
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
 from tconv.expectation.truth import Truth
-from tconv.investigation.smaller_contexts import ask_smaller, find_smallest
+from tconv.investigation.smaller_contexts import ask_smaller
 from tconv.records.record import Record
 from tconv.records.record_file import Run
 from tconv.verdict import kinds as ver

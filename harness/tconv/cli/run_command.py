@@ -26,6 +26,7 @@ from tconv.export.issue import recorded_issue
 from tconv.gate.assessment import assess_with_corpus, try_explanations
 from tconv.gate.entries import make_failure_test
 from tconv.gate.waivers import choose_waivers, make_header
+from tconv.investigation.smaller_contexts import ask_smaller
 from tconv.records.shards import Shards
 from tconv.reports import html
 from tconv.reports.between_runs.pairing import refuse_unpaired
@@ -196,6 +197,7 @@ def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *
         )
 
     def try_out(run: Run, ask: Callable[[list[Case]], list[Record]]) -> None:
+        ask_smaller(run, selection.find, ask)
         # What a shard shows of itself tells which new calls are worth asking.
         whole = replace(run, header=run.header.model_copy(update={"shard": ""}))
         try_explanations(judge(whole), waivers(run.header), ask)

@@ -2,7 +2,18 @@
 
 from tconv.evidence.calls import Answer, Calls, answer_of, is_right
 from tconv.evidence.explanation import explain, explain_alone
-from tconv.evidence.hypotheses import Errs, Explanation, Follows, Hypothesis, Misreads, Relates, Rule, Says, Varies
+from tconv.evidence.hypotheses import (
+    Errs,
+    Explanation,
+    Follows,
+    Hypothesis,
+    InContext,
+    Misreads,
+    Relates,
+    Rule,
+    Says,
+    Varies,
+)
 from tconv.evidence.new_calls import ask_new_calls
 from tconv.evidence.sheet import SheetLine, sheet
 
@@ -13,6 +24,7 @@ __all__ = [
     "Explanation",
     "Follows",
     "Hypothesis",
+    "InContext",
     "Misreads",
     "Relates",
     "Rule",

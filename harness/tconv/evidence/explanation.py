@@ -20,6 +20,7 @@ from tconv.cases.patterns import path_of
 from tconv.diagnosis import single_explanations
 from tconv.evidence.candidates import Candidate, names_of, suggest
 from tconv.evidence.conditions import BELIEVED, HARDLY, SELDOM, bits_saved
+from tconv.evidence.contexts import explain_contexts
 from tconv.evidence.hypotheses import (
     CONTRADICTED,
     DOUBTED,
@@ -57,7 +58,8 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
     left = calls.failed.copy()
     if not (left & ~calls.new).any():
         return ()
-    found: list[Explanation] = []
+    found = [*explain_contexts(calls)]
+    left[[calls.numbers[case] for of in found for case in of.cases]] = False
     candidates = list(suggest(calls))
     known: dict[int, tuple[bytes, float, Explanation | None]] = {}
     while True:

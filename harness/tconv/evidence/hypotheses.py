@@ -95,7 +95,25 @@ class Errs:
         return ""
 
 
-Hypothesis = Misreads | Follows | Says | Varies | Relates | Errs
+@dataclass(frozen=True, slots=True)
+class InContext:
+    """The operator is right alone, and fails with these levels around it.
+
+    Attributes:
+        kind: the kind of verdict.
+        levels: the smallest set of levels that fails, as `context.before=pad-both`.
+        words: what it says, without what varies; empty if it says nothing.
+    """
+
+    kind: str
+    levels: tuple[str, ...]
+    words: str
+
+    def __str__(self) -> str:
+        return f"right alone, and not with {' and '.join(level.partition('.')[2] for level in self.levels)}"
+
+
+Hypothesis = Misreads | Follows | Says | Varies | Relates | Errs | InContext
 STRENGTH: dict[type[Hypothesis], float] = {
     Misreads: 4.0,
     Follows: 4.0,
@@ -164,6 +182,8 @@ class Explanation:
     def evidence(self) -> str:
         """How sure it is, in words."""
         count, against, others = len(self.cases), len(self.against), self.others
+        if isinstance(self.what, InContext):
+            return f"fails in {count:,}, and is right in {others:,} other contexts with {self._these}"
         if self.condition is None:
             return f"{against:,} other calls contradict it" if against else ""
         failures = f"{count:,} failure{'' if count == 1 else 's'}"
@@ -178,11 +198,16 @@ class Explanation:
     @property
     def is_testable(self) -> bool:
         """Whether new calls can test it: not if answers vary, or come late, or are wrong nearly everywhere."""
-        if self.condition is None or isinstance(self.what, Varies):
+        if self.condition is None or isinstance(self.what, Varies | InContext):
             return False
         if isinstance(self.what, Says):
             return self.what.kind not in _UNTESTED
         return bool(self.condition) or not isinstance(self.what, Errs | Relates)
+
+    @property
+    def _these(self) -> str:
+        exact = f", of which the condition holds for {len(self.against):,}" if self.condition else ""
+        return f"the same levels{exact}"
 
     @property
     def _tested(self) -> str:

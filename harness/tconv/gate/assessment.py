@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import twin_of
+from tconv.cases.patterns import levels_of, twin_of
 from tconv.diagnosis import Diagnosis
 from tconv.evidence import Answer, Calls, Errs, Follows, Relates, ask_new_calls, explain, explain_alone
 from tconv.evidence.joint import explain_by_others
@@ -16,6 +16,7 @@ from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
+from tconv.records.failure import failure
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def assess(
         find: returns a case by its id, to hold pins, and to compare answers with those to the other cases of the run;
             None for neither. Of a shard, the cases that say something of an answer are in the other shards.
     """
+    whole_run, run = run, _with_contexts(run)
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     active = select_active(waivers, run.header.dialect, run.header.backend, strict=strict)
 
@@ -178,9 +180,9 @@ def assess(
         members = without_doubtful(members, explained) if vary else members
     elif failed:
         explained = explain_alone([*map(_answer, members)])
-    whole = own and is_whole(run) and len(run.records) == run.header.cases
+    whole = own and is_whole(run) and len(whole_run.records) == run.header.cases
     return Assessment(
-        run=run,
+        run=whole_run,
         statuses=members,
         facts=facts,
         waivers=find_uses(waivers, run, members, active, facts, facts_of, own=own),
@@ -188,9 +190,17 @@ def assess(
         mixed=mixed,
         explained=explained,
         calls=calls,
-        incomplete=tuple(find_incomplete(run, digest)),
+        incomplete=tuple(find_incomplete(whole_run, digest)),
         strict=strict,
     )
+
+
+def _with_contexts(run: Run) -> Run:
+    """Return a run with the smaller contexts that fail among its cases: they are failures like those of the tier."""
+    smaller = [record for record in run.asked if levels_of(record.case) and failure(record, record.verdict, ())]
+    cases = {record.case for record in smaller}
+    others = [record for record in run.asked if record.case not in cases]
+    return replace(run, records=[*run.records, *smaller], asked=others) if smaller else run
 
 
 def _without_twins(members: Sequence[RecordStatus]) -> Iterator[RecordStatus]:

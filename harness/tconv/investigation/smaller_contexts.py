@@ -1,27 +1,30 @@
 """The smallest set of levels of a context that fails: found by asking the backend for contexts with fewer levels.
 
-For example, of a context with four levels the backend is asked for each level alone; if one of them fails as all four
-do, that level is the smallest set, and the context is asked again without it: another failure may hide behind it. Each
+For example, of a context with four levels the backend is asked for each level alone, first for the one whose contexts
+fail most often; if it fails as all four do, it is the smallest set, and the context is asked again without it: another
+failure may hide behind it. Each
 of these is a case of the same sweep, with an id of its own. What is asked depends on outcomes, and never on waivers.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import levels_of, twin_of, with_levels
+from tconv.cases.patterns import levels_of, with_levels
+from tconv.evidence.contexts import failing_contexts, smallest_known
 from tconv.records.failure import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tconv.cases.case import Case
     from tconv.records.record import Record
     from tconv.records.record_file import Run
 
 MOST = 400
-"""Cases that are asked in a run at most: OpenVINO, with fifty failing contexts, needed two hundred."""
+"""Cases that are asked in a run at most."""
 
 
 def ask_smaller(
@@ -36,23 +39,19 @@ def ask_smaller(
         most: how many are asked at most, those of the smallest sets first.
     """
     known = {record.case: _kind(record) for record in (*run.records, *run.asked)}
+    suspicion = _suspicion(known)
     looked_at: set[str] = set()
-    while open_ := sorted(case for case in _failing(known) if case not in looked_at):
+    while most > 0 and (open_ := sorted(case for case in failing_contexts(known) if case not in looked_at)):
         looked_at.update(open_)
-        for size in range(1, max(map(_count, open_))):
-            subsets = [smaller for case in open_ if _smallest(case, known) is None for smaller in _smaller(case, size)]
-            most -= _ask_all(subsets, known, find, ask, most)
-        rests = [_without(case, levels) for case in open_ if (levels := _smallest(case, known))]
+        tries = {case: iter(_smaller(case, suspicion)) for case in open_}
+        while tries and most > 0:
+            tries = {case: rest for case, rest in tries.items() if smallest_known(case, known) is None}
+            # One of each, as the first is mostly the one.
+            following = {case: next((text for text in rest if text not in known), "") for case, rest in tries.items()}
+            tries = {case: tries[case] for case, text in following.items() if text}
+            most -= _ask_all(filter(None, following.values()), known, find, ask, most)
+        rests = [_without(case, levels) for case in open_ if (levels := smallest_known(case, known))]
         most -= _ask_all([rest for rest in rests if levels_of(rest)], known, find, ask, most)
-
-
-def find_smallest(kinds: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
-    """Return the smallest failing set of levels of each failing context whose operator alone does not fail.
-
-    Args:
-        kinds: how each case fails; None if it does not.
-    """
-    return {case: _smallest(case, kinds) or levels_of(case) for case in _failing(kinds)}
 
 
 def _kind(record: Record) -> str | None:
@@ -60,28 +59,21 @@ def _kind(record: Record) -> str | None:
     return None if shown is None else shown.kind
 
 
-def _failing(kinds: Mapping[str, str | None]) -> Iterator[str]:
+def _suspicion(kinds: Mapping[str, str | None]) -> dict[str, float]:
+    """Return of each level how many of the contexts that have it fail."""
+    with_level: dict[str, list[bool]] = defaultdict(list)
     for case, kind in kinds.items():
-        if kind is not None and (twin := twin_of(case)) is not None and kinds.get(twin) is None:
-            yield case
+        for level in levels_of(case):
+            with_level[level].append(kind is not None)
+    return {level: sum(fails) / len(fails) for level, fails in with_level.items()}
 
 
-def _count(case: str) -> int:
-    return len(levels_of(case))
-
-
-def _smaller(case: str, size: int) -> list[str]:
+def _smaller(case: str, suspicion: Mapping[str, float]) -> list[str]:
+    """Return the contexts with fewer levels: the fewest first, and of equally many the most suspicious."""
     levels = levels_of(case)
-    return [with_levels(case, subset) for subset in combinations(levels, size)] if size < len(levels) else []
-
-
-def _smallest(case: str, kinds: Mapping[str, str | None]) -> tuple[str, ...] | None:
-    """Return the smallest proper subset of the levels of a case that fails in the same way; None if none is known."""
-    for size in range(1, _count(case)):
-        for smaller in _smaller(case, size):
-            if kinds.get(smaller) == kinds[case]:
-                return levels_of(smaller)
-    return None
+    subsets = [subset for size in range(1, len(levels)) for subset in combinations(levels, size)]
+    subsets.sort(key=lambda subset: (len(subset), -sum(suspicion[level] for level in subset)))
+    return [with_levels(case, subset) for subset in subsets]
 
 
 def _without(case: str, levels: Iterable[str]) -> str:

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, Final
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from tconv.backends.onnx_model import ELEMENT_TYPES
+from tconv.backends.onnx_graph import ELEMENT_TYPES
 from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
 from tconv.errors import FileError, UsageError
 from tconv.nearest_word import nearest
-from tconv.vocabulary import Attributes
+from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tconv.dialects import Dialect
-    from tconv.vocabulary import DType, Ints
+    from tconv.vocabulary import Ints
 
 _OPERATOR = "ConvTranspose"
-_TYPES: Final[dict[int, DType]] = {number: dtype for dtype, number in ELEMENT_TYPES.items()}
+_TYPES: Final[dict[int, DType]] = {ELEMENT_TYPES[dtype]: dtype for dtype in DType}
 _ATTRIBUTE_TYPES: Final = {"auto_pad": onnx.AttributeProto.STRING, "group": onnx.AttributeProto.INT}
 """The types of the attributes that are no lists of integers."""
 _CHANNELS, _FIRST_AXIS = 1, 2

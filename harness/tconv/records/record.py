@@ -120,6 +120,7 @@ class Record(Recorded):
     digest: str | None = None
     sums: Sums | None = None
     asked: Settings | None = None
+    executed: tuple[str, ...] = ()
 
     @property
     def new_call(self) -> Case | None:
@@ -129,7 +130,6 @@ class Record(Recorded):
             ImpossibleCase: the settings make none.
         """
         return None if self.asked is None else build(self.case, self.asked.written())
-    executed: tuple[str, ...] = ()
 
     @property
     def why(self) -> Diagnosis:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.evidence import Errs, Follows, Misreads, Relates, Says, Varies
+from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
 from tconv.gate.status import FAILING, SEVERITY, Status, choose_example, find_group, is_of_invalid, sweep_of
 from tconv.records.failure import without_numbers
 from tconv.reports.example_phrases import example_phrases
@@ -155,7 +155,8 @@ def _explained(
     where = f" of invalid calls{where}" if invalid else where
     if shown.status is Status.UNDECLARED:
         # The reason of what is undeclared begins with its kind.
-        return f"{phrase}{where}"
+        within = f", {explanation.what}" if isinstance(explanation.what, InContext) else ""
+        return f"{phrase}{within}{where}"
     match explanation.what:
         case Misreads(name):
             return f"{kinds} as if {name}{where}: {phrase}"
@@ -167,6 +168,8 @@ def _explained(
             return f"{kinds}, and answers vary{where}: {fresh_process_phrase(shown.record) or phrase}"
         case Relates():
             return f"{kinds}{where}: wrong elements {_usual_relation(members) or explanation.what.relation}"
+        case InContext():
+            return f"{kinds}, {explanation.what}{where}: for example {phrase}"
         case Errs():
             relation = _usual_relation(members)
             words = f"wrong elements {relation}" if relation else f"for example {phrase}"

@@ -124,7 +124,7 @@ class _Records:
         self.waivers: list[dict[str, str]] = []
         self._waiver_numbers: dict[tuple[int, str], int] = {}
         self._causes, self._issues = cause_numbers(lines), issues
-        self.ids = sorted({record.case for run in runs for record in run.assessment.run.records})
+        self.ids = sorted({member.record.case for run in runs for member in run.assessment.statuses})
         self._cases = {case: number for number, case in enumerate(self.ids)}
         facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
         for case in self.ids:

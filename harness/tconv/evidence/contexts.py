@@ -1,0 +1,79 @@
+"""Why the operator is wrong in a graph and right alone: the smallest set of levels that fails, and where it does.
+
+For example, of a context with four levels two smaller ones were asked for too: a Pad before the operator fails alone,
+and the three other levels without it do not. So the Pad explains the failure, and all others whose smallest set it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain, combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.cases.patterns import levels_of, twin_of, with_levels
+from tconv.evidence.hypotheses import Explanation, InContext
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tconv.evidence.calls import Calls
+
+_SAID = ver.RefusedValid | ver.BackendError | ver.Crashed | ver.Unsupported
+"""Failures that say something, by which they are told apart."""
+
+
+def explain_contexts(calls: Calls) -> Iterator[Explanation]:
+    """Yield what explains the failures in a context, those of the most cases first."""
+    kinds = {answer.record.case: answer.failure.kind if answer.failure else None for answer in calls.answers}
+    members: dict[InContext, list[int]] = defaultdict(list)
+    for case, levels in find_smallest(kinds).items():
+        number = calls.numbers[case]
+        answer = calls.answers[number]
+        if answer.failure is not None:
+            words = answer.failure.words if isinstance(answer.verdict, _SAID) else ""
+            members[InContext(answer.failure.kind, levels, words)].append(number)
+    ids = [*calls.numbers]
+    for what, numbers in sorted(members.items(), key=lambda item: (-len(item[1]), item[0].levels)):
+        failing = np.zeros_like(calls.failed)
+        failing[numbers] = True
+        # A context with these levels that is right tells where they fail.
+        with_levels_too = np.array([set(what.levels) <= set(levels_of(case)) for case in ids], dtype=bool)
+        right = calls.right & with_levels_too
+        terms = (calls.condition(failing, right) or ()) if right.any() and len(numbers) > 1 else ()
+        holds = calls.meeting(terms)
+        yield Explanation(
+            what,
+            terms,
+            tuple(ids[number] for number in numbers),
+            int((failing & holds).sum()),
+            frozenset(ids[number] for number in np.flatnonzero(right & holds)),
+            int(right.sum()),
+        )
+
+
+def find_smallest(kinds: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
+    """Return the smallest failing set of levels of each failing context whose operator alone does not fail.
+
+    Args:
+        kinds: how each case fails; None if it does not.
+    """
+    return {case: smallest_known(case, kinds) or levels_of(case) for case in failing_contexts(kinds)}
+
+
+def failing_contexts(kinds: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield the contexts that fail, and whose operator alone does not."""
+    for case, kind in kinds.items():
+        if kind is not None and (twin := twin_of(case)) is not None and kinds.get(twin) is None:
+            yield case
+
+
+def smallest_known(case: str, kinds: Mapping[str, str | None]) -> tuple[str, ...] | None:
+    """Return the smallest proper subset of the levels of a case that fails in the same way; None if none is known."""
+    levels = levels_of(case)
+    for subset in chain.from_iterable(combinations(levels, size) for size in range(1, len(levels))):
+        if kinds.get(with_levels(case, subset)) == kinds[case]:
+            return subset
+    return None
