@@ -41,7 +41,7 @@ def _options() -> tuple[Option, ...]:
             _CPU,
             tuple(ort.get_available_providers()),
         ),
-        Option("graph_optimization_level", "how far graphs are optimised", "enable_all", levels),
+        Option("graph_optimization_level", "how far graphs are optimised", "enable_all", levels, "disable_all"),
         Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
     )
 

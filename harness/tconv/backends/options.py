@@ -26,12 +26,14 @@ class Option:
         meaning: what it chooses, in a few words.
         default: the value where none is given.
         values: the words, or the integers, that it may be; None for any text.
+        plainer: the value with which the runtime changes a graph less; empty if the option is of something else.
     """
 
     name: str
     meaning: str
     default: str
     values: tuple[str, ...] | range | None = None
+    plainer: str = ""
 
     @property
     def allowed(self) -> str:

@@ -13,7 +13,7 @@ from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 
-_OPTION = ("name", "meaning", "default", "allowed")
+_OPTION = ("name", "meaning", "default", "allowed", "plainer")
 
 
 @click.command(name="backends")

@@ -24,6 +24,7 @@ from tconv.execution.selection import Selection
 from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
+from tconv.investigation.in_graph import narrow_down
 from tconv.records.shards import merged
 from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
@@ -113,6 +114,8 @@ def _print_sheets(runs: Sequence[Run], corpus: Corpus) -> None:
 
 def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     """Run a case, and print what explains a backend's answer; return the exit code."""
+    if case.context:
+        return _explain_context(case, asking)
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, asking)
     record = reasoning.record
@@ -136,6 +139,21 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     )
     print_text(f"to conform: {change}")
     return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and learnt is None)
+
+
+def _explain_context(case: Case, asking: Asking) -> int:
+    """Print the smallest context that fails, and with which options it is right; return the exit code."""
+    found = narrow_down(case, asking)
+    if found is None:
+        print_text(f"{case.id}\n  right")
+        return 0
+    levels = ", ".join(f"{axis}={level}" for axis, level in found.case.context.levels.items())
+    print_text(f"{case.id}\n  {headline(found.record.verdict)}")
+    print_text(f"smallest context that fails so: {levels or 'none: the operator alone does'}")
+    print_text(f"the operator alone: {headline(found.alone.verdict)}")
+    for option in found.right_with:
+        print_text(f"right with --option {option}: what this turns off makes it wrong")
+    return 1
 
 
 def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:

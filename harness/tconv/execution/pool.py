@@ -49,7 +49,7 @@ class Pool:
     Attributes:
         backend: what the backend says of itself.
         dialect: the dialect that it speaks.
-        options: its options, each as name, meaning, default and what it may be.
+        options: its options, each as name, meaning, default, what it may be, and its plainer value.
 
     Raises:
         BackendMissing: the backend is not there or does not start.

@@ -44,8 +44,8 @@ _ENDING_SECONDS = 5.0
 """How long a worker may take to end that has closed its journal."""
 _MOST_EARLIER = 1000
 _NO_DEVIATION = ver.Agreed | ver.NotApplicable | ver.Inconclusive | ver.Unsupported
-_INFO: TypeAdapter[tuple[str, dict[str, object], list[tuple[str, str, str, str]]]] = TypeAdapter(
-    tuple[str, dict[str, object], list[tuple[str, str, str, str]]]
+_INFO: TypeAdapter[tuple[str, dict[str, object], list[tuple[str, str, str, str, str]]]] = TypeAdapter(
+    tuple[str, dict[str, object], list[tuple[str, str, str, str, str]]]
 )
 _ERROR: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
@@ -65,7 +65,7 @@ class Introduction(NamedTuple):
 
     dialect: str
     backend: BackendHeader
-    options: list[tuple[str, str, str, str]]
+    options: list[tuple[str, str, str, str, str]]
 
 
 class Answer(NamedTuple):

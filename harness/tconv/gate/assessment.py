@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import levels_of, twin_of
 from tconv.diagnosis import Diagnosis
-from tconv.evidence import Answer, Calls, Errs, Follows, Relates, ask_new_calls, explain, explain_alone
+from tconv.evidence import Answer, Calls, Errs, Follows, Relates, answer_of, ask_new_calls, explain, explain_alone
 from tconv.evidence.joint import explain_by_others
 from tconv.gate.answers import compare_answers
 from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
-from tconv.records.failure import failure
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def assess(
 
 def _with_contexts(run: Run) -> Run:
     """Return a run with the smaller contexts that fail among its cases: they are failures like those of the tier."""
-    smaller = [record for record in run.asked if levels_of(record.case) and failure(record, record.verdict, ())]
+    smaller = [record for record in run.asked if levels_of(record.case) and answer_of(record).failure]
     cases = {record.case for record in smaller}
     others = [record for record in run.asked if record.case not in cases]
     return replace(run, records=[*run.records, *smaller], asked=others) if smaller else run

@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import levels_of, with_levels
+from tconv.evidence import answer_of
 from tconv.evidence.contexts import failing_contexts, smallest_known
-from tconv.records.failure import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +55,7 @@ def ask_smaller(
 
 
 def _kind(record: Record) -> str | None:
-    shown = failure(record, record.verdict, ())
+    shown = answer_of(record).failure
     return None if shown is None else shown.kind
 
 
