@@ -18,10 +18,12 @@ from tconv.cases.graph import OPERATOR
 from tconv.cases.patterns import levels_of, topic_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
 from tconv.evidence.contexts import find_smallest
+from tconv.execution.asking import Asking
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
 from tconv.expectation.truth import Truth
+from tconv.investigation.in_graph import narrow_down
 from tconv.investigation.smaller_contexts import ask_smaller
 from tconv.records.record import Record
 from tconv.records.record_file import Run
@@ -236,3 +238,17 @@ def test_a_context_whose_operator_fails_alone_is_not_made_smaller(corpus: Corpus
     """The failure is the operator's."""
     assert smallest(everywhere := Fused(set()), corpus, [contexts[0].id]) == {}
     assert everywhere.asked == []
+
+
+def test_explain_narrows_a_context_down(corpus: Corpus) -> None:
+    """The levels that matter, and the option with which onnxruntime is right: it quantises a float filter."""
+    case = corpus.find(
+        f"{SWEEP}[geometry=volume-unequal,context.data=uint8,context.filter=reshape,context.bias=unnamed,context.end=int8]"
+    )
+    assert case is not None
+    found = narrow_down(case, Asking("onnxruntime"))
+    assert found is not None
+    assert found.case.context.levels == {"data": "uint8", "end": "int8"}
+    assert isinstance(found.alone.verdict, ver.Agreed)
+    assert found.right_with == ("graph_optimization_level=disable_all",)
+    assert found.record.executed
