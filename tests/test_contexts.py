@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from strategies import ONNX
+from strategies import BACKPROP, ONNX
 from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Produced, Refused
 from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
@@ -252,3 +252,21 @@ def test_explain_narrows_a_context_down(corpus: Corpus) -> None:
     assert isinstance(found.alone.verdict, ver.Agreed)
     assert found.right_with == ("graph_optimization_level=disable_all",)
     assert found.record.executed
+
+
+@pytest.mark.parametrize("use", ["beside", "second-operator"])
+def test_another_operator_follows_the_size_that_a_reading_gives(corpus: Corpus, use: str) -> None:
+    """OpenVINO's text lets SAME pad nothing: an operator beside it then does too, one behind it takes that size."""
+    case = corpus.find(level_id("use", use, geometry="same-upper"))
+    assert case is not None
+    problem = Problem(case, DIALECTS[BACKPROP[1]])
+    surrounded = problem.surrounded
+    assert surrounded is not None
+    sizes = set()
+    for candidate in _values(problem).candidates:
+        tensors = surrounded.tensors(candidate.geometry)
+        operator = tensors[surrounded.operator]
+        sizes.add(operator.shape[2:])
+        size = candidate.geometry.output
+        assert tensors["Y"].shape[2:] == (size if use == "beside" else tuple(2 * extent for extent in size))
+    assert sizes == {(8, 6), (9, 7)}

@@ -87,9 +87,11 @@ class Surrounded:
 
     def tensors(self, geometry: Geometry, nudge: Nudge = 0) -> dict[str, Float64s]:
         """Return every tensor of the graph by name, if the operator has this geometry."""
+        operator = next(node.call for node in self.graph.nodes if node.outputs[0] == self.operator)
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
-            if node.outputs[0] != self.operator:
+            # One beside it has the same attributes, which mean the same.
+            if node.call is not operator:
                 return _second(node, inputs)
             x, w, *b = inputs
             return sums(x, w, b[0] if b else None, geometry)
@@ -109,11 +111,13 @@ def _second(node: Node, inputs: Sequence[Float64s]) -> Float64s:
     """Return what another operator of the graph gives, under the primary readings."""
     assert node.call is not None  # noqa: S101 - of an operator
     x, w, *b = inputs
-    return sums(x, w, b[0] if b else None, _geometry(node.call))
+    return sums(x, w, b[0] if b else None, _geometry(node.call, x.shape))
 
 
-def _geometry(call: Call) -> Geometry:
-    expected = expect_of_signature(call.written, call.dialect)
+def _geometry(call: Call, shape: Ints) -> Geometry:
+    """Return the geometry for data of a shape, which may depend on how the operator before it is read."""
+    written = replace(call.written, x=replace(call.written.x, shape=shape))
+    expected = expect_of_signature(written, call.dialect)
     if not isinstance(expected, Values):
         violation = expected.violation
         raise Invalid(violation)
@@ -390,7 +394,7 @@ class _Builder:
         """Return one point of another operator with the same filter, whose strides are 1 and that has no pads."""
         call = self._other(self._case.x.shape, self._case.w.shape, self._call.groups)
         y = self._operator(call, x, w)
-        middle = [size // 2 for size in _geometry(call).output]
+        middle = [size // 2 for size in _geometry(call, self._case.x.shape).output]
         axes = tuple(range(2, len(self._output)))
         return self._node("Slice", y, axes=axes, starts=tuple(middle), ends=tuple(at + 1 for at in middle))
 
