@@ -10,22 +10,19 @@ import openvino as ov
 from openvino import opset1
 
 from tconv.backends.openvino import GROUPED
+from tconv.backends.openvino_graph import ELEMENT_TYPES, outputs_of
 from tconv.cases.layouts import inverse, permutation
-from tconv.vocabulary import DataFormat, DType, FilterFormat, Quantised
+from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tconv.cases.call import Call, Input
     from tconv.cases.case import Shapes
+    from tconv.cases.graph import Graph
     from tconv.vocabulary import Array
 
-_ELEMENT_TYPES: dict[DType | Quantised, ov.Type] = {
-    DType.F32: ov.Type.f32,
-    DType.F16: ov.Type.f16,
-    DType.BF16: ov.Type.bf16,
-    DType.F64: ov.Type.f64,
-}
+_NOT_EXECUTED = frozenset({"Input", "Output", "Const"})
 
 
 def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
@@ -44,6 +41,8 @@ def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
         else:
             nodes[tensor.role] = _parameter(tensor, call.shapes)
             parameters.append(nodes[tensor.role])
+    if call.graph is not None:
+        return ov.Model(_surrounded(call.graph, nodes), parameters, "tconv")
     x = nodes["x"]
     if call.data_format is not DataFormat.NCX:
         x = opset1.transpose(x, opset1.constant(np.array(permutation(call.data_format, call.rank))))
@@ -51,6 +50,27 @@ def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
     if call.data_format is not DataFormat.NCX:
         y = opset1.transpose(y, opset1.constant(np.array(inverse(permutation(call.data_format, call.rank)))))
     return ov.Model([y], parameters, "tconv")
+
+
+def _surrounded(graph: Graph, tensors: Mapping[str, ov.Node]) -> list[ov.Output]:
+    """Return the outputs of a graph, the one that is compared first.
+
+    Args:
+        graph: the graph.
+        tensors: its inputs and constants by name.
+    """
+    outputs: dict[str, ov.Output] = {name: node.output(0) for name, node in tensors.items()}
+    for node in graph.nodes:
+        inputs = [outputs[name] for name in node.inputs]
+        made = outputs_of(node, inputs) if node.call is None else _operator(node.call, *inputs).outputs()
+        outputs.update(zip(node.outputs, made, strict=True))
+    return [outputs[name] for name in (graph.output, *graph.also)]
+
+
+def _operator(call: Call, x: ov.Output, w: ov.Output) -> ov.Node:
+    """Return the operator itself, in a graph: its output_shape is a constant."""
+    sizes = [opset1.constant(np.array(part.values)) for part in call.inputs if part.role == "output_shape"]
+    return _operation(call, x, _canonical(call, w), *(sizes or [None]))
 
 
 def _canonical(call: Call, w: ov.Node) -> ov.Node:
@@ -80,7 +100,7 @@ def _parameter(tensor: Input, shapes: Shapes) -> ov.Node:
     symbolic = shapes == "symbolic" and tensor.role != "output_shape"
     sizes = [-1] * len(tensor.shape) if symbolic else list(tensor.shape)
     shape = ov.PartialShape.dynamic() if shapes == "unranked" else ov.PartialShape(sizes)
-    return opset1.parameter(shape, ov.Type.i64 if tensor.dtype is None else _ELEMENT_TYPES[tensor.dtype])
+    return opset1.parameter(shape, ov.Type.i64 if tensor.dtype is None else ELEMENT_TYPES[tensor.dtype])
 
 
 def _tensor(array: Array) -> ov.Tensor:
@@ -105,6 +125,14 @@ def inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
         request.set_output_tensor(0, _nan_filled(output))
     request.infer()
     return _array(request.get_output_tensor(0))
+
+
+def executed(compiled: ov.CompiledModel) -> tuple[str, ...]:
+    """Return the nodes that are executed, each with the element type that its kernel computes in."""
+    nodes = [node.get_rt_info() for node in compiled.get_runtime_model().get_ordered_ops()]
+    found = [(info["layerType"].astype(str), info["primitiveType"].astype(str)) for info in nodes]
+    # Such as brgconv_avx512_i8. The precision that the runtime names is that of the filter, whatever the kernel is.
+    return tuple(f"{kind} {kernel.rpartition('_')[2].lower()}" for kind, kernel in found if kind not in _NOT_EXECUTED)
 
 
 def _nan_filled(output: ov.ConstOutput) -> ov.Tensor:

@@ -12,7 +12,7 @@ from tconv.dialects.backprop import (
     BACKPROP_INPUTS,
 )
 from tconv.dialects.dialect import SAID_ELSEWHERE, Absent, Ambiguity, Dialect, Open, Spelling, Stated
-from tconv.vocabulary import AutoPad, FilterFormat
+from tconv.vocabulary import OPERATIONS, AutoPad, FilterFormat
 
 _EXPLICIT = Ambiguity(
     "the mode explicit, which is a mode that is specified",
@@ -39,6 +39,8 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         inputs=BACKPROP_INPUTS,
         written=("strides", "dilations", "pads_begin", "pads_end"),
     ),
+    # Every constant is a node there, and so a node is no level of its own; Identity is of operation set 16.
+    operations=OPERATIONS - {"Constant", "Identity"},
     ambiguities=(
         _EXPLICIT,
         Ambiguity(

@@ -1,0 +1,124 @@
+"""OpenVINO's own operations around the operator: each computes what the reference says, and a wrong one is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tconv.backends.outcome import Produced
+from tconv.cases.context import OPERATIONS
+from tconv.dialects import find_dialect
+from tconv.expectation.expected import NotApplicable
+from tconv.expectation.problem import Problem
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tconv.cases.graph import Node
+    from tconv.corpus import Corpus
+
+ov = pytest.importorskip("openvino", reason="there is no OpenVINO; tox -e conformance-all has it")
+
+from tconv.backends import openvino_graph, openvino_nodes  # noqa: E402 - they need the runtime
+from tconv.backends.openvino import GROUPED, OpenVino  # noqa: E402 - as above
+
+UNSAID = {("bias", "int32"), ("bias", "node"), ("filter", "identity"), ("filter", "node")}
+"""Levels that are not said: the operators have no bias, every constant is a node, operation set 13 has no Identity."""
+SAID = [level for level in OPERATIONS if level not in UNSAID]
+LEVEL_OF = {kind: level for level, operations in OPERATIONS.items() if level in SAID for kind in operations.kinds}
+
+
+def problem_of(corpus: Corpus, geometry: str, *levels: tuple[str, str], dialect: str = OpenVino.DIALECTS[0]) -> Problem:
+    """Return the case of a geometry in a context of these levels."""
+    labels = (f"geometry={geometry}", *(f"context.{axis}={level}" for axis, level in levels))
+    case = corpus.find(f"contexts/neighbours/levels[{','.join(labels)}]")
+    assert case is not None
+    return Problem(case, find_dialect(dialect))
+
+
+def verdict_of(problem: Problem) -> ver.Verdict:
+    """Return the verdict on what OpenVINO returns."""
+    return judge(problem, OpenVino().run(problem.call, problem.arrays), DType.F32)
+
+
+@pytest.mark.parametrize(("axis", "level"), SAID, ids=lambda part: part)
+def test_a_level_computes_what_the_reference_says(corpus: Corpus, axis: str, level: str) -> None:
+    """A graph of one level, which no optimisation is known to make wrong."""
+    assert isinstance(verdict_of(problem_of(corpus, "upsample", (axis, level))), ver.Agreed)
+
+
+def test_levels_are_those_that_are_tested(corpus: Corpus) -> None:
+    """All others are not applicable, and each operation of the dialects has a maker."""
+    for level in UNSAID:
+        assert isinstance(problem_of(corpus, "upsample", level).expectation, NotApplicable)
+    for name in OpenVino.DIALECTS:
+        assert find_dialect(name).operations == openvino_graph.OPERATIONS == LEVEL_OF.keys()
+
+
+@pytest.mark.parametrize(("axis", "level"), [("use", "beside"), ("filter", "shared"), ("filter", "int8-per-channel")])
+def test_a_filter_of_groups_has_their_axis(corpus: Corpus, axis: str, level: str) -> None:
+    """In a graph the filter is in the layout IOX until it reaches an operator."""
+    assert isinstance(verdict_of(problem_of(corpus, "depthwise", (axis, level), dialect=GROUPED)), ver.Agreed)
+
+
+@pytest.mark.parametrize("kind", sorted(LEVEL_OF))
+def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """One that gives one more than it should."""
+
+    def wrong(node: Node, inputs: Sequence[Any]) -> Sequence[Any]:
+        outputs = openvino_graph.outputs_of(node, inputs)
+        if node.kind != kind:
+            return outputs
+        return [
+            openvino_graph.op.add(output, ov.op.Constant(output.get_element_type(), ov.Shape([]), [1])).output(0)
+            for output in outputs
+        ]
+
+    monkeypatch.setattr(openvino_nodes, "outputs_of", wrong)
+    verdict = verdict_of(problem_of(corpus, "upsample", LEVEL_OF[kind]))
+    assert isinstance(verdict, ver.Differed)
+
+
+@pytest.mark.parametrize(("end", "dtype"), [("int8", "int8"), ("uint8", "uint8"), ("none", "f32")])
+def test_the_output_has_the_type_of_the_end(corpus: Corpus, end: str, dtype: str) -> None:
+    """An output that is quantised last comes back as it is."""
+    problem = problem_of(corpus, "upsample", ("arithmetic", "add"), *([] if end == "none" else [("end", end)]))
+    outcome = OpenVino().run(problem.call, problem.arrays)
+    assert isinstance(outcome, Produced)
+    assert problem.judged.dtype == dtype
+    assert isinstance(judge(problem, outcome, DType.F32), ver.Agreed)
+
+
+def test_what_is_executed_has_the_type_of_its_kernel(corpus: Corpus) -> None:
+    """Quantised data and filter are computed in int8, but in f32 if the stride is above the kernel."""
+    quantised = ("data", "int8"), ("filter", "int8")
+    for geometry, levels, expected in (
+        ("upsample", quantised, "Deconvolution i8"),
+        ("kernel-below", quantised, "Deconvolution f32"),
+        ("upsample", quantised[1:], "Deconvolution f32"),
+    ):
+        problem = problem_of(corpus, geometry, *levels)
+        outcome = OpenVino().run(problem.call, problem.arrays)
+        assert isinstance(outcome, Produced)
+        assert expected in outcome.executed
+
+
+def test_the_script_of_a_graph_says_who_writes_one(corpus: Corpus) -> None:
+    """One in OpenVINO's own operations is not written; the backend of ONNX models writes the same graph."""
+    snippet = OpenVino.snippet(problem_of(corpus, "upsample", ("before", "relu")).call)
+    with pytest.raises(SystemExit, match="--backend openvino-onnx"):
+        exec("\n".join(snippet.lines))  # noqa: S102 - the lines are tconv's own
+
+
+def test_a_quantised_graph_is_computed_in_f32_without_low_precision(corpus: Corpus) -> None:
+    """The option that `explain` tries turns the transformations off that make a uint8 filter wrong."""
+    problem = problem_of(corpus, "upsample", ("data", "int8"), ("filter", "uint8"))
+    outcome = OpenVino(lp_transforms_mode="no").run(problem.call, problem.arrays)
+    assert isinstance(outcome, Produced)
+    assert isinstance(judge(problem, outcome, DType.F32), ver.Agreed)
+    assert "Deconvolution f32" in outcome.executed
