@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -76,8 +77,6 @@ class OnnxRuntime:
         self._options.inter_op_num_threads = 1
         # Refusals come as exceptions; logged as well, they would fill the worker's log.
         self._options.log_severity_level = _FATAL
-        self._temporary = TemporaryDirectory(prefix="tconv-onnxruntime-")
-        self._folder = Path(self._temporary.name)
 
     def info(self) -> BackendInfo:
         """Return the runtime's version and how it is set up."""
@@ -97,13 +96,21 @@ class OnnxRuntime:
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
         model = build(call, arrays).SerializeToString()
-        # What the optimisers leave of a graph is known only as a file.
-        optimised = "" if call.graph is None else str(self._folder / "optimised.onnx")
-        self._options.optimized_model_filepath = optimised
+        if call.graph is None:
+            return self._run(model, call.feeds(arrays))
+        with TemporaryDirectory(prefix="tconv-onnxruntime-") as folder:
+            # What the optimisers leave of a graph is known only as a file.
+            self._options.optimized_model_filepath = path = str(Path(folder) / "optimised.onnx")
+            try:
+                outcome = self._run(model, call.feeds(arrays))
+                return replace(outcome, executed=_operations(path)) if isinstance(outcome, Produced) else outcome
+            finally:
+                self._options.optimized_model_filepath = ""
+
+    def _run(self, model: bytes, feeds: Mapping[str, Array]) -> Outcome:
         try:
             session = self._runtime.InferenceSession(model, self._options, providers=[self._provider])
-            executed = _operations(optimised) if optimised else ()
-            return Produced(session.run(None, call.feeds(arrays))[0], executed=executed)
+            return Produced(session.run(None, feeds)[0])
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             kind, message = type(error).__name__, str(error).strip()
         if kind not in {"NotImplemented", *_REFUSALS}:
