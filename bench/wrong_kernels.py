@@ -242,6 +242,9 @@ def outcome(kernel: Kernel, problem: Problem) -> Produced | None:
     assert problem.values is not None
     geometry = problem.values.primary.geometry
     right = problem.truth.compute_values(geometry)
+    if 0 in (*problem.case.x.shape, *problem.case.w.shape):
+        # Of no products none is wrong.
+        return None
     if kernel.defect in ON_OUTPUT:
         y = right.copy()
         ON_OUTPUT[kernel.defect](y)
