@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from tconv.backends import BackendInfo, onednn_isa
-from tconv.backends.onednn_graph import Graph, Operation
+from tconv.backends.onednn_graph import POLICIES, Graph
 from tconv.backends.onednn_library import LibraryError
-from tconv.backends.onednn_tensors import Tensor
+from tconv.backends.onednn_operations import Operation, written
+from tconv.backends.onednn_tensors import DATA_TYPES, Tensor
+from tconv.backends.options import Option, with_defaults
 from tconv.backends.outcome import Produced, Refused, ShapeOnly, Unsupported
 from tconv.backends.resolved_call import geometry_of
+from tconv.cases import graph as graphs
+from tconv.cases.graph import OPERATOR, Node
 from tconv.cases.layouts import data_shape
 from tconv.dialects.geometry import Geometry
-from tconv.vocabulary import NEUTRAL, DType, Quantised
+from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,20 +27,19 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array, Ints, Signature
 
-DATA_TYPES: dict[DType | Quantised, int] = {DType.F16: 1, DType.BF16: 2, DType.F32: 3, DType.F64: 7}
-"""dnnl_data_type_t, by our name for the type."""
-
 
 class OneDnn:
     """ConvTranspose, the operation of the Graph API."""
 
     name = "onednn"
     DIALECTS: tuple[str, ...] = ("onednn/ConvTranspose-1",)
-    kind = 16
+    kind = "ConvTranspose"
     supplied: tuple[str, ...] = ()
 
-    def __init__(self) -> None:
-        self._graph = Graph()
+    OPTIONS: ClassVar = (Option("policy", "how a graph is partitioned", "fusion", tuple(POLICIES)),)
+
+    def __init__(self, **options: str) -> None:
+        self._graph = Graph(with_defaults(self.OPTIONS, options)["policy"])
 
     def info(self) -> BackendInfo:
         """Return the library's version and what it runs on."""
@@ -52,34 +55,39 @@ class OneDnn:
             },
             self.supplied,
             onednn_isa.extensions(self._graph.isa),
+            contexts=True,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call: a step that fails makes it `Refused`, the status `unimplemented` makes it `Unsupported`."""
-        operation = self._operation(call, arrays)
-        if isinstance(operation, Unsupported):
-            return operation
-        try:
-            array, sizes = self._graph.run(self.kind, operation)
-        except LibraryError as refusal:
-            return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
-        if array.shape != sizes:
-            # No array has a size below zero, but 3.13.2 compiles and executes one beside a size of 0: an answer.
-            return ShapeOnly(sizes, call.inputs[0].dtype or DType.F32)
-        return Produced(array)
-
-    def _operation(self, call: Call, arrays: Mapping[str, Array]) -> Operation | Unsupported:
-        inputs = []
+        tensors = {}
         for tensor in call.inputs:
             if tensor.role == "output_shape":
                 if not tensor.constant:
                     return Unsupported("the Graph API has the output's shape as an attribute, and no input for it")
                 continue
-            data_type = DATA_TYPES.get(tensor.dtype or DType.F32)
-            if data_type is None:
-                return Unsupported(f"the Graph API has no type for {tensor.dtype}")
-            inputs.append(Tensor(np.ascontiguousarray(arrays[tensor.role]), data_type, tensor.constant, call.shapes))
-        return Operation(self.attributes(call), inputs, arrays["x"].dtype, call.rank + 2)
+            array = np.ascontiguousarray(arrays[tensor.role])
+            tensors[tensor.role] = Tensor(array, tensor.dtype or DType.F32, tensor.constant, call.shapes)
+        graph = call.graph or graphs.Graph((Node(OPERATOR, tuple(tensors), ("Y",), {}, call),), "Y")
+        operations = [self._operation(node, arrays) for node in graph.nodes]
+        operations += [Operation("End", (name,)) for name in graph.also]
+        for operation in operations:
+            for name in operation.inputs:
+                if name in tensors and tensors[name].dtype not in DATA_TYPES:
+                    return Unsupported(f"no operation of the graph has {tensors[name].dtype} as its input's type")
+        try:
+            array, sizes, executed = self._graph.run(operations, tensors, graph.output)
+        except LibraryError as refusal:
+            return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
+        if array.shape != sizes:
+            # No array has a size below zero, but 3.13.2 compiles and executes one beside a size of 0: an answer.
+            return ShapeOnly(sizes, call.dtype)
+        return Produced(array, executed=executed if call.graph else ())
+
+    def _operation(self, node: Node, arrays: Mapping[str, Array]) -> Operation:
+        if node.call is None:
+            return written(node, arrays)
+        return Operation(self.kind, node.inputs, node.outputs[0], node.call.dtype, self.attributes(node.call))
 
     @classmethod
     def attributes(cls, call: Call) -> dict[str, str | int | Ints]:
@@ -98,7 +106,7 @@ class OneDnnBackwardData(OneDnn):
 
     name = "onednn-backward-data"
     DIALECTS = ("onednn/ConvolutionBackpropData-1",)
-    kind = 14
+    kind = "ConvolutionBackwardData"
     supplied = ("same",)
 
     @classmethod

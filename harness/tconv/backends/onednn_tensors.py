@@ -1,17 +1,30 @@
-"""oneDNN's logical tensors: what its Graph API is told of an operation's inputs and output."""
+"""oneDNN's logical tensors: what its Graph API is told of a graph's tensors."""
 
 from __future__ import annotations
 
 import ctypes as ct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tconv.backends.onednn_library import invoke
+from tconv.cases.operands import NUMPY_TYPES
+from tconv.vocabulary import DType, Quantised
 
 if TYPE_CHECKING:
     from tconv.cases.case import Shapes
     from tconv.vocabulary import Array, Ints
 
+DATA_TYPES: dict[DType | Quantised, int] = {
+    DType.F16: 1,
+    DType.BF16: 2,
+    DType.F32: 3,
+    Quantised.INT8: 5,
+    Quantised.UINT8: 6,
+    DType.F64: 7,
+}
+"""dnnl_data_type_t, by our name for the type. It has int32 too, but no operation that a graph of ours has takes it."""
 _MOST_DIMENSIONS = 12
 _STRIDED = 2
 _VARIABLE, _CONSTANT = 1, 2
@@ -35,13 +48,13 @@ class LogicalTensor(ct.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An input of an operation: an array, its oneDNN data type, whether it is a constant, and what is declared of it.
+    """An input of a graph: an array, its element type, whether it is a constant, and what is declared of it.
 
     Where the graph declares symbolic sizes or no shape, its partition is compiled for the array's own.
     """
 
     array: Array
-    data_type: int
+    dtype: DType | Quantised
     constant: bool = False
     shapes: Shapes = "static"
 
@@ -75,3 +88,8 @@ def logical_tensor(
         rank, dims = ct.c_int(len(sizes)), (ct.c_int64 * _MOST_DIMENSIONS)(*sizes)
         invoke(library, "graph_logical_tensor_init_with_dims", *begin, rank, dims, *end)
     return logical
+
+
+def numpy_type(dtype: DType | Quantised) -> np.dtype[Any]:
+    """Return numpy's type for an element type."""
+    return np.dtype(NUMPY_TYPES[dtype] if isinstance(dtype, DType) else dtype)

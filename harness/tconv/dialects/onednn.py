@@ -16,7 +16,7 @@ from tconv.dialects.backprop import (
 from tconv.dialects.dialect import Absent, Ambiguity, ConstraintAnswer, Dialect, NoWord, Open, Spelling, Stated
 from tconv.dialects.readings import AnswerOtherwise, Reading
 from tconv.dialects.rules import Negative, Odd, Same, Sized
-from tconv.vocabulary import NEUTRAL, DataFormat, DType, FilterFormat
+from tconv.vocabulary import NEUTRAL, OPERATIONS, DataFormat, DType, FilterFormat
 
 _SIZE = "detailed description, first equation 'output_shape[i] = stride[i] * (input_shape[i] - 1) + ...'"
 _SAME = "detailed description, 'if (auto_pad == SAME) total_padding[i] = ... = (filter_shape[i] - 1) * dilations[i] + 1 - stride[i]'"
@@ -37,6 +37,9 @@ _PRINTED = {"VALID": "valid", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lo
 The pages also print `filter_format`, which cannot be asked: the library's interface names attributes by numbers, and its
 own name for that one is `weights_format`.
 """
+
+_OPERATIONS = OPERATIONS - {"Constant", "Pad", "Slice", "Split"}
+"""What the Graph API has operations for. A constant is a property of a tensor there, and made by none."""
 
 _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "strides-length": Open("strides, 'along each spatial axis', describes the list and demands no length"),
@@ -118,6 +121,7 @@ CONV_TRANSPOSE_1 = Dialect(
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.XOI,
+    operations=_OPERATIONS,
 )
 
 CONVOLUTION_BACKPROP_DATA_1 = Dialect(
@@ -144,6 +148,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.XOI,
+    operations=_OPERATIONS,
     ambiguities=(
         Ambiguity(
             "O in OIX and XIO",
