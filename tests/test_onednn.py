@@ -1,4 +1,4 @@
-"""oneDNN's adapter beside a played library."""
+"""oneDNN's adapter: beside a played library, and with the library itself if it is installed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,37 @@ import numpy as np
 import pytest
 
 from tconv.backends import Produced, ShapeOnly, onednn
+from tconv.backends.onednn_graph import POLICIES, Result
+from tconv.backends.onednn_library import located
+from tconv.backends.onednn_operations import KINDS
+from tconv.backends.outcome import Unsupported
 from tconv.dialects import find_dialect
-from tconv.expectation.problem import expressed
+from tconv.errors import BackendMissing
+from tconv.expectation.expected import NotApplicable
+from tconv.expectation.problem import Problem, expressed
 
 if TYPE_CHECKING:
     from tconv.corpus import Corpus
-    from tconv.vocabulary import Array, Ints
+    from tconv.vocabulary import Ints
+
+DIALECT = find_dialect("onednn/ConvTranspose-1")
+
+
+@pytest.fixture(scope="module")
+def library() -> None:
+    """Skip what needs the library."""
+    try:
+        located()
+    except BackendMissing as missing:
+        pytest.skip(str(missing))
+
+
+def in_context(corpus: Corpus, geometry: str, **levels: str) -> Problem:
+    """Return a case of the sweep of contexts in the dialect."""
+    labels = [f"geometry={geometry}", *(f"context.{axis}={level}" for axis, level in levels.items())]
+    case = corpus.find(f"contexts/neighbours/levels[{','.join(labels)}]")
+    assert case is not None
+    return Problem(case, DIALECT)
 
 
 @pytest.mark.parametrize("backend", [onednn.OneDnn, onednn.OneDnnBackwardData])
@@ -24,8 +49,11 @@ def test_a_size_below_zero_is_an_answer(
     """No array has such a size, but 3.13.2 compiles and executes it: its sizes are what the library describes."""
 
     class PlayedGraph:
-        def run(self, *_: object) -> tuple[Array, Ints]:
-            return np.zeros([max(size, 0) for size in sizes], np.float32), sizes
+        def __init__(self, _: str) -> None:
+            pass
+
+        def run(self, *_: object) -> Result:
+            return Result(np.zeros([max(size, 0) for size in sizes], np.float32), sizes, ())
 
     monkeypatch.setattr(onednn, "Graph", PlayedGraph)
     case = corpus.find("found/openvino/size-below-zero-of-no-batch")
@@ -37,3 +65,75 @@ def test_a_size_below_zero_is_an_answer(
     else:
         assert isinstance(outcome, Produced)
         assert outcome.array.shape == sizes
+
+
+def test_the_dialect_has_the_operations_that_the_adapter_writes() -> None:
+    """What the dialect has and the adapter cannot write would end a run; what only the adapter has is never asked."""
+    assert DIALECT.operations == KINDS.keys() - {"ConvTranspose", "ConvolutionBackwardData", "End"}
+
+
+@pytest.mark.parametrize(
+    "level", [{"before": "pad-begin"}, {"use": "slice-channels"}, {"use": "split-channels"}, {"filter": "node"}]
+)
+def test_what_the_graph_api_has_no_operation_for_is_not_applicable(corpus: Corpus, level: dict[str, str]) -> None:
+    """The Graph API has no Pad, Slice or Split, and a constant is made by no operation."""
+    assert isinstance(in_context(corpus, "upsample", **level).expectation, NotApplicable)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"before": "conv", "arithmetic": "batch-normalization", "activation": "leaky-relu"},
+        {"before": "concat", "arithmetic": "div", "activation": "prelu", "use": "second-operator"},
+        {"before": "resize", "arithmetic": "max", "activation": "hard-sigmoid", "use": "concat-spatial"},
+        {"filter": "identity", "bias": "add", "arithmetic": "sub", "activation": "clip", "use": "two-consumers"},
+        {"bias": "node", "arithmetic": "add-tensor-first", "activation": "elu", "use": "beside"},
+        {"data": "int8-zero-point", "filter": "int8-per-channel", "bias": "add", "activation": "relu", "end": "uint8"},
+        {"data": "uint8", "filter": "int8", "arithmetic": "mul-channel", "end": "int8", "values": "zero-channel"},
+        {"data": "int8-input", "filter": "int8", "arithmetic": "add-tensor", "end": "int8"},
+    ],
+    ids=lambda levels: "-".join(levels.values()),
+)
+def test_a_graph_of_several_operations_gives_what_is_expected(
+    corpus: Corpus, levels: dict[str, str], policy: str
+) -> None:
+    """They agree however the library partitions them."""
+    problem = in_context(corpus, "kernel-above", **levels)
+    outcome = onednn.OneDnn(policy=policy).run(problem.call, problem.arrays)
+    assert isinstance(outcome, Produced)
+    assert problem.values is not None
+    np.testing.assert_allclose(outcome.array, problem.output, rtol=0, atol=1e-6 if "elu" in levels.values() else 0)
+    assert policy == "fusion" or not any("+" in partition for partition in outcome.executed)
+
+
+@pytest.mark.usefixtures("library")
+def test_int8_is_executed_as_one_partition(corpus: Corpus) -> None:
+    """Otherwise a graph of int8 would say nothing of the kernels for int8."""
+    problem = in_context(corpus, "upsample", data="int8-input", filter="int8-per-channel", end="int8")
+    outcome = onednn.OneDnn().run(problem.call, problem.arrays)
+    assert isinstance(outcome, Produced)
+    (partition,) = outcome.executed
+    assert sorted(partition.split("+")) == ["ConvTranspose", "Dequantize", "Dequantize", "Quantize"]
+    assert outcome.array.dtype == np.int8
+    np.testing.assert_array_equal(outcome.array, problem.output)
+
+
+@pytest.mark.usefixtures("library")
+def test_the_smallest_graph_that_differs_is_right_in_partitions_of_one_operation(corpus: Corpus) -> None:
+    """So the adapter asks what the text says, and the library's fusion is what differs."""
+    case = corpus.find("found/onednn/added-quanta-of-another-sign")
+    assert case is not None
+    problem = Problem(case, DIALECT)
+    outcome = onednn.OneDnn(policy="debug").run(problem.call, problem.arrays)
+    assert isinstance(outcome, Produced)
+    np.testing.assert_array_equal(outcome.array, problem.output)
+
+
+@pytest.mark.usefixtures("library")
+def test_a_type_that_no_operation_takes_is_unsupported(corpus: Corpus) -> None:
+    """Dequantize takes no int32, which is no refusal of a call: the graph cannot be written."""
+    problem = in_context(corpus, "upsample", bias="int32")
+    outcome = onednn.OneDnn().run(problem.call, problem.arrays)
+    assert outcome == Unsupported("no operation of the graph has int32 as its input's type")

@@ -35,6 +35,7 @@ class OneDnn:
     DIALECTS: tuple[str, ...] = ("onednn/ConvTranspose-1",)
     kind = "ConvTranspose"
     supplied: tuple[str, ...] = ()
+    contexts = True
 
     OPTIONS: ClassVar = (Option("policy", "how a graph is partitioned", "fusion", tuple(POLICIES)),)
 
@@ -55,7 +56,7 @@ class OneDnn:
             },
             self.supplied,
             onednn_isa.extensions(self._graph.isa),
-            contexts=True,
+            contexts=self.contexts,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
@@ -108,6 +109,8 @@ class OneDnnBackwardData(OneDnn):
     DIALECTS = ("onednn/ConvolutionBackpropData-1",)
     kind = "ConvolutionBackwardData"
     supplied = ("same",)
+    # The shape that is supplied would have to fit those of the other tensors.
+    contexts = False
 
     @classmethod
     def attributes(cls, call: Call) -> dict[str, str | int | Ints]:

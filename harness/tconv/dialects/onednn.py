@@ -148,7 +148,6 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.XOI,
-    operations=_OPERATIONS,
     ambiguities=(
         Ambiguity(
             "O in OIX and XIO",
