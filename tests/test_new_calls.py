@@ -144,3 +144,14 @@ def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Any, command:
     done = command("report", str(file), "--cases", "own.yaml")
     assert done.returncode == 2
     assert "a new call must be one that can be made" in done.stderr
+
+
+def test_no_new_call_has_numbers_that_no_formula_can_hold(asked: Any, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+    """The smallest failure has the largest stride that there is: a call beside it has numbers beyond 64 bits."""
+    rows = "".join(f"  - {{name: n{n}, with: {{spatial: [{n + 2}], bias: {str(n > 3).lower()}}}}}\n" for n in range(24))
+    large = f"  - {{name: large, with: {{spatial: [1], kernel: [1], bias: true, strides: [{2**63 - 1}]}}}}\n"
+    (tmp_path / "own.yaml").write_text(f"{BARE_HEAD}cases:\n{rows}{large}", encoding="utf-8")
+    _, lines = asked("BiasDoubled")
+    strides = [line["asked"].get("strides", 1) for line in lines]
+    assert lines
+    assert all(number < 2**20 for entry in strides for number in (entry if isinstance(entry, list) else [entry]))

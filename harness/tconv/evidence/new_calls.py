@@ -64,7 +64,7 @@ _DISTINCT = 2
 """New numbers of each attribute of a formula, in a step."""
 _FORMULA = "for a formula"
 _LARGEST = 2**18
-"""Products of a new call, and elements of its output, at most."""
+"""Products of a new call, elements of its output, and numbers of its attributes, at most."""
 _CASES = 12
 """Right answers that the condition of a failure is taken over to, evenly chosen."""
 _WORDS: Mapping[str, Sequence[Any]] = {
@@ -152,11 +152,16 @@ def _choose(explanations: Sequence[Explanation], calls: Calls, answers: Sequence
 
 def _can_be_asked(problem: Problem) -> bool:
     values, case = problem.values, problem.case
-    if values is None or values.refusals:
+    if values is None or values.refusals or _has_huge_numbers(case):
         return False
     output = values.primary.geometry.output
     elements = case.x.shape[0] * case.w.shape[1] * (case.attributes.groups or 1) * prod(output)
     return 0 < elements <= _LARGEST and _products(problem) <= _LARGEST
+
+
+def _has_huge_numbers(case: Case) -> bool:
+    """Return whether a case has numbers that formulas of 64 bits cannot hold the products of."""
+    return any(number > _LARGEST for name in NEUTRAL for number in case.signature.per_axis(name))
 
 
 class _Committee:
@@ -270,7 +275,8 @@ def _failing(each: Explanation, calls: Calls) -> list[Case]:
     met = calls.meeting([term for term in each.condition or () if term in calls.terms])
     numbers = [number for case in each.cases if met[number := calls.numbers[case]]]
     cases = [problem.case for number in numbers if (problem := calls.problems[number]) is not None]
-    return sorted(cases, key=lambda case: (case.x.data != "integers", case.simplicity))
+    small = [case for case in cases if not _has_huge_numbers(case)]
+    return sorted(small, key=lambda case: (case.x.data != "integers", case.simplicity))
 
 
 def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case]:
