@@ -247,12 +247,13 @@ def test_a_context_whose_operator_fails_alone_is_not_made_smaller(corpus: Corpus
 def test_explain_narrows_a_context_down(corpus: Corpus) -> None:
     """The levels that matter, and the option with which onnxruntime is right: it quantises a float filter."""
     case = corpus.find(
-        f"{SWEEP}[geometry=volume-unequal,context.data=uint8,context.filter=reshape,context.bias=unnamed,context.end=int8]"
+        f"{SWEEP}[geometry=multiplier,context.data=int8-zero-point,context.bias=operand,context.use=slice-channels,"
+        "context.end=uint8,context.values=zero-channel]"
     )
     assert case is not None
     found = narrow_down(case, Asking("onnxruntime"))
     assert found is not None
-    assert found.case.context.levels == {"data": "uint8", "end": "int8"}
+    assert found.case.context.levels == {"data": "int8-zero-point", "end": "uint8"}
     assert isinstance(found.alone.verdict, ver.Agreed)
     assert found.right_with == ("graph_optimization_level=disable_all",)
     assert found.record.executed

@@ -94,14 +94,16 @@ def _made(
 ) -> Iterator[list[int]]:
     """Yield rows with some labels fixed."""
     found = 0
-    for _ in range(_MOST_TRIES):
+    for number in range(_MOST_TRIES):
         row = dict(fixed)
+        # The labels that bring most may be left out together: until a row is found, each second one is made by chance.
+        is_greedy = found or number % 2 == 0
         for axis in generator.permutation(len(radix)).tolist():
             if axis in cover.limited and axis not in row and _levels(row, cover) >= cover.most:
                 row[axis] = 0
             elif axis not in row:
                 gains = generator.random(radix[axis])
-                for axes, table in missing.items():
+                for axes, table in missing.items() if is_greedy else ():
                     others = [other for other in axes if other != axis]
                     if len(others) < len(axes) and all(other in row for other in others):
                         index = tuple(slice(None) if place == axis else row[place] for place in axes)

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import choose_layouts, write_signature
-from tconv.cases.context import operations_of
+from tconv.cases.context import SMOOTH, operations_of
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS, show_value
@@ -163,7 +163,18 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
         return Violation("context", "context", "must be of NCX and IOX", "another layout", clause)
     if written.x.dtype != DType.F32 or not isinstance(expected, Values):
         return Violation("context", "context", "must be of f32 and of a valid call", "another call", "as a context is")
+    surroundings = case.context
+    if surroundings.activation in SMOOTH and (
+        surroundings.use == "second-operator" or surroundings.values in {"full-range", "wide-filter"}
+    ):
+        clause = (
+            "an activation without an accuracy is compared at small integers, and no operator has a bound behind it"
+        )
+        return Violation("context", "context", "must have small values behind it", surroundings.activation, clause)
     shapes = {candidate.geometry.output for candidate in expected.candidates}
+    if 0 in written.x.shape or any(0 in shape for shape in shapes):
+        clause = "a graph computes something"
+        return Violation("context", "context", "must have an element", show_value(written.x.shape), clause)
     if is_shaped and len(shapes) > 1:
         clause = "a tensor of the graph has the output's size"
         return Violation("context", "context", "must have one size in all readings", show_value(sorted(shapes)), clause)

@@ -34,12 +34,20 @@ if TYPE_CHECKING:
 
 _SPANS = {"x": 7, "w": 3}
 """The largest integers of data and filter, if their values are small."""
-_LARGEST = 128
-"""Of a quantised output, the largest value is so many steps from zero or more, so that a few saturate."""
+_ROUNDED_SPANS = {"x": 99, "w": 31}
+"""The same if the output is rounded to f16: most sums then have more bits than f16."""
+_LARGEST = {Quantised.INT8: 128, Quantised.UINT8: 256}
+"""Of a quantised output, the largest value is half as many to so many steps from zero: a few saturate."""
+_STEP = 3.0
+"""A step of a quantised output is so many times a power of two: most values are rounded, and ties stay exact."""
+_END_ZERO_POINTS = {Quantised.INT8: 20, Quantised.UINT8: 128}
 _DATA_SCALE = 2.0**-1
-_FILTER_SCALE = 2.0**-1
+_FILTER_SCALE = 2.0**-2
+_ADDED_SCALE = 2.0**-3
+"""Scales differ, so that none can be taken for another."""
 _CHANNEL_SCALES = (2.0**-1, 2.0**-2, 2.0**0)
-_FACTORS = (2.0, 0.5, 4.0, 1.0)
+_FACTORS = (2.0, -0.5, 4.0, 1.0)
+_NORMAL_FACTORS = (4.0, -0.5, 2.0, 1.0)
 _SLOPES = (0.5, 0.25, 2.0)
 _EPSILON = 2.0**-10
 _VARIANCES = (4.0 - _EPSILON, 16.0 - _EPSILON, 1.0 - _EPSILON)
@@ -148,7 +156,9 @@ class _Builder:
         self._nodes: list[Node] = []
         self._also: tuple[str, ...] = ()
         is_smooth = self._context.activation in SMOOTH
-        self._spans = dict.fromkeys(_SPANS, 1) if is_smooth else _SPANS
+        is_rounded = self._context.end == "f16" and self._context.values != "wide-filter"
+        exact = _ROUNDED_SPANS if is_rounded else _SPANS
+        self._spans = dict.fromkeys(_SPANS, 1) if is_smooth else exact
 
     def built(self) -> Surrounded:
         """Return the call with its graph."""
@@ -163,7 +173,7 @@ class _Builder:
         if self._context.filter == "shared":
             y = self._node("Add", y, self._shared(x, w))
         if self._context.use == "beside":
-            y = self._node("Add", y, self._operator(call, x, self._beside(), *inputs[2:]))
+            y = self._node("Sub", y, self._operator(call, x, self._beside(), *inputs[2:]))
         for level in (self._arithmetic, self._activation, self._use):
             y = level(y)
         y = self._end(y)
@@ -230,7 +240,7 @@ class _Builder:
     def _quanta(self, dtype: Quantised) -> tuple[Float64s, Float64s]:
         """Return quantised data and its zero point."""
         low, high = LIMITS[dtype]
-        zero_point = {"int8-zero-point": 3, "uint8": 128}.get(self._context.data, 0)
+        zero_point = {"int8-zero-point": 3, "uint8": 128, "int8-input": -3}.get(self._context.data, 0)
         if self._context.values == "full-range":
             numbers = self._integers("x", self._case.x.shape, 127)
             quanta = np.clip(numbers + (0 if low < 0 else 128), low, high)
@@ -261,8 +271,9 @@ class _Builder:
         axes = [1] if self._context.before == "pad-channels" else list(range(2, len(shape)))
         begin, end = [0] * len(shape), [0] * len(shape)
         for axis in axes:
-            begin[axis] = int(shape[axis] > 1)
-            end[axis] = int(self._context.before == "pad-both" and shape[axis] > 2)  # noqa: PLR2004 - one is left
+            # The axes have different pads; one element at least is left.
+            begin[axis] = min(1 + (axis == axes[-1]), shape[axis] - 1)
+            end[axis] = int(self._context.before == "pad-both" and shape[axis] - begin[axis] > 1)
         return tuple(begin), tuple(end)
 
     @staticmethod
@@ -425,7 +436,7 @@ class _Builder:
         if level == "batch-normalization":
             channels = self._output[1]
             names = (
-                tensor("bn_scale", np.resize(_FACTORS, channels)),
+                tensor("bn_scale", np.resize(_NORMAL_FACTORS, channels)),
                 tensor("bn_shift", self.channel_integers().reshape(-1)),
                 tensor("bn_mean", self._integers("mean", (channels,), 4)),
                 tensor("bn_variance", np.resize(_VARIANCES, channels)),
@@ -449,8 +460,8 @@ class _Builder:
         values = self._integers(name, self._output, 9)
         if self._context.data == "float":
             return self._tensor(name, values, fed=True)
-        scale, zero_point = np.array(0.5), np.array(1.0)
-        quanta = self._tensor(name, values * 2 + zero_point, Quantised.INT8, fed=True)
+        scale, zero_point = np.array(_ADDED_SCALE), np.array(1.0)
+        quanta = self._tensor(name, values / scale + zero_point, Quantised.INT8, fed=True)
         names = (self._tensor(f"{name}_scale", scale), self._tensor(f"{name}_zero_point", zero_point, Quantised.INT8))
         return self._node("Dequantize", quanta, *names)
 
@@ -479,7 +490,7 @@ class _Builder:
                 sizes = (1, shape[1] - 1) if shape[1] > 1 else (1,)
                 names = tuple(f"t{len(self._nodes)}_{part}" for part in range(len(sizes)))
                 self._nodes.append(Node("Split", (y,), names, {"axis": 1, "sizes": sizes}))
-                return self._node("Add", names[-1], names[0])
+                return self._node("Concat", *reversed(names), axis=1)
             case "fixed-shape":
                 return self._node("Add", y, self._tensor("fixed", self._integers("fixed", shape, 9)))
             case "two-consumers":
@@ -501,16 +512,16 @@ class _Builder:
                 return self._node("Cast", self._node("Cast", y, to="f16"), to="f32")
             case "int8" | "uint8":
                 dtype = Quantised(self._context.end)
-                zero_point = 2 if dtype is Quantised.INT8 else 128
+                zero_point = _END_ZERO_POINTS[dtype]
                 if self._context.values == "zero-points-at-ends":
                     zero_point = LIMITS[dtype][dtype is Quantised.INT8]
-                scale = self._tensor("y_scale", np.array(self._end_scale(y)))
+                scale = self._tensor("y_scale", np.array(self._end_scale(y, dtype)))
                 zero = self._tensor("y_zero_point", np.array(float(zero_point)), dtype)
                 return self._node("Quantize", y, scale, zero, dtype=str(dtype))
         return y
 
-    def _end_scale(self, y: str) -> float:
-        """Return a power of two by which the output's values fill the type."""
+    def _end_scale(self, y: str, dtype: Quantised) -> float:
+        """Return the scale of a quantised output."""
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
             assert node.call is not None  # noqa: S101 - of an operator
@@ -518,7 +529,7 @@ class _Builder:
 
         values = evaluate(Graph(tuple(self._nodes), y), self._arrays, convolve)[y]
         largest = float(np.abs(values).max()) if values.size else 0.0
-        return 2.0 ** ceil(log2(largest / _LARGEST)) if largest else 1.0
+        return _STEP * 2.0 ** ceil(log2(largest / (_STEP * _LARGEST[dtype]))) if largest else _STEP
 
 
 _ARITHMETIC: Mapping[str, tuple[str, Callable[[_Builder], Float64s]]] = {

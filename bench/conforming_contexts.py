@@ -1,0 +1,300 @@
+"""Whether a conforming runtime ever fails in a context: it must not.
+
+Contexts are drawn at random, levels of each axis around a geometry of any kind, and computed in float32 in ways that a
+runtime may choose: any order of each sum; constants folded into the filter and the bias or not; int8 operands added in
+integers and then scaled, the bias before or behind that; a Pad or a Transpose left out and the operator's own pads
+changed; an activation by another formula or behind Quantize; a tie of the last Quantize rounded either way. What the
+judge does not allow is a false alarm: it is printed, and the exit code is 1.
+
+Run `python bench/conforming_contexts.py [--count 20000] [--seed 0]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from itertools import islice
+from random import Random
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from float_graphs import Runtime, play_of, replaced
+from tconv.backends.outcome import Produced
+from tconv.cases.graph import Node
+from tconv.corpus.writing import flow, settings
+from tconv.dialects import find_dialect
+from tconv.expectation.problem import Problem
+from tconv.investigation.random_cases import drawn
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from float_graphs import Play
+    from tconv.dialects.geometry import Geometry
+    from tconv.vocabulary import Array
+
+DIALECT = find_dialect("onnx/ConvTranspose-22")
+TIES = ("even", "away", "up", "down")
+
+
+def pad_in_the_operator(play: Play) -> bool:
+    """Crop as much less at the beginning as zeros before the data would have moved the output."""
+    pad = play.maker(play.main.inputs[0])
+    if pad is None or pad.kind != "Pad" or any(pad.attributes[side][1] for side in ("begin", "end")):
+        return False
+    if play.only_consumer(pad.outputs[0]) is None:
+        return False
+    geometry: Geometry = play.main.attributes["geometry"]
+    begin, end = pad.attributes["begin"][2:], pad.attributes["end"][2:]
+    spatial = tuple(size - b - e for size, b, e in zip(geometry.spatial, begin, end, strict=True))
+    moved = tuple(p - b * s for p, b, s in zip(geometry.pads_begin, begin, geometry.strides, strict=True))
+    fused = type(geometry)(**_fields(geometry) | {"spatial": spatial, "pads_begin": moved})
+    inputs = (pad.inputs[0], *play.main.inputs[1:])
+    play.put(play.main, replaced(play.main, inputs=inputs, attributes={"geometry": fused}))
+    play.put(pad)
+    return True
+
+
+def _fields(geometry: Geometry) -> dict[str, Any]:
+    return {name: getattr(geometry, name) for name in geometry.__dataclass_fields__}
+
+
+def _without_transposes(play: Play) -> bool:
+    """Leave out a Transpose and the one behind it that takes it back."""
+    back = play.maker(play.main.inputs[0])
+    there = play.maker(back.inputs[0]) if back is not None and back.kind == "Transpose" else None
+    if back is None or there is None or there.kind != "Transpose":
+        return False
+    play.rename(back.outputs[0], there.inputs[0])
+    play.put(back)
+    play.put(there)
+    return True
+
+
+def pad_of_quanta(play: Play) -> bool:
+    """Pad quanta with the zero point, before Dequantize or behind Quantize."""
+    for pad in play.nodes:
+        if pad.kind != "Pad":
+            continue
+        made, user = play.maker(pad.inputs[0]), play.only_consumer(pad.outputs[0])
+        if made is not None and made.kind == "Dequantize":
+            (new,), (old,) = pad.outputs, made.outputs
+            value = play.arrays[made.inputs[2]]
+            play.put(pad, replaced(made, inputs=(old, *made.inputs[1:]), outputs=(new,)))
+            play.put(made, replaced(pad, inputs=made.inputs[:1], outputs=(old,), attributes={"value": value}))
+            return True
+        if user is not None and user.kind == "Quantize":
+            (new,), (old,) = user.outputs, pad.outputs
+            value = play.arrays[user.inputs[2]]
+            play.put(user, replaced(pad, inputs=(old,), outputs=(new,), attributes={"value": value}))
+            play.put(pad, replaced(user, inputs=(pad.inputs[0], *user.inputs[1:]), outputs=(old,)))
+            return True
+    return False
+
+
+def _bias_behind(play: Play) -> bool:
+    """Add the bias behind the operator."""
+    main = play.main
+    if len(main.inputs) < 3 or main.inputs[2] not in play.arrays:  # noqa: PLR2004 - there is a bias
+        return False
+    rank = len(main.attributes["geometry"].output)
+    play.arrays["bias behind"] = play.arrays[main.inputs[2]].reshape(1, -1, *[1] * rank)
+    behind = Node("Add", ("without bias", "bias behind"), main.outputs)
+    play.put(main, replaced(main, inputs=main.inputs[:2], outputs=("without bias",)), behind)
+    play.operator = "without bias"
+    return True
+
+
+def linear(play: Play, node: Node, channels: int) -> tuple[Array, Array] | None:
+    """Return what a node multiplies its first input with and then adds, for each channel; None if it does not."""
+    if any(name not in play.arrays or name in play.fed for name in node.inputs[1:]):
+        return None
+    constants = [play.arrays[name] for name in node.inputs[1:]]
+    if node.kind == "BatchNormalization":
+        scale, shift, mean, variance = constants
+        factor = scale / np.sqrt(variance + np.float32(node.attributes["epsilon"]))
+        return factor, shift - mean * factor
+    if node.kind not in _LINEAR or len(constants) != 1:
+        return None
+    (constant,) = constants
+    if constant.size != 1 and (constant.shape[0] != 1 or constant.size != channels or constant.shape[1] != channels):
+        return None
+    vector = np.broadcast_to(constant.reshape(-1), (channels,)).astype(np.float32)
+    return _LINEAR[node.kind](vector)
+
+
+_LINEAR: Mapping[str, Callable[[Array], tuple[Array, Array]]] = {
+    "Mul": lambda vector: (vector, np.zeros_like(vector)),
+    "Div": lambda vector: (1 / vector, np.zeros_like(vector)),
+    "Add": lambda vector: (np.ones_like(vector), vector),
+    "Sub": lambda vector: (np.ones_like(vector), -vector),
+}
+
+
+def fold(play: Play, into: Sequence[Node] = ()) -> bool:
+    """Fold what follows the operator into its filter and its bias, and the factor into other operators' filters."""
+    main, user = play.main, play.only_consumer(play.operator)
+    if user is None or user.inputs[0] != play.operator:
+        return False
+    geometry = main.attributes["geometry"]
+    filters = play.arrays.get(main.inputs[1])
+    channels = geometry.groups * (filters.shape[1] if filters is not None else 0)
+    if filters is None or (found := linear(play, user, channels)) is None:
+        return False
+    if into and (found[0] == 1).all():
+        return False
+    number = len(play.arrays)
+    factor, shift = f"factor {number}", f"shift {number}"
+    play.arrays |= {factor: found[0].astype(np.float32), shift: found[1].astype(np.float32)}
+    scaled = Node("ScaleFilter", (main.inputs[1], factor), (f"w {number}",), {"groups": geometry.groups})
+    nodes, bias = [scaled], shift
+    if main.inputs[2:]:
+        nodes += [Node("Mul", (main.inputs[2], factor), (f"b {number}",))]
+        nodes += [Node("Add", (f"b {number}", shift), (bias := f"b+ {number}",))]
+    inputs = (main.inputs[0], scaled.outputs[0], bias)
+    play.put(user)
+    play.put(main, *nodes, replaced(main, inputs=inputs, outputs=user.outputs))
+    for other in into:
+        inputs = (other.inputs[0], scaled.outputs[0], *other.inputs[2:])
+        play.put(other, replaced(other, inputs=inputs))
+    play.operator = user.outputs[0]
+    return True
+
+
+def _in_integers(play: Play, *, bias_first: bool) -> bool:
+    """Add products of quanta in integers, and multiply with the scales behind that."""
+    main = play.main
+    makers = [play.maker(name) for name in main.inputs]
+    if any(made is None or made.kind != "Dequantize" for made in makers[:2]):
+        return False
+    x, w = (made for made in makers[:2] if made is not None)
+    geometry = main.attributes["geometry"]
+    channels = geometry.groups * play.arrays[w.inputs[0]].shape[1]
+    scales = play.arrays[x.inputs[1]] * np.resize(play.arrays[w.inputs[1]], channels)
+    rank = len(geometry.output)
+    play.arrays["scales"] = scales.reshape(1, -1, *[1] * rank).astype(np.float32)
+    integers = [
+        Node("Integers", (made.inputs[0], made.inputs[2]), (f"{made.outputs[0]} in integers",)) for made in (x, w)
+    ]
+    inputs = tuple(node.outputs[0] for node in integers)
+    behind = [Node("Float", ("sum",), ("sum as float",)), Node("Mul", ("sum as float", "scales"), main.outputs)]
+    if len(makers) > 2:  # noqa: PLR2004 - there is a bias
+        made = makers[2]
+        if bias_first and made is not None and made.kind == "Dequantize":
+            integers.append(Node("Integers", (made.inputs[0], made.inputs[2]), ("bias in integers",), {"axis": 0}))
+            inputs = (*inputs, "bias in integers")
+        else:
+            shape = (1, -1, *[1] * rank)
+            behind[-1] = replaced(behind[-1], outputs=("scaled",))
+            behind += [Node("Reshape", (main.inputs[2],), ("bias shaped",), {"shape": shape})]
+            behind += [Node("Add", ("scaled", "bias shaped"), main.outputs)]
+    play.put(main, *integers, replaced(main, inputs=inputs, outputs=("sum",)), *behind)
+    play.operator = "sum"
+    return True
+
+
+def _relu_of_quanta(play: Play) -> bool:
+    """Take the larger of quantum and zero point behind the last Quantize."""
+    last = play.maker(play.output)
+    relu = play.maker(last.inputs[0]) if last is not None and last.kind == "Quantize" else None
+    if last is None or relu is None or relu.kind != "Relu" or play.only_consumer(relu.outputs[0]) is None:
+        return False
+    inputs = (relu.inputs[0], *last.inputs[1:])
+    play.put(
+        last, replaced(last, inputs=inputs, outputs=("quanta",)), Node("Max", ("quanta", last.inputs[2]), last.outputs)
+    )
+    play.put(relu)
+    return True
+
+
+def _part_before_activation(play: Play) -> bool:
+    """Cut a part out before the activation."""
+    part = next((node for node in play.nodes if node.kind in {"Slice", "Reshape", "Transpose"}), None)
+    made = play.maker(part.inputs[0]) if part is not None else None
+    if part is None or made is None or made.kind not in _UNARY or play.only_consumer(made.outputs[0]) is None:
+        return False
+    (new,), (old,) = part.outputs, made.outputs
+    play.put(part, replaced(made, inputs=(old,), outputs=(new,)))
+    play.put(made, replaced(part, inputs=made.inputs, outputs=(old,)))
+    return True
+
+
+_UNARY = {"Relu", "Clip", "LeakyRelu", "HardSigmoid", "Sigmoid", "Tanh", "Elu", "HardSwish"}
+
+
+def _last(**attributes: Any) -> Callable[[Play], bool]:  # noqa: ANN401 - as an operation has them
+    """Return what lets the last Quantize round so."""
+
+    def round_so(play: Play) -> bool:
+        last = play.maker(play.output)
+        if last is None or last.kind != "Quantize":
+            return False
+        play.put(last, replaced(last, attributes=attributes))
+        return True
+
+    return round_so
+
+
+WAYS: Mapping[str, Callable[[Play], bool]] = {
+    "transposes left out": _without_transposes,
+    "pad of quanta": pad_of_quanta,
+    "pad in the operator": pad_in_the_operator,
+    "bias behind": _bias_behind,
+    "in integers, bias behind": lambda play: _in_integers(play, bias_first=False),
+    "in integers, bias first": lambda play: _in_integers(play, bias_first=True),
+    "folded": fold,
+    "folded again": fold,
+    "part before the activation": _part_before_activation,
+    "Quantize multiplies": _last(multiplies=True),
+    "Relu of quanta": _relu_of_quanta,
+    **{f"ties {rounding}": _last(rounding=rounding) for rounding in TIES[1:]},
+}
+"""What a compiler may do, by its name."""
+
+
+def alarms(seed: int, count: int, done: Counter[str]) -> Iterator[tuple[Problem, list[str], ver.Verdict]]:
+    """Yield contexts of which a conforming output is not allowed, with what the compiler did and the verdict.
+
+    Args:
+        seed: of the contexts and the ways.
+        count: how many contexts.
+        done: counts what was done.
+    """
+    for case in islice(drawn(seed, DIALECT, contexts=True), count):
+        random = Random(f"{seed} {case.id}")  # noqa: S311 - chance that can be repeated
+        problem = Problem(case, DIALECT)
+        if problem.surrounded is None:
+            done["neutral"] += 1
+            continue
+        play = play_of(problem)
+        ways = [name for name in WAYS if random.random() < 1 / 2 and WAYS[name](play)]
+        done.update(["in a context", *ways])
+        y = Runtime(random).run(play)
+        verdict = judge(problem, Produced(y), DType.F32)
+        if not isinstance(verdict, ver.Allowed):
+            yield problem, ways, verdict
+
+
+def main() -> int:
+    """Draw, judge, print; return 1 if there is a false alarm."""
+    parser = argparse.ArgumentParser(description="Whether a conforming runtime fails in a context.")
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    started, done, number = perf_counter(), Counter[str](), 0
+    for problem, ways, verdict in alarms(arguments.seed, arguments.count, done):
+        number += 1
+        print(f"ALARM {flow(settings(problem.case))} {', '.join(ways)}: {verdict}")
+    print(f"{dict(done)}")
+    print(f"{arguments.count:,} contexts in {perf_counter() - started:.0f} s; false alarms {number}")
+    return int(number > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
