@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as configured
 
 from strategies import WIDE
+from tconv.cases.context import AXES
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
-from tconv.expectation.expected import NotApplicable, expect, finds_broken
+from tconv.expectation.expected import NotApplicable, Values, expect, finds_broken
 from tconv.investigation import random_cases, strategies
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.investigation.random_cases import drawn
@@ -41,6 +42,21 @@ def test_a_case_is_the_same_on_every_machine() -> None:
     """Its choices come from the raw bits of a generator, which no numpy draws otherwise."""
     digest = blake2b("".join(repr(settings(case)) for case in cases(200)).encode(), digest_size=8).hexdigest()
     assert digest == PINNED
+
+
+@pytest.mark.parametrize("name", [name for name, dialect in DIALECTS.items() if dialect.operations])
+def test_contexts_are_drawn_for_each_dialect_with_graphs(name: str) -> None:
+    """Each can say them; there is every level of every axis that it has, alone and beside others, and no fault."""
+    found = list(islice(drawn(0, DIALECTS[name], contexts=True), 400))
+    for case in found:
+        assert isinstance(expect(case, DIALECTS[name]), Values)
+        assert case.breaks is None
+    counts = Counter(len(case.context.levels) for case in found)
+    assert {0, 1, 2, 3, 4, 5} <= set(counts)
+    levels = {level for case in found for level in case.context.levels.items()}
+    assert {axis for axis, _ in levels} == set(AXES)
+    assert len(levels) > 50
+    assert found == list(islice(drawn(0, DIALECTS[name], contexts=True), 400))
 
 
 PINNED = "18829b494999a500"

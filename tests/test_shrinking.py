@@ -12,6 +12,7 @@ from made_records import named
 from small_corpus import HEAD, written
 from strategies import case, examples, signatures
 from tconv.cases.case import Case, Operand
+from tconv.cases.context import Context
 from tconv.corpus import Corpus
 from tconv.corpus.writing import settings
 from tconv.dialects import find_dialect
@@ -171,6 +172,15 @@ def test_sizes_are_as_small_as_they_can_be() -> None:
 
     assert smallest(original, fails) == {"spatial": [117], "kernel": [3]}
     assert count < 1500
+
+
+def test_a_level_that_is_not_needed_is_left_out() -> None:
+    """Of a context, only the levels are left without which the case does not fail; of an operator that fails, none."""
+    context = Context(data="int8", before="pad-begin", arithmetic="mul", activation="relu", end="int8")
+    large = case((4, 3), (3, 2), context=context, data_format="NCX", filter_format="IOX")
+    fused = shrunk(large, "", ROW, lambda each: "" if {"mul", "relu"} <= {*each.context.levels.values()} else None)
+    assert fused.case.context == Context(arithmetic="mul", activation="relu")
+    assert not shrunk(large, "", ROW, lambda _: "").case.context
 
 
 def test_an_axis_that_is_needed_stays() -> None:

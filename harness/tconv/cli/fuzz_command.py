@@ -15,7 +15,7 @@ from tconv.cli.options import option_field, with_options
 from tconv.cli.output import refuse_unwritable
 from tconv.cli.stopping import Stopped
 from tconv.corpus.writing import flow, settings, write_case_file
-from tconv.errors import BackendLost, writing
+from tconv.errors import BackendLost, UsageError, writing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.gate.entries import select_active
@@ -64,6 +64,9 @@ class FuzzArguments:
         default=True,
         help="Whether some cases break one constraint on purpose.",
     )
+    contexts: bool = option_field(
+        "--contexts", is_flag=True, help="Draw graphs of other operations around the operator, and no faults."
+    )
     waivers: str | None = option_field(options.waivers)
     jobs: int | None = option_field(options.jobs)
     timeout: float = option_field(options.timeout(10.0))
@@ -91,13 +94,16 @@ def command(arguments: FuzzArguments) -> int:
     with Pool(asking, jobs) as pool:
         if ":" in backend:
             waivers = choose_waivers(arguments.waivers, pool.backend.name)
+        if arguments.contexts and not pool.dialect.operations:
+            raise UsageError(f"--contexts must have a dialect with graphs (got {pool.dialect.name}); leave it out")
         active = select_active(waivers, pool.dialect.name, pool.backend)
 
         def passes(case: Case, record: Record) -> bool:
             return active.assign_status(record, case.facts).status not in FAILING
 
         clock = _Clock(pool.backend.name, seconds)
-        cases = islice(drawn(arguments.seed, pool.dialect, broken=arguments.faults), arguments.examples)
+        drawing = drawn(arguments.seed, pool.dialect, broken=arguments.faults, contexts=arguments.contexts)
+        cases = islice(drawing, arguments.examples)
         fuzzing = Fuzzing(pool.dialect)
         try:
             fuzzing.draw(cases, looking(pool, passes, fuzzing.right.keep), clock)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from tconv.cases import context
 from tconv.cases.case import Cite
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.dialects import NoWord
@@ -26,9 +27,13 @@ _LARGEST = {1: (7, 5), 2: (7, 5), 3: (5, 4), 4: (3, 3)}
 """The largest size of data and filter by rank: more axes, more elements."""
 _BROKEN_PERCENT = 15
 """How many cases in a hundred have a fault, where faults are allowed."""
+_LEVEL_PERCENT = 35
+"""In a context, how many in a hundred of an axis's levels are not neutral: about three of nine axes."""
 
 
-def drawn(seed: int, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Iterator[Case]:
+def drawn(
+    seed: int, dialect: Dialect, *, broken: bool = True, real: bool = False, contexts: bool = False
+) -> Iterator[Case]:
     """Yield cases that a dialect can express, without end, the same for the same seed.
 
     Args:
@@ -36,9 +41,11 @@ def drawn(seed: int, dialect: Dialect, *, broken: bool = True, real: bool = Fals
         dialect: the dialect.
         broken: whether some cases break one constraint on purpose.
         real: whether all operands are real numbers, and none are integers.
+        contexts: whether the operator stands among others in a graph; then no case has a fault.
     """
     for number in count():
-        case = draw_case(Seeded(seed, number), dialect, broken=broken, real=real)
+        choose = Seeded(seed, number)
+        case = draw_in_context(choose, dialect) if contexts else draw_case(choose, dialect, broken=broken, real=real)
         if case is not None:
             yield replace(case, id=f"fuzz/{seed}-{number}")
 
@@ -58,6 +65,19 @@ def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: b
     if broken and choose.often(_BROKEN_PERCENT):
         name = choose.among(faults_of(dialect))
         settings |= {"breaks": name} | FAULTS[name].settings(choose, settings)
+    return _built(settings, dialect)
+
+
+def draw_in_context(choose: Choices, dialect: Dialect) -> Case | None:
+    """Return the case that the choices give, with a level of each axis around the operator; None as `draw_case`."""
+    settings = _expressible(_settings(choose), dialect)
+    settings |= {"dtype": "f32", "data": "integers", "data_format": "NCX", "filter_format": "IOX"}
+    hints = get_type_hints(context.Context)
+    levels = {axis: choose.among(get_args(hints[axis])[1:]) for axis in context.AXES if choose.often(_LEVEL_PERCENT)}
+    return _built(settings | {"context": levels}, dialect)
+
+
+def _built(settings: Settings, dialect: Dialect) -> Case | None:
     try:
         case = build("drawn", settings, cites=(Cite(dialect.name, "drawn by tconv fuzz, not by a clause"),))
     except ImpossibleCase:

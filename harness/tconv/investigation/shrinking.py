@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from tconv.cases.context import NEUTRAL as CONTEXT
 from tconv.cases.patterns import path_of
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.case_file import DEFAULTS
@@ -94,6 +95,16 @@ def simpler(case: Case) -> Iterator[Case]:
                 continue
             if built.content != case.content:
                 yield built
+
+
+def _fewer_levels(case: Case) -> Iterator[Case]:
+    """Leave the operator alone, then set each level of its context to the neutral one."""
+    levels = [*case.context.levels]
+    if len(levels) > 1:
+        yield replace(case, context=CONTEXT)
+    for axis in levels:
+        neutral: dict[str, Any] = {axis: getattr(CONTEXT, axis)}
+        yield replace(case, context=replace(case.context, **neutral))
 
 
 def _fewer_axes(case: Case) -> Iterator[Case]:
@@ -212,6 +223,7 @@ def _smaller_entries(case: Case) -> Iterator[Case]:
 
 
 _STEPS: tuple[Callable[[Case], Iterator[Case]], ...] = (
+    _fewer_levels,
     _fewer_axes,
     _fewer_attributes,
     _plainer,
