@@ -184,7 +184,7 @@ def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus:
         (biases_the_first_group, Errs, "bias=true and group!=dense"),
         (biases_the_first_item, Relates, "batch >= 2 and bias=true"),
         (computes_the_first_item, Relates, "batch >= 2"),
-        (reverses_the_batch, Relates, "batch >= 2 and group!=dense"),
+        (reverses_the_batch, Relates, "batch = 2 and group!=dense"),
         (shares_the_multiplier, Errs, "group=multiplier"),
         (flips_in_groups, Misreads, "group!=dense"),
         (refuses_grouped, Says, "group=grouped"),

@@ -135,7 +135,7 @@ def test_every_type_is_compared_in_its_own(dtype: DType) -> None:
 
 def test_a_last_bit_of_integers_is_noticed_in_every_case(smoke_cases: Sequence[Case]) -> None:
     """Whatever the call, a sum of integers that is a unit in the last place off is a difference, and alone one."""
-    integers = [asked for asked in smoke_cases if _data(asked) <= {"integers", "sparse"}]
+    integers = [asked for asked in smoke_cases if _data(asked) <= {"integers", "sparse"} and not asked.context]
     judged_so = 0
     for asked in integers[:: every(2)]:
         problem = Problem(asked, DIALECTS[ONNX_22])
