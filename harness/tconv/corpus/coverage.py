@@ -112,6 +112,7 @@ def _candidates(numbers: Numbers, missing: Mask, member: Mask, generator: np.ran
 
 
 STRENGTHS = (1, 2, 3, 4)
+_PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,13 @@ def measure_coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
                 sweep.id,
                 name,
                 int((mask & chosen).sum()),
-                tuple(_counted(rows, sweep.radix, strength, mask, chosen) for strength in STRENGTHS),
+                tuple(
+                    # A cover promises pairs, and of some axes triples.
+                    Covered(strength, 0, 0, 0)
+                    if sweep.cover and strength > _PAIR
+                    else _counted(rows, sweep.radix, strength, mask, chosen)
+                    for strength in STRENGTHS
+                ),
                 tuple(_never(sweep, rows, mask, DIALECTS[name])),
             )
 
@@ -177,6 +184,9 @@ def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect: Dialect) -> Iterator[t
     """Yield the values that never occur, and the pairs whose values do occur but not together."""
     if not mask.any():
         yield "every case", _reason(sweep, rows[0], dialect)
+        return
+    if sweep.cover is not None:
+        # What is in none of its few rows may be asked for by its id.
         return
     possible = rows[mask]
     absent: set[tuple[int, int]] = set()

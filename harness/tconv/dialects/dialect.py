@@ -12,7 +12,7 @@ from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from tconv.dialects.rules import Cited
     from tconv.vocabulary import Signature
@@ -170,12 +170,14 @@ class Dialect:
     filter_format: FilterFormat = FilterFormat.IOX
     ambiguities: tuple[Ambiguity, ...] = ()
     opset: int | None = None
-    operations: frozenset[str] = frozenset()
+    operations: Collection[str] = ()
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:
         # Readings are compared and hashed, also if a row has them in a list.
         object.__setattr__(self, "disputed", tuple(self.disputed))
+        # In one order, as its text is compared with that of other machines.
+        object.__setattr__(self, "operations", tuple(sorted(self.operations)))
         self._refuse_incomplete()
         rules: dict[str, Any] = {question: cited.answer for question, cited in self.answers.items()}
         object.__setattr__(self, "rules", Rules(**rules))

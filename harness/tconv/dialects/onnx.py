@@ -238,5 +238,5 @@ GEOMETRY_1 = replace(
         inputs={"x": "data", "w": "filter", "b": "bias"},
     ),
     opset=None,
-    operations=frozenset(),
+    operations=(),
 )

@@ -155,7 +155,7 @@ def _presentation(case: Case, dialect: Dialect) -> Violation | None:
 def _context(case: Case, dialect: Dialect, written: Signature, expected: Expectation) -> Violation | None:
     """Return what of a case's context the dialect does not have, or what makes it no case."""
     kinds, is_shaped = operations_of(case.context)
-    if missing := sorted(kinds - dialect.operations) or ([] if dialect.operations else ["a graph"]):
+    if missing := sorted(kinds.difference(dialect.operations)) or ([] if dialect.operations else ["a graph"]):
         clause = "what stands around the operator must have words too"
         return Violation("context", "context", "must need operations that the text has", ", ".join(missing), clause)
     if choose_layouts(written.attributes, dialect) != (DataFormat.NCX, FilterFormat.IOX):
