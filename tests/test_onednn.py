@@ -69,7 +69,7 @@ def test_a_size_below_zero_is_an_answer(
 
 def test_the_dialect_has_the_operations_that_the_adapter_writes() -> None:
     """What the dialect has and the adapter cannot write would end a run; what only the adapter has is never asked."""
-    assert DIALECT.operations == KINDS.keys() - {"ConvTranspose", "ConvolutionBackwardData", "End"}
+    assert set(DIALECT.operations) == KINDS.keys() - {"ConvTranspose", "ConvolutionBackwardData", "End"}
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,9 @@ def verdict_of(problem: Problem) -> ver.Verdict:
 
 @pytest.mark.parametrize(("axis", "level"), SAID, ids=lambda part: part)
 def test_a_level_computes_what_the_reference_says(corpus: Corpus, axis: str, level: str) -> None:
-    """A graph of one level, which no optimisation is known to make wrong."""
-    assert isinstance(verdict_of(problem_of(corpus, "upsample", (axis, level))), ver.Agreed)
+    """A graph of one level, which no optimisation is known to make wrong; but f16 and back is left out."""
+    found = verdict_of(problem_of(corpus, "upsample", (axis, level)))
+    assert isinstance(found, ver.Differed if (axis, level) == ("end", "f16") else ver.Agreed)
 
 
 def test_levels_are_those_that_are_tested(corpus: Corpus) -> None:
