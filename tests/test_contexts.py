@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
 from tconv.cases.patterns import levels_of, topic_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
-from tconv.evidence.contexts import find_smallest
+from tconv.evidence import Calls, InContext, answer_of
+from tconv.evidence.contexts import explain_contexts, find_smallest, kind_of
 from tconv.execution.asking import Asking
+from tconv.execution.pool import Pool
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
@@ -35,6 +38,7 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from small_corpus import Command
     from tconv.cases.case import Case
     from tconv.cases.graph import Node
     from tconv.corpus import Corpus
@@ -201,12 +205,11 @@ class Fused:
 def smallest(backend: Fused, corpus: Corpus, ids: Sequence[str], most: int = 400) -> dict[str, tuple[str, ...]]:
     """Return the smallest failing sets after a run of some cases and their twins, without what is asked twice."""
     twins = {twin for case in ids if (twin := twin_of(case))}
-    run = Run(Path("records"), None, [backend.record(case) for case in (*ids, *sorted(twins))])  # type: ignore[arg-type]
+    records = [backend.record(case) for case in (*ids, *sorted(twins))]
+    run = Run(Path("records"), None, records)  # type: ignore[arg-type] # no header is read
     ask_smaller(run, corpus.find, backend.ask(run), most)
     assert len(set(backend.asked)) == len(backend.asked) <= most
-    records = {record.case: record for record in (*run.records, *run.asked)}
-    kinds = {case: None if isinstance(r.verdict, ver.Agreed) else r.verdict.kind for case, r in records.items()}
-    return find_smallest(kinds)
+    return find_smallest({record.case: kind_of(record) for record in (*run.records, *run.asked)})
 
 
 def test_the_smallest_failing_levels_are_found(corpus: Corpus, contexts: list[Case]) -> None:
@@ -238,10 +241,126 @@ def test_no_more_is_asked_than_a_run_may(corpus: Corpus, contexts: list[Case]) -
     assert len(backend.asked) <= 3
 
 
+def test_nobody_says_right_alone_of_an_operator_that_was_not_asked(corpus: Corpus, contexts: list[Case]) -> None:
+    """A run of one context asks for the operator alone first; and if it fails too, for nothing more."""
+    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    for backend, asked in ((Fused(set(levels_alone(case)[:1])), 2), (Fused(set()), 1)):
+        run = Run(Path("records"), None, [backend.record(case)])  # type: ignore[arg-type] # no header is read
+        assert find_smallest({case: "refused-valid"}) == {}
+        ask_smaller(run, corpus.find, backend.ask(run))
+        assert backend.asked[0] == twin_of(case)
+        assert len(backend.asked) >= asked
+        kinds = {record.case: kind_of(record) for record in (*run.records, *run.asked)}
+        assert find_smallest(kinds).get(case) == (levels_of(case)[:1] if asked > 1 else None)
+
+
+def levels_alone(case: str) -> list[str]:
+    """Return the levels of an id without what stands before them."""
+    return [level.removeprefix("context.") for level in levels_of(case)]
+
+
+@pytest.mark.parametrize("verdict", [ver.Unsupported("no"), ver.TimedOut(60.0)], ids=["unsupported", "timed-out"])
+def test_nothing_more_is_asked_for_what_is_missing_or_slow(
+    corpus: Corpus, contexts: list[Case], verdict: ver.Verdict
+) -> None:
+    """The words of the one say enough, and each of the other takes as long as a case may."""
+    case = next(case.id for case in contexts if levels_of(case.id))
+    twin = twin_of(case)
+    assert twin is not None
+    records = [Record(case, "slow", ROW.name, verdict), Record(twin, "slow", ROW.name, ver.Agreed("exact"))]
+    run = Run(Path("records"), None, records)  # type: ignore[arg-type] # no header is read
+    ask_smaller(run, corpus.find, lambda cases: pytest.fail(f"asked for {cases}"))
+
+
+def test_a_waived_level_stays_the_smallest_set(corpus: Corpus, contexts: list[Case]) -> None:
+    """What a waiver covers fails all the same: it is not said that the operator is right with fewer levels."""
+    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    pair = with_levels(case, levels_of(case)[:2])
+    smaller = with_levels(case, levels_of(case)[:1])
+    twin = twin_of(case)
+    assert twin is not None
+    backend = Fused(set(levels_alone(case)[:1]))
+    records = [backend.record(text) for text in (pair, smaller, twin)]
+    answers = [answer_of(record) for record in records]
+    answers[1] = answers[1]._replace(failure=None)
+    (found, *_) = explain_contexts(Calls(answers, corpus.find, ROW))
+    assert isinstance(found.what, InContext)
+    assert (found.what.levels, found.cases) == (levels_of(smaller), (pair,))
+
+
+def test_the_id_of_a_context_is_one_case(corpus: Corpus, contexts: list[Case]) -> None:
+    """As a pattern too, also if no tier has it, and the plain twin's, although ids leave out neutral levels."""
+    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    twin = twin_of(case)
+    assert twin is not None
+    for text in (case, twin, with_levels(case, levels_of(case)[:2])):
+        assert list(corpus.ids("gate", [text])) == [text]
+        assert corpus.count("gate", [text]) == 1
+    both = set(corpus.ids("gate", [twin, "contexts/neighbours/*[context.end=f16]"]))
+    assert twin in both
+    assert len(both) > 10
+    assert list(corpus.ids("smoke", [twin])) == []
+
+
+def test_the_head_of_a_report_counts_smaller_contexts(command: Command, tmp_path: Path) -> None:
+    """They are no cases of the run, and failures all the same; the counts of statuses have both."""
+    case = f"{SWEEP}[geometry=volume-unequal,context.data=uint8,context.end=int8,context.values=wide-filter]"
+    done = command("run", case, "--waivers", "none", "--output", str(tmp_path), "--json")
+    assert done.returncode == 1, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["cases"] == 1
+    assert sum(run["counts"].values()) == run["cases"] + run["smaller_contexts"]
+    assert run["smaller_contexts"] >= 1
+    printed = command("report", str(tmp_path), "--waivers", "none").stdout
+    assert f"1 case, and {run['smaller_contexts']} smaller context" in printed
+    assert "right alone, and not with data=uint8 and end=int8" in " ".join(printed.split())
+
+
 def test_a_context_whose_operator_fails_alone_is_not_made_smaller(corpus: Corpus, contexts: list[Case]) -> None:
     """The failure is the operator's."""
     assert smallest(everywhere := Fused(set()), corpus, [contexts[0].id]) == {}
     assert everywhere.asked == []
+
+
+@pytest.mark.parametrize(
+    ("levels", "executed"),
+    [
+        ("context.activation=relu", ()),
+        ("context.filter=reshape", ()),
+        ("context.arithmetic=batch-normalization", ("ConvTranspose",)),
+    ],
+)
+def test_a_record_says_what_became_of_a_graph(corpus: Corpus, levels: str, executed: tuple[str, ...]) -> None:
+    """Onnxruntime folds a BatchNormalization into the filter; what it executes one by one is not recorded."""
+    case = corpus.find(f"{SWEEP}[geometry=upsample,{levels}]")
+    assert case is not None
+    with Pool(Asking("onnxruntime")) as pool:
+        record = pool.record(case)
+    assert isinstance(record.verdict, ver.Agreed)
+    assert record.executed == executed
+
+
+def test_a_condition_of_a_context_holds_for_all_of_its_failures(corpus: Corpus, contexts: list[Case]) -> None:
+    """If it holds for most of them alone, none is said: the example might be one of the others."""
+    chosen = [case for case in contexts if case.context.end == "f16" and twin_of(case.id)]
+    wrong = [case for number, case in enumerate(chosen) if case.context.activation == "none" or not number % 9]
+    assert 0 < sum(case.context.activation != "none" for case in wrong) < 0.2 * len(wrong)
+    refused = {case.id for case in wrong}
+    level = "context.end=f16"
+    smaller = {with_levels(case.id, [level]) for case in wrong}
+    twins = {twin for case in contexts if (twin := twin_of(case.id)) is not None}
+    answers = [
+        answer_of(Record(text, "cast", ROW.name, ver.RefusedValid("no") if fails else ver.Agreed("exact")))
+        for text, fails in [
+            *((case.id, case.id in refused) for case in chosen),
+            *((text, True) for text in sorted(smaller - refused)),
+            *((twin, False) for twin in sorted(twins)),
+        ]
+    ]
+    calls = Calls(answers, corpus.find, ROW)
+    for found in explain_contexts(calls):
+        holds = calls.meeting(found.condition or ())
+        assert all(holds[calls.numbers[case]] for case in found.cases)
 
 
 def test_explain_narrows_a_context_down(corpus: Corpus) -> None:

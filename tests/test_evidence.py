@@ -13,6 +13,7 @@ import yaml
 from made_records import run_of
 from played_backends import ONNX, assessment_of, presented, records_of
 from reporting import noted_of, run_report
+from tconv.cases.patterns import topic_of
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.dialects.readings import Combination
 from tconv.evidence import Calls, Errs, Follows, Misreads, Relates, Says, Varies, answer_of, explain
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def valid(smoke_cases: tuple[Case, ...]) -> list[Case]:
     """Return valid cases of the smoke tier, few enough for a test."""
-    return [case for case in smoke_cases if case.breaks is None and case.simplicity[1] <= 4096][::2]
+    alone = [case for case in smoke_cases if topic_of(case.id) != "contexts"]
+    return [case for case in alone if case.breaks is None and case.simplicity[1] <= 4096][::2]
 
 
 def geometry_of(problem: Problem) -> Geometry:
@@ -184,7 +186,7 @@ def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus:
         (biases_the_first_group, Errs, "bias=true and group!=dense"),
         (biases_the_first_item, Relates, "batch >= 2 and bias=true"),
         (computes_the_first_item, Relates, "batch >= 2"),
-        (reverses_the_batch, Relates, "batch = 2 and group!=dense"),
+        (reverses_the_batch, Relates, "batch >= 2 and group!=dense"),
         (shares_the_multiplier, Errs, "group=multiplier"),
         (flips_in_groups, Misreads, "group!=dense"),
         (refuses_grouped, Says, "group=grouped"),

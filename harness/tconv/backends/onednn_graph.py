@@ -84,7 +84,7 @@ class Result(NamedTuple):
 
     Attributes:
         array: the output.
-        sizes: the output's as the library describes them: the array's, but below zero where the array has 0.
+        sizes: those of the output by the library's description: the array's, but below zero if the array has 0.
         executed: for each partition the kinds of its operations, with + between them.
     """
 

@@ -1,4 +1,4 @@
-"""oneDNN's logical tensors: what its Graph API is told of a graph's tensors."""
+"""oneDNN's logical tensors: how its Graph API is given the tensors of a graph."""
 
 from __future__ import annotations
 

@@ -110,10 +110,7 @@ class OpenVino:
 
     @staticmethod
     def snippet(call: Call) -> Snippet:
-        """Return how a call is computed without tconv; of a graph, where its ONNX model is to be had."""
-        if call.graph is not None:
-            text = "y must be the output of this graph in OpenVINO's operations; or --backend openvino-onnx: in ONNX"
-            return Snippet((), (f"raise SystemExit({text!r})",), of_model=False)
+        """Return how a call of the operator alone is computed without tconv."""
         grouped = call.dialect.name == GROUPED
         lines = ["op = openvino.opset1", *TENSOR, "parameters = []"]
         for tensor in call.inputs:

@@ -151,7 +151,14 @@ class Corpus:
             unwanted = [pattern for pattern in excluded if pattern.path.fullmatch(sweep.id)]
             if parsed and not wanted:
                 continue
+            named = [row for pattern in wanted if (row := sweep.named_row(pattern.text)) is not None]
+            wanted = [pattern for pattern in wanted if sweep.named_row(pattern.text) is None]
             for rows in self.tiers.blocks(sweep, tier):
+                if named:
+                    # Any combination is a case, also if no tier has it.
+                    others = rows[[row not in named for row in rows.tolist()]] if wanted else rows[:0]
+                    yield sweep, np.array(named, rows.dtype)
+                    rows = others  # noqa: PLW2901 - narrowed
                 if wanted:
                     rows = rows[np.logical_or.reduce([sweep.matching(pattern, rows) for pattern in wanted])]  # noqa: PLW2901 - narrowed twice
                 for pattern in unwanted:

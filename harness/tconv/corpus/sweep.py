@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.cases.context import PREFIX
+from tconv.cases.patterns import facts_of, path_of
 from tconv.corpus.building import ImpossibleCase, build, hint_default_spatial
 from tconv.corpus.case_file import merge_settings
 from tconv.corpus.covering import Cover, cover_axes
@@ -187,6 +188,14 @@ class Sweep:
             return None
         row = [axis.labels.index(labels[axis.name]) for axis in self.axes]
         return row if self.row_is_case(row) else None
+
+    def named_row(self, text: str) -> list[int] | None:
+        """Return the row of the case that has this id, if the sweep has a cover; None if there is none.
+
+        As a pattern the id would mean all cases with further levels too, as it leaves out neutral ones.
+        """
+        row = None if self.cover is None or path_of(text) != self.id else self.row(facts_of(text))
+        return row if row is not None and self.case_id(row) == text else None
 
     def case_id(self, row: Sequence[int]) -> str:
         """Return the id of the case in a row; with a cover, without the neutral levels of a context."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.patterns import levels_of, twin_of, with_levels
+from tconv.evidence.calls import answer_of
 from tconv.evidence.hypotheses import Explanation, InContext
 from tconv.verdict import kinds as ver
 
@@ -20,14 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tconv.evidence.calls import Calls
+    from tconv.records.record import Record
 
-_SAID = ver.RefusedValid | ver.BackendError | ver.Crashed | ver.Unsupported
-"""Failures that say something, by which they are told apart."""
+_SAID = ver.RefusedValid | ver.BackendError | ver.Crashed
+"""Failures whose words tell them from others."""
+_NOT_ASKED = ("unsupported", "timed-out")
+"""Failures for which no smaller context is asked: words say what is missing, or each takes as long as a case may."""
 
 
 def explain_contexts(calls: Calls) -> Iterator[Explanation]:
     """Yield what explains the failures in a context, those of the most cases first."""
-    kinds = {answer.record.case: answer.failure.kind if answer.failure else None for answer in calls.answers}
+    # A waiver changes nothing about what is the smallest.
+    kinds = {answer.record.case: kind_of(answer.record) for answer in calls.answers}
     members: dict[InContext, list[int]] = defaultdict(list)
     for case, levels in find_smallest(kinds).items():
         number = calls.numbers[case]
@@ -43,6 +48,8 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
         with_levels_too = np.array([set(what.levels) <= set(levels_of(case)) for case in ids], dtype=bool)
         right = calls.right & with_levels_too
         terms = (calls.condition(failing, right) or ()) if right.any() and len(numbers) > 1 else ()
+        # One that does not hold for all of them is no condition.
+        terms = terms if (calls.meeting(terms) | ~failing).all() else ()
         holds = calls.meeting(terms)
         yield Explanation(
             what,
@@ -52,6 +59,12 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
             frozenset(ids[number] for number in np.flatnonzero(right & holds)),
             int(right.sum()),
         )
+
+
+def kind_of(record: Record) -> str | None:
+    """Return how a case fails by its record; None if it does not."""
+    shown = answer_of(record).failure
+    return None if shown is None else shown.kind
 
 
 def find_smallest(kinds: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
@@ -64,9 +77,10 @@ def find_smallest(kinds: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]
 
 
 def failing_contexts(kinds: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield the contexts that fail, and whose operator alone does not."""
+    """Yield the contexts that fail, and whose operator alone was asked and does not."""
     for case, kind in kinds.items():
-        if kind is not None and (twin := twin_of(case)) is not None and kinds.get(twin) is None:
+        twin = twin_of(case)
+        if kind not in {None, *_NOT_ASKED} and twin is not None and kinds.get(twin, kind) is None:
             yield case
 
 

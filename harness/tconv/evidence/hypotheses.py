@@ -183,7 +183,8 @@ class Explanation:
         """How sure it is, in words."""
         count, against, others = len(self.cases), len(self.against), self.others
         if isinstance(self.what, InContext):
-            return f"fails in {count:,}, and is right in {others:,} other contexts with {self._these}"
+            contexts = f"{others:,} other context{'' if others == 1 else 's'}"
+            return f"fails in {count:,}, and is right in {contexts} with {self._these}"
         if self.condition is None:
             return f"{against:,} other calls contradict it" if against else ""
         failures = f"{count:,} failure{'' if count == 1 else 's'}"

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
-_OF_NO_WORK = {"Constant", "Identity"}
+_OF_NO_WORK = {"Constant", "Identity", "Reshape", "Reorder"}
+"""Operations that compute nothing: a runtime adds them, or leaves them out, in a graph that it does not change."""
+_OF_8_BITS = (" i8", " u8")
 MOST_ARTIFACTS = 1000
 """How many artifacts a worker writes; later failures are recorded without their arrays."""
 
@@ -65,8 +67,8 @@ class Recorder:
         record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
         if problem.surrounded and isinstance(result.outcome, out.Produced):
             executed = result.outcome.executed
-            own = [node.kind for node in problem.surrounded.graph.nodes if node.kind not in _OF_NO_WORK]
-            record = replace(record, executed=() if sorted(executed) == sorted(own) else executed)
+            own = [node.kind for node in problem.surrounded.graph.nodes]
+            record = replace(record, executed=executed if _is_changed(executed, own) else ())
         return record if sums is None else replace(record, sums=sums)
 
     def not_applicable(self, case: Case, reason: str) -> Record:
@@ -127,6 +129,17 @@ class Recorder:
         path = write(self.folder, (self.name, self.dialect_name, problem.case.id, *self.chosen), arrays)
         self.artifacts += path is not None
         return path
+
+
+def _is_changed(executed: Sequence[str], own: Sequence[str]) -> bool:
+    """Return whether a runtime fuses or folds operations of a graph, adds some, or computes in 8 bits.
+
+    Its names need not be those of the graph, so the operations are counted.
+    """
+    names = (text.partition(" ")[0] for text in executed)
+    count = sum(name not in _OF_NO_WORK for name in names)
+    in_8_bits = any(text.endswith(_OF_8_BITS) for text in executed)
+    return bool(executed) and (in_8_bits or count != sum(kind not in _OF_NO_WORK for kind in own))
 
 
 class _WrongOutput(NamedTuple):

@@ -23,7 +23,7 @@ _NEAR = 3 / 8
 by a quarter of a step."""
 _ROUNDINGS = 2.0**-16
 """What an activation may be off that computes with roundings of f32, relative to 1 and to its value: far more than it
-does, and far less than a step where the values are small integers."""
+does, and far less than a step if the values are small integers."""
 
 Nudge = int
 """-1, 0 or 1: what is rounded or approximated goes down, as the text says first, or up."""
@@ -41,7 +41,7 @@ def evaluate(
         graph: the graph.
         arrays: its inputs and constants by name.
         convolve: what computes a node that is the operator, from its inputs.
-        nudge: where the end of the graph may be rounded either way, or an activation has no accuracy: which way.
+        nudge: which way it goes if the end of the graph may be rounded either way, or an activation has no accuracy.
     """
     tensors: dict[str, Float64s] = {name: array.astype(np.float64) for name, array in arrays.items()}
     for node in graph.nodes:

@@ -1,7 +1,8 @@
 """The graph of a case in a context, with its arrays: each level of a context is written here, once.
 
 Numbers are integers times powers of two, and factors are powers of two, so that every sum is exact in f32 in any order.
-Quanta of a filter are even: without VNNI, a processor adds two products of int8 in 16 bits, which overflow otherwise.
+Quanta of a filter are small and even, but at full range: without VNNI a processor adds two products of int8 in 16 bits,
+so that libraries halve a filter, or let sums of large products saturate.
 """
 
 from __future__ import annotations

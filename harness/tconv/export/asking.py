@@ -9,6 +9,7 @@ from tconv.backends import shipped
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.snippet import Snippet
 from tconv.errors import UsageError
+from tconv.reports.case_details import node_lines
 
 if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
@@ -52,7 +53,9 @@ def asking(problem: Problem, backend: str) -> Asked:
     if adapter is not None and problem.dialect.name not in adapter.DIALECTS:
         must = f"must be one that {backend} speaks, {', '.join(adapter.DIALECTS)}"
         raise UsageError(f"--dialect {must} (got {problem.dialect.name!r}); or name a --backend that speaks it")
-    if adapter is not None and hasattr(adapter, "snippet"):
+    # Scripts of graphs are ONNX models; in other words the reader is given the graph.
+    is_written = call.graph is None or problem.dialect.opset is not None
+    if adapter is not None and hasattr(adapter, "snippet") and is_written:
         if (snippet := adapter.snippet(call)) is None:
             must = f"must be one that {backend} can be given, with a geometry and declared sizes"
             raise UsageError(f"a case {must} (got {problem.case.id})")
@@ -61,7 +64,9 @@ def asking(problem: Problem, backend: str) -> Asked:
         names = ", ".join(tensor.name for tensor in call.inputs)
         words = f"y must be the output, in {call.data_format}, for {names} and the attributes above"
         attributes = ", ".join(f"{name}={value!r}" for name, value in call.attributes.items())
-        lines = (f"attributes = dict({attributes})", f"raise SystemExit({f'ask the runtime here: {words}'!r})")
+        nodes = () if call.graph is None else node_lines(call.graph)
+        graph = [f"# {gives} = {kind}({inputs})" for gives, kind, inputs in nodes]
+        lines = (f"attributes = dict({attributes})", *graph, f"raise SystemExit({f'ask the runtime here: {words}'!r})")
         return Asked(Snippet((), lines, of_model=False), f"replace the last of these lines: {words}")
     onnxruntime = OnnxRuntime.snippet(call)
     replaced = f"the {len(onnxruntime.lines)} lines below, which ask onnxruntime"

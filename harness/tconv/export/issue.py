@@ -20,6 +20,7 @@ from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
 from tconv.records import artifacts
 from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
+from tconv.reports.case_details import node_lines
 from tconv.reports.markdown import escaped
 from tconv.reports.phrases import explanation, phrase, reproduce
 from tconv.shown_texts import one_line, printable
@@ -159,6 +160,10 @@ def _call(problem: Problem) -> Iterator[str]:
     for tensor in problem.call.inputs:
         declaration = f"{tensor.name} {tensor.dtype or 'integers'} {list(tensor.shape)}"
         yield f"- {'constant' if tensor.constant else 'input'} {_code(declaration)}"
+    if problem.call.graph is not None:
+        yield "- in this graph, of which the attributes above are the operator's:"
+        for gives, kind, words in node_lines(problem.call.graph):
+            yield f"  - {_code(f'{gives} = {kind}({words})')}"
     yield f"- data in {problem.call.data_format}, filter in {problem.call.filter_format}"
     declared = {"static": "with static sizes", "symbolic": "with symbolic sizes", "unranked": "without any shape"}
     yield f"- declared {declared[problem.call.shapes]}"

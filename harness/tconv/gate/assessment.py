@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import levels_of, twin_of
+from tconv.cases.patterns import twin_of
 from tconv.diagnosis import Diagnosis
 from tconv.evidence import Answer, Calls, Errs, Follows, Relates, answer_of, ask_new_calls, explain, explain_alone
 from tconv.evidence.joint import explain_by_others
@@ -60,6 +60,11 @@ class Assessment:
     calls: Calls | None
     incomplete: tuple[OfRecords, ...]
     strict: bool
+
+    @property
+    def smaller(self) -> int:
+        """How many failures are of smaller contexts, which the run asked for itself, and which are not of its cases."""
+        return len(self.statuses) - len(self.run.records)
 
     @property
     def waived_before_by(self) -> str:
@@ -146,7 +151,7 @@ def assess(
         find: returns a case by its id, to hold pins, and to compare answers with those to the other cases of the run;
             None for neither. Of a shard, the cases that say something of an answer are in the other shards.
     """
-    whole_run, run = run, _with_contexts(run)
+    whole_run, run = run, _with_contexts(run, facts_of)
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
     active = select_active(waivers, run.header.dialect, run.header.backend, strict=strict)
 
@@ -194,9 +199,12 @@ def assess(
     )
 
 
-def _with_contexts(run: Run) -> Run:
-    """Return a run with the smaller contexts that fail among its cases: they are failures like those of the tier."""
-    smaller = [record for record in run.asked if levels_of(record.case) and answer_of(record).failure]
+def _with_contexts(run: Run, facts_of: FactsOf) -> Run:
+    """Return a run with the smaller contexts that fail among its cases: they are failures like those of the tier.
+
+    They are cases of the corpus, and other new calls are not.
+    """
+    smaller = [record for record in run.asked if answer_of(record).failure and facts_of(record.case) is not None]
     cases = {record.case for record in smaller}
     others = [record for record in run.asked if record.case not in cases]
     return replace(run, records=[*run.records, *smaller], asked=others) if smaller else run

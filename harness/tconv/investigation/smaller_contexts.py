@@ -1,9 +1,9 @@
 """The smallest set of levels of a context that fails: found by asking the backend for contexts with fewer levels.
 
 For example, of a context with four levels the backend is asked for each level alone, first for the one whose contexts
-fail most often; if it fails as all four do, it is the smallest set, and the context is asked again without it: another
-failure may hide behind it. Each
-of these is a case of the same sweep, with an id of its own. What is asked depends on outcomes, and never on waivers.
+fail most often. If it fails as all four do, it is the smallest set, and the context is asked again without it: another
+failure may hide behind it. If the run does not have the operator alone, that is asked first. Each of these is a case of
+the same sweep, with an id of its own. What is asked depends on outcomes, and never on waivers.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tconv.cases.patterns import levels_of, with_levels
-from tconv.evidence import answer_of
-from tconv.evidence.contexts import failing_contexts, smallest_known
+from tconv.cases.patterns import levels_of, twin_of, with_levels
+from tconv.evidence.contexts import failing_contexts, kind_of, smallest_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,7 +37,9 @@ def ask_smaller(
         ask: asks the backend for cases, and returns their records.
         most: how many are asked at most, those of the smallest sets first.
     """
-    known = {record.case: _kind(record) for record in (*run.records, *run.asked)}
+    known = {record.case: kind_of(record) for record in (*run.records, *run.asked)}
+    alone = [twin for case, kind in known.items() if kind is not None and (twin := twin_of(case)) is not None]
+    most -= _ask_all(alone, known, find, ask, most)
     suspicion = _suspicion(known)
     looked_at: set[str] = set()
     while most > 0 and (open_ := sorted(case for case in failing_contexts(known) if case not in looked_at)):
@@ -52,11 +53,6 @@ def ask_smaller(
             most -= _ask_all(filter(None, following.values()), known, find, ask, most)
         rests = [_without(case, levels) for case in open_ if (levels := smallest_known(case, known))]
         most -= _ask_all([rest for rest in rests if levels_of(rest)], known, find, ask, most)
-
-
-def _kind(record: Record) -> str | None:
-    shown = answer_of(record).failure
-    return None if shown is None else shown.kind
 
 
 def _suspicion(kinds: Mapping[str, str | None]) -> dict[str, float]:
@@ -90,5 +86,5 @@ def _ask_all(
     """Ask for cases that are not known yet; return how many."""
     cases = [case for text in dict.fromkeys(ids) if text not in known and (case := find(text)) is not None][:most]
     for record in ask(cases) if cases else ():
-        known[record.case] = _kind(record)
+        known[record.case] = kind_of(record)
     return len(cases)

@@ -96,8 +96,8 @@ class Record(Recorded):
             before, the last one last, without those of which it is known that they agreed.
         digest: of a wrong output, what is compared with a later run, see `verdict.values.digest`; None if there is
             no output, or only its shape and type.
-        executed: in a context, the operations that the runtime executes, if they are not those of the graph one by one,
-            as far as it tells.
+        executed: in a context, the operations that the runtime executes, if it says that it fuses or folds some of the
+            graph's, adds others, or computes in 8 bits.
         sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
         asked: the settings of a new call that tconv made to test an explanation, which is no case of the corpus and
             counts as none; None of a case.

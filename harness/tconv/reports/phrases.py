@@ -201,8 +201,8 @@ def contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
     if answered:
         changed = sum(bool(record.executed) for record in answered)
         yield (
-            f"in {changed} of {len(answered)} contexts with an output the runtime says that it executes other "
-            "operations than the graph has; in the others it executes each by itself, or does not say"
+            f"in {changed} of {len(answered)} contexts with an output the runtime says that it fuses or folds "
+            "operations, adds some, or computes in 8 bits; in the others it executes each by itself, or does not say"
         )
 
 

@@ -86,8 +86,9 @@ class RunResult:
         green: whether the gate is green.
         red: why it is not.
         output_computed: whether the backend computed an output, right or wrong, that was compared with the text.
-        cases: how many records there are.
-        counts: how many of them have which status.
+        cases: how many of its cases have a record.
+        smaller_contexts: how many smaller contexts fail, which the run asked for itself.
+        counts: how many of cases and smaller contexts have which status.
         causes: every cause, the most urgent status first, and of a status the largest first.
         notes: what a reader must know of how the run was asked and judged.
         record_notes: what is noted of records without being a failure.
@@ -106,6 +107,7 @@ class RunResult:
     red: tuple[Sentence, ...]
     output_computed: bool
     cases: int
+    smaller_contexts: int
     counts: Mapping[Status, int]
     causes: tuple[CauseResult, ...]
     notes: tuple[Sentence, ...]
@@ -194,6 +196,7 @@ def _run(run: RunReport) -> RunResult:
         red=tuple(Sentence(name_of(reason), sentence(reason, assessment)) for reason in run.reasons),
         output_computed=assessment.computes,
         cases=len(assessment.run.records),
+        smaller_contexts=assessment.smaller,
         counts={status: assessment.counts[status] for status in Status},
         causes=tuple(map(_cause, chain.from_iterable(run.causes.get(status, ()) for status in EXPLAINED))),
         notes=tuple(Sentence(note.name, note.text) for note in run.notes),

@@ -93,9 +93,9 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.NOT_APPLICABLE: Look(
             symbol="∅",
-            meaning="the dialect cannot say the case",
+            meaning="the dialect cannot say the case, or the backend takes no context",
             style="dim",
-            total="this dialect cannot say them",
+            total="cannot be asked of this dialect or backend",
         ),
         Status.PASSED: Look(
             symbol="✓",

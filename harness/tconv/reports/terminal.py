@@ -66,6 +66,8 @@ def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
     header = assessment.run.header
     cases = len(assessment.run.records)
     count = f"{cases:,} {'case' if cases == 1 else 'cases'}"
+    if smaller := assessment.smaller:
+        count += f", and {smaller:,} smaller context{'' if smaller == 1 else 's'}"
     words = [header.backend.title, header.dialect, f"{header.tier} tier", count]
     print_line(out, "  ".join([*words, f"shard {header.shard}"] if header.shard else words), "bold")
     for line, style in _totals(assessment, out.width):

@@ -142,7 +142,7 @@ OF_THE_OUTPUT = (
                 )
                 for words, width in _BLOCKS
             ),
-            # microsoft/onnxruntime#28976, where elements beyond 2048 are wrong, not zero
+            # microsoft/onnxruntime#28976; there, elements beyond 2048 are wrong, and not zero
             ("long-axis-ends-at-2048", "elements beyond 2048 of the last axis stay zero",
              _cut(_last_axis, lambda _: slice(2048, None))),
             # OpenVINO 2026.4 in bfloat16 on AMX

@@ -45,11 +45,11 @@ def _of_the_group_number(bias: Array, geometry: Geometry) -> Array:
 def _in_sums(
     change: Callable[[Array, Array, Geometry], Array], applies: Callable[[Operands, Geometry], bool]
 ) -> ResultOtherwise:
-    """Return the change that makes the output otherwise of the sums of products and of the bias.
+    """Return the change that makes the output differently from the sums of products and the bias.
 
     Args:
-        change: returns it of the sums, (N, O, Y...), of the bias, (O,), zeros where there is none, and of the geometry.
-            It adds and subtracts nothing, so that it gives the bound of the output too, of the bounds of both.
+        change: returns the output. It is given the sums, (N, O, Y...), the bias, (O,), which is zeros if there is none,
+            and the geometry. It adds and subtracts nothing: from two bounds it gives the bound of the output.
         applies: whether that is another output, by the operands and the geometry.
     """
 
