@@ -1,6 +1,6 @@
-"""Print docs/atlas.md, from the rules and from records: on what the texts differ, and which runtime follows which.
+"""Print docs/reference/atlas.md, from rules and records: on what the texts differ, and which runtime follows which.
 
-    python docs/atlas.py RECORDS... > docs/atlas.md
+    python docs/atlas.py RECORDS... > docs/reference/atlas.md
 
 RECORDS are record files, of one tier, judged with the waivers that ship with tconv.
 """

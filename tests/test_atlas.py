@@ -54,7 +54,7 @@ def test_it_says_who_follows_what(printed: str) -> None:
 @pytest.mark.parametrize("committed", [False, True])
 def test_tables_are_regular(printed: str, committed: bool) -> None:  # noqa: FBT001 - a parameter of a test
     """Every row of a table has as many cells as its head, in what is printed and in what is committed."""
-    text = (DOCS / "atlas.md").read_text(encoding="utf-8") if committed else printed
+    text = (DOCS / "reference/atlas.md").read_text(encoding="utf-8") if committed else printed
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
     assert len(tables) == 9
     for table in tables:

@@ -106,7 +106,7 @@ def test_every_input_reaches_the_shell() -> None:
     """One that no step reads would be accepted and ignored; the table of the docs has them all."""
     steps = json.dumps(ACTION["runs"]["steps"])
     assert [name for name in ACTION["inputs"] if f"inputs.{name} " not in steps] == []
-    page = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/ci.md").read_text(encoding="utf-8")
     assert [name for name in ACTION["inputs"] if f"`{name}`" not in page] == []
 
 

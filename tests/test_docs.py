@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BACKENDS = "docs/reference/backends.md"
 ACME = """
 import onnxruntime as ort
 
@@ -135,8 +136,8 @@ def test_the_interface_of_the_readme_runs() -> None:
 
 
 def test_the_strategy_of_the_docs_draws_cases() -> None:
-    """The property test of docs/investigation.md runs as it stands."""
-    (code,) = (block for block in blocks("docs/investigation.md", "python") if "@given" in block)
+    """The property test of docs/how-to/investigate.md runs as it stands."""
+    (code,) = (block for block in blocks("docs/how-to/investigate.md", "python") if "@given" in block)
     names: dict[str, Callable[[], None]] = {}
     exec(code, names)  # noqa: S102 - it is what is tested
     names["test_my_runtime"]()
@@ -152,7 +153,7 @@ def test_the_script_of_the_findings_finds_its_bug() -> None:
 
 def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
     """It loads, and its lint finds nothing."""
-    (example,) = blocks("docs/cases.md", "yaml")
+    (example,) = blocks("docs/reference/case-files.md", "yaml")
     file = tmp_path / "example.yaml"
     file.write_text(example)
     corpus = Corpus.load(file)
@@ -161,9 +162,9 @@ def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
 
 
 def test_the_waiver_file_of_the_docs_is_one(tmp_path: Path) -> None:
-    """The YAML of docs/verdicts.md is read without a complaint, and has the waiver and the pins of the text."""
+    """The page's YAML is read without a complaint, and has the waiver and the pins of the text."""
     file = tmp_path / "example.yaml"
-    file.write_text("".join(blocks("docs/verdicts.md", "yaml")))
+    file.write_text("".join(blocks("docs/reference/verdicts.md", "yaml")))
     read = load(file)
     assert [waiver.name for waiver in read.waivers] == ["group-zero-divides"]
     assert [pin.question for pin in read.pins] == ["negative_same", "output-not-empty"]
@@ -191,18 +192,18 @@ def test_the_backend_of_the_readme_runs(tmp_path: Path) -> None:
 
 def test_what_a_backend_imports_is_in_one_place() -> None:
     """All that the docs name of it, and every outcome of the table, is in `tconv.backends`."""
-    page = (ROOT / "docs/backends.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/backends.md").read_text(encoding="utf-8")
     outcomes = re.findall(r"^\| `([A-Z]\w+)\(", page, re.MULTILINE)
     assert outcomes == ["Produced", "ShapeOnly", "Refused", "Unsupported", "BackendError"]
     assert {"Backend", "BackendInfo", *outcomes, "Crashed", "TimedOut", "Outcome"} <= set(backends.__all__)
     assert all(hasattr(backends, name) for name in backends.__all__)
-    for name in ("README.md", "docs/backends.md"):
+    for name in ("README.md", "docs/reference/backends.md"):
         assert all("tconv.backends.outcome" not in block for block in blocks(name, "python"))
 
 
 def test_verdicts_and_statuses_are_all_told() -> None:
     """A kind that is added is added to the README and to the page on verdicts."""
-    for page in ("README.md", "docs/verdicts.md"):
+    for page in ("README.md", "docs/reference/verdicts.md"):
         told = (ROOT / page).read_text(encoding="utf-8")
         assert [kind for kind in KINDS if f"`{kind}`" not in told] == []
         assert [status for status in Status if status.value not in told] == []
@@ -210,7 +211,7 @@ def test_verdicts_and_statuses_are_all_told() -> None:
 
 def test_the_glossary_has_each_word_once() -> None:
     """In the order of the alphabet, and each word in italics has a row; CONTRIBUTING.md has no list beside it."""
-    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/glossary.md").read_text(encoding="utf-8")
     cells = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][1:]
     assert cells == sorted(cells, key=str.casefold)
     words = {word for cell in cells for word in cell.split(", ")}
@@ -222,9 +223,7 @@ def test_the_glossary_has_each_word_once() -> None:
 
 def test_dialects_are_all_told() -> None:
     """Each with its default layouts, in the table of the page on backends."""
-    table = dict(
-        re.findall(r"^\| (`.*?/.*?) \| (.*) \|$", (ROOT / "docs/backends.md").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    table = dict(re.findall(r"^\| (`.*?/.*?) \| (.*) \|$", (ROOT / BACKENDS).read_text(encoding="utf-8"), re.MULTILINE))
     told = {}
     for names, layouts in table.items():
         stem = ""

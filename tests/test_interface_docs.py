@@ -16,6 +16,7 @@ from tconv import assert_conforms, conv_transpose
 from tconv.cli.port_command import command as port_command
 
 DOCS = Path(__file__).parent.parent / "docs"
+API = "how-to/test-your-function.md"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -24,10 +25,10 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return FENCE.findall((DOCS / page).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("code", [text for language, text in blocks("api.md") if language == "python"])
+@pytest.mark.parametrize("code", [text for language, text in blocks(API) if language == "python"])
 def test_the_python_of_the_page_runs(code: str) -> None:
     """Each block by itself."""
-    exec(compile(code, "<docs/api.md>", "exec"), {"__name__": "docs"})  # noqa: S102 - it is our own page
+    exec(compile(code, "<docs/how-to/test-your-function.md>", "exec"), {"__name__": "docs"})  # noqa: S102 - it is our own page
 
 
 def test_the_error_of_the_page_is_the_error() -> None:
@@ -39,19 +40,19 @@ def test_the_error_of_the_page_is_the_error() -> None:
     y = conv_transpose(x, w, dialect="openvino/ConvolutionBackpropData-1", **call).astype(np.float32)  # type: ignore[arg-type]
     with pytest.raises(AssertionError) as caught:
         assert_conforms(y, x, w, **call)  # type: ignore[arg-type]
-    (shown,) = (text for language, text in blocks("api.md") if language == "text")
+    (shown,) = (text for language, text in blocks(API) if language == "text")
     assert str(caught.value).startswith(shown.rstrip("\n"))
 
 
 def test_every_name_is_on_the_page() -> None:
     """The page names each function and error of the package, and each argument that several functions share."""
-    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    page = (DOCS / API).read_text(encoding="utf-8")
     told = set(re.findall(r"`(\w+)", page))
     data = {"Geometry", "Tolerance", "Violation", "__version__"}
     assert set(tconv.__all__) - data <= told
 
 
-PORTS = blocks("porting.md")
+PORTS = blocks("how-to/port.md")
 
 
 @pytest.mark.parametrize(

@@ -112,4 +112,4 @@ def test_the_letters_of_a_tolerance_are_explained(verdict: ver.Verdict, derived:
     """Where a formula is shown, it is said what n and A are, and where more of it stands; integers have no formula."""
     record = Record("a/b", "acme", "onnx/ConvTranspose-22", verdict, 0.1, tolerance=derived)
     assert tolerance(record) == told
-    assert not told.endswith(SYMBOLS) or ("n: " in told and "A: " in told and "docs/numerics.md" in told)
+    assert not told.endswith(SYMBOLS) or ("n: " in told and "A: " in told and "docs/why/numerics.md" in told)

@@ -351,8 +351,8 @@ def test_cases_elsewhere_hang_below_the_ini_file(project: Callable[..., pytest.P
 
 
 def test_the_ini_file_of_the_docs_collects_and_passes(pytester: pytest.Pytester) -> None:
-    """The block of docs/pytest.md is an ini file as it stands, for a folder `cases` beside it."""
-    page = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+    """The block of docs/how-to/pytest.md is an ini file as it stands, for a folder `cases` beside it."""
+    page = (ROOT / "docs/how-to/pytest.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```ini\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     pytester.makeini(block)
     pytester.mkdir("cases").joinpath("small.yaml").write_text(CASES, encoding="utf-8")

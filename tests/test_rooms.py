@@ -40,8 +40,8 @@ def test_every_module_and_folder_is_a_room(contract: list[list[str]]) -> None:
 
 
 def test_the_docs_have_the_order_of_the_contract(contract: list[list[str]]) -> None:
-    """The table of docs/architecture.md and the list of CONTRIBUTING.md name the rooms as the contract does."""
-    table = re.split(r"^## ", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
+    """The table of docs/why/architecture.md and the list of CONTRIBUTING.md name the rooms as the contract does."""
+    table = re.split(r"^## ", (ROOT / "docs/why/architecture.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
     rows = [names(line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
     rooms = sections(ROOT / "CONTRIBUTING.md")["Rooms"]
     listed = names("\n".join(line for line in rooms.splitlines() if line.startswith("    ")))

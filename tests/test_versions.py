@@ -34,7 +34,7 @@ def test_each_requirement_has_a_release_that_fulfils_it() -> None:
     assert [str(each) for each in requirements() if written[canonicalize_name(each.name)] not in each.specifier] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/first-steps.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/start/first-steps.md"])
 def test_what_a_page_shows_is_printed_by_these_releases(page: str) -> None:
     """The first lines that a newcomer compares with their own terminal are those of the releases of the tests."""
     text = (ROOT / page).read_text(encoding="utf-8")

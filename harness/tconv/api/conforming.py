@@ -49,7 +49,7 @@ class Tolerance:
     Attributes:
         rule: `exact` where every order of summation gives the same bits; else `bound`.
         expected: the reference's values in float64, in the caller's data layout.
-        allowed: the largest |actual - expected| of each element, in the same layout; 0 under the rule `exact`.
+        allowed: the largest `|actual - expected|` of each element, in the same layout; 0 under the rule `exact`.
         derivation: where `allowed` comes from, in words.
     """
 

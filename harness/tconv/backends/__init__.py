@@ -51,8 +51,8 @@ GROUP = "tconv.backends"
 class Backend(Protocol):
     """A runtime. It lives in a worker process of its own, so it may die, hang and print.
 
-    Where its class has the attribute `OPTIONS`, some `Option`s or a function that returns them, those that a user gives
-    are keyword arguments of its constructor.
+    Its class may have the attribute `OPTIONS`: a tuple of `Option`, or a function that returns one. Those that a user
+    gives are keyword arguments of its constructor.
     """
 
     def info(self) -> BackendInfo:

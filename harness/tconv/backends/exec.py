@@ -156,7 +156,8 @@ class Exec:
         fields = [hello.get(key) for key in ("name", "version", "dialect")]
         if not all(isinstance(field, str) and field for field in fields):
             must = f"backend {self._command[0]!r} must say name, version and dialect in its hello"
-            raise BackendMissing(f"{must} (got {json.dumps(hello)[:_SHOWN]}); the protocol is in docs/backends.md")
+            got = json.dumps(hello)[:_SHOWN]
+            raise BackendMissing(f"{must} (got {got}); the protocol is in docs/reference/backends.md")
         if not child.can_be_ended:
             raise BackendMissing(
                 f"backend {self._command[0]!r} must be a process that tconv may end (got one with another user's"

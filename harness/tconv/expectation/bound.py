@@ -238,7 +238,7 @@ def is_subnormal(values: Float64s, dtype: DType) -> Mask:
 
 SYMBOLS = (
     "n: how many products reach the element, one more with a bias; A: the sum of their magnitudes, |x|*|w| and |b|; "
-    "b: the bias; y: what is expected; gamma_n(u) = n*u / (1 - n*u); see docs/numerics.md"
+    "b: the bias; y: what is expected; gamma_n(u) = n*u / (1 - n*u); see docs/why/numerics.md"
 )
 """What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
 

@@ -1,0 +1,157 @@
+"""The parts of the reference that are made from code: `<!-- generated: NAME -->` on a page stands for one of them."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tconv.cli import GROUPS, _tconv
+from tconv.diagnosis.misreadings import CATALOGUE
+from tconv.dialects import DIALECTS
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.rules import QUESTIONS, WHERE
+from tconv.gate.status import RULINGS
+from tconv.reports.statuses import STATUSES
+from tconv.schemas import SCHEMAS
+from tconv.verdict.kinds import NOTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tconv.dialects.rules import Answer
+
+_MARK = re.compile(r"^<!-- generated: (?P<name>[\w-]+) -->$", re.MULTILINE)
+_WIDTH = 100
+
+
+def fill(text: str) -> str:
+    """Return the text of a page with what its marks stand for."""
+    return _MARK.sub(lambda mark: "\n".join(PARTS[mark["name"]]()), text)
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield from ("", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
+    for row in rows:
+        yield "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) + " |"
+    yield ""
+
+
+def _commands() -> Iterator[str]:
+    """Yield the help of each command, by the question that it answers."""
+    for group, names in GROUPS.items():
+        yield f"\n## {group}\n"
+        for name in names:
+            yield from _command((name,), _tconv.get_command(click.Context(_tconv), name))
+
+
+def _command(path: tuple[str, ...], command: click.Command | None) -> Iterator[str]:
+    """Yield a command's help as it is printed, and that of the commands below it."""
+    assert command is not None  # noqa: S101 - GROUPS names commands
+    parent = click.Context(click.Command("tconv"), info_name=" ".join(("tconv", *path[:-1])))
+    context = click.Context(command, parent=parent, info_name=path[-1], terminal_width=_WIDTH, max_content_width=_WIDTH)
+    yield from ("#" * (len(path) + 2) + f" tconv {' '.join(path)}\n", "```text", command.get_help(context), "```\n")
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _command((*path, name), below)
+
+
+def _verdicts() -> Iterator[str]:
+    """Yield a row for each verdict and ruling."""
+    rows = ((f"`{name}`", (kind.__doc__ or "").partition("\n")[0]) for name, kind in RULINGS.items())
+    return _table(("verdict", "meaning"), rows)
+
+
+def _statuses() -> Iterator[str]:
+    """Yield a row for each status."""
+    rows = (
+        (f"{look.symbol} {status.value}", look.meaning, "yes" if look.is_red else "no")
+        for status, look in STATUSES.items()
+    )
+    return _table(("status", "meaning", "red"), rows)
+
+
+def _questions() -> Iterator[str]:
+    """Yield each question of the rules with its answers, and which dialect gives which first."""
+    for name in QUESTIONS:
+        yield f"\n### {name}\n\n{WHERE[name]}:\n"
+        given: dict[Answer, list[str]] = {}
+        for dialect in DIALECTS.values():
+            given.setdefault(getattr(dialect.rules, name), []).append(f"`{dialect.name}`")
+        rows = (
+            (f"`{answer}`", answer.says, f"`{answer.formula}`", ", ".join(given.get(answer, [])))
+            for answer in type(next(iter(given)))
+        )
+        yield from _table(("answer", "in words", "formula", "first answer of"), rows)
+
+
+def _readings() -> Iterator[str]:
+    """Yield a row for each disputed reading, with the dialects that dispute it."""
+    found: dict[str, tuple[str, str, list[str]]] = {}
+    for dialect in DIALECTS.values():
+        for reading in dialect.disputed:
+            found.setdefault(reading.name, (reading.says, reading.cites, []))[2].append(f"`{dialect.name}`")
+    rows = ((f"`{name}`", says, cites, ", ".join(names)) for name, (says, cites, names) in sorted(found.items()))
+    return _table(("reading", "in words", "the text", "dialects"), rows)
+
+
+def _misreadings() -> Iterator[str]:
+    """Yield a row for each misreading of the catalogue."""
+    return _table(
+        ("misreading", "in words"), ((f"`{one.name}`", one.says) for one in sorted(CATALOGUE, key=lambda o: o.name))
+    )
+
+
+def _constraints() -> Iterator[str]:
+    """Yield a row for each constraint, with what each dialect says of it."""
+    rows = ((f"`{name}`", one.says, f"`{one.of}`") for name, one in sorted(CONSTRAINTS.items()))
+    return _table(("constraint", "demands", "of"), rows)
+
+
+def _notes() -> Iterator[str]:
+    """Yield a row for each note of a verdict."""
+    return _table(("note", "meaning"), ((f"`{name}`", says) for name, says in NOTES.items()))
+
+
+def _schemas() -> Iterator[str]:
+    """Yield the keys of each file format."""
+    for file, make in SCHEMAS.items():
+        schema = make()
+        yield f"\n## {file.name}\n"
+        yield schema.get("description", "") + "\n"
+        parts = schema.get("$defs", {})
+        for title, part in chain([("", schema)], parts.items()):
+            if keys := part.get("properties"):
+                yield f"\n### {file.name}: {title}\n\n{part.get('description', '')}\n" if title else ""
+                rows = ((f"`{key}`", _kind(value), value.get("description", "")) for key, value in keys.items())
+                yield from _table(("key", "type", "meaning"), rows)
+
+
+def _kind(value: Mapping[str, Any]) -> str:
+    """Return the type of a key in a word or two."""
+    if "$ref" in value:
+        return str(value["$ref"]).rpartition("/")[2]
+    if choices := value.get("enum") or ([value["const"]] if "const" in value else []):
+        return "one of " + ", ".join(f"`{choice}`" for choice in choices[:9]) + (", ..." if len(choices) > 9 else "")  # noqa: PLR2004
+    if options := value.get("anyOf") or value.get("oneOf"):
+        return " or ".join(dict.fromkeys(_kind(option) for option in options))
+    kind = value.get("type", "anything")
+    if kind == "array" and "items" in value:
+        return f"list of {_kind(value['items'])}"
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+PARTS = {
+    "commands": _commands,
+    "verdicts": _verdicts,
+    "statuses": _statuses,
+    "questions": _questions,
+    "readings": _readings,
+    "misreadings": _misreadings,
+    "constraints": _constraints,
+    "notes": _notes,
+    "schemas": _schemas,
+}
+"""What a page may ask for, by name."""
