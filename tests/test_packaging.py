@@ -81,13 +81,15 @@ def test_the_wheel_holds_the_modules_and_what_they_read(names: set[str]) -> None
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    [("cases", "tconv/data/cases"), ("conformance/waivers", "tconv/data/waivers")],
-    ids=["cases", "waivers"],
+    [("cases", "tconv/data/cases")]
+    + [(f"conformance/{name}", f"tconv/data/{name}") for name in ("records", "runners", "waivers")],
+    ids=["cases", "records", "runners", "waivers"],
 )
 def test_the_wheel_holds_the_data(names: set[str], source: str, target: str) -> None:
-    """The whole corpus with its tiers, and a waiver file for each backend, in their folders."""
+    """The whole corpus with its tiers, waivers, runners and records, in their folders."""
     files = {file.relative_to(ROOT / source).as_posix() for file in (ROOT / source).rglob("*") if file.is_file()}
-    assert any(file.endswith(".yaml") for file in files)
+    files = {file for file in files if not {"__pycache__", "node_modules"} & {*Path(file).parts}}
+    assert files
     assert {name for name in names if name.startswith(f"{target}/")} == {f"{target}/{file}" for file in files}
 
 

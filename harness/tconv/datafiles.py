@@ -6,10 +6,16 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parent.parent
-_IN_CHECKOUT = {"cases": _CHECKOUT / "cases", "waivers": _CHECKOUT / "conformance" / "waivers"}
+_IN_CHECKOUT = {"cases": _CHECKOUT / "cases"} | {
+    name: _CHECKOUT / "conformance" / name for name in ("records", "runners", "waivers")
+}
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of `cases` or `waivers`: in an installed package beside the code, else in the checkout."""
+    """Return a folder of data: in an installed package beside the code, else in the checkout.
+
+    Args:
+        name: `cases`, `records`, `runners` or `waivers`.
+    """
     installed = _PACKAGE / "data" / name
     return installed if installed.is_dir() else _IN_CHECKOUT[name]

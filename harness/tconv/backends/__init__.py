@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tconv.backends.environments import engine_of
 from tconv.backends.extras import installing
 from tconv.backends.info import BackendInfo
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
@@ -40,6 +41,8 @@ __all__ = [
     "TimedOut",
     "Unsupported",
     "create",
+    "is_child",
+    "is_named_by_start",
     "names",
     "refuse_unknown",
 ]
@@ -95,23 +98,29 @@ def create(
     options: Mapping[str, str] = MappingProxyType({}),
     timeout: float = 60.0,
     isolate: bool | None = None,  # noqa: FBT001 - a value that is passed on
+    dialect: str | None = None,
 ) -> Backend:
-    """Return the backend of an installed name, of `package.module:attribute`, or of `exec:COMMAND LINE`.
+    """Return the backend of an installed name, of `package.module:attribute`, or of a child process.
+
+    A child process is `exec:COMMAND LINE`, or what `environments` knows: `NAME==VERSION` and `runner:NAME`.
 
     Args:
         spec: how the user names it.
         options: values of its options by their names; the others have their defaults.
         timeout: seconds that a child process may take for its hello.
         isolate: whether a child process must be confined; None for where that is possible.
+        dialect: the one to speak, for a runner that is started for one of several; None for its first.
 
     Raises:
         BackendMissing: there is no such backend, or its runtime is not installed.
         OptionError: it does not have an option, or the option may not have the value.
     """
-    if spec.startswith("exec:"):
+    if is_child(spec):
         from tconv.backends.exec import Exec
 
-        return Exec(spec.removeprefix("exec:"), options, timeout, isolate)
+        engine = engine_of(spec)
+        command = spec.removeprefix("exec:") if engine is None else engine.command(dialect)
+        return Exec(command, options, timeout, isolate)
     try:
         factory = _factory(spec)
         backend: Backend = factory(**checked(options_of(factory), options, spec))
@@ -126,6 +135,16 @@ def create(
     except Exception as error:  # a backend may raise anything
         raise BackendMissing(f"backend {spec!r} must start (got {raised(error)})") from error
     return backend
+
+
+def is_child(spec: str) -> bool:
+    """Return whether a backend is a child process of its worker, which is confined by itself."""
+    return spec.startswith("exec:") or engine_of(spec) is not None
+
+
+def is_named_by_start(spec: str) -> bool:
+    """Return whether the name of a backend is known only after its start: until then it is its spec."""
+    return ":" in spec or "==" in spec
 
 
 def options_of(backend: object) -> Sequence[Option]:
@@ -157,15 +176,15 @@ def refuse_unknown(spec: str) -> None:
     Raises:
         BackendMissing: the message says what is meant.
     """
-    if spec.startswith("exec:"):
+    if is_child(spec):
         return
     if instead := instead_of_file(spec):
         raise BackendMissing(instead)
     known = names()
     if ":" not in spec and spec not in known:
         raise BackendMissing(
-            f"backend must be one of {', '.join(known)}, exec:COMMAND or package.module:attribute "
-            f"(got {spec!r}){with_class(spec) or nearest(spec, known)}"
+            f"backend must be one of {', '.join(known)}, NAME==VERSION, runner:NAME, exec:COMMAND or "
+            f"package.module:attribute (got {spec!r}){with_class(spec) or nearest(spec, known)}"
         )
     if ":" in spec and not can_be_imported(spec):
         raise _not_importable(spec, f"No module named {spec.partition(':')[0].partition('.')[0]!r}")

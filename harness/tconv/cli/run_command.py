@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tconv.backends import names
+from tconv.backends import is_named_by_start, names
 from tconv.cli import options
 from tconv.cli.options import option_field, with_options
 from tconv.cli.progress import showing
@@ -182,7 +182,7 @@ def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *
 
     def waivers(header: RunHeader) -> WaiverFile | None:
         # The name of one's own backend, and so its waivers, are known with its records.
-        own = ":" in settings.asking.backend
+        own = is_named_by_start(settings.asking.backend)
         return choose_waivers(arguments.waivers, header.backend.name if own else settings.asking.backend)
 
     def judge(run: Run) -> Assessment:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 import tconv
-from tconv.backends import names
+from tconv.backends import is_named_by_start, names
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.cli.record_files import argument, cases_of, record_files
@@ -148,7 +148,7 @@ def prove(
                 raise
             click.echo(f"tconv: {spec} is left out: {error}", err=True)
             continue
-        file = choose_waivers(waivers, spec if ":" not in spec else prover.backend.name)
+        file = choose_waivers(waivers, prover.backend.name if is_named_by_start(spec) else spec)
         for proof in prover.proofs(file) if file else ():
             standings[proof.standing] += 1
             with printing():

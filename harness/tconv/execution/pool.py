@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
+from tconv.backends.environments import engine_of
 from tconv.backends.outcome import BackendError, Crashed, TimedOut
 from tconv.dialects import find_dialect
 from tconv.errors import BackendLost, BackendMissing
@@ -68,6 +69,9 @@ class Pool:
         self._introduction: Introduction | None = None
         self._last_end = ""
         try:
+            if (engine := engine_of(asking.backend)) is not None:
+                # What takes minutes is no part of the time in which a worker must start.
+                engine.environment()
             self._start()
             while not (first := self._workers[0]).introduction:
                 self._wait()

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tconv.backends import create, machine, options_of, orphans
+from tconv.backends import create, is_child, machine, options_of, orphans
 from tconv.backends.confinement import WORDS, confine
 from tconv.backends.options import assignments, not_default
 from tconv.backends.orphans import end_with_parent
@@ -134,7 +134,8 @@ def _started(start: Start, journal: Journal) -> Evaluator:
     """Start the backend, write its introduction, and return the evaluator."""
     asking = start.asking
     environment, floating_point = _confined(asking, start.temporary), FloatingPoint()
-    backend = create(asking.backend, asking.options, asking.timeout, asking.isolate)
+    spoken = None if asking.dialect is None else asking.dialect.name
+    backend = create(asking.backend, asking.options, asking.timeout, asking.isolate, spoken)
     info = backend.info()
     floating_point.leave()
     if not info.dialects:
@@ -184,7 +185,7 @@ def _confined(asking: Asking, temporary: str) -> dict[str, str]:
     Raises:
         BackendMissing: the system does not let it.
     """
-    if not asking.isolate or asking.backend.startswith("exec:"):
+    if not asking.isolate or is_child(asking.backend):
         return {}
     folders = [Path(temporary)]
     try:

@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tconv import documents
+from tconv.backends import is_named_by_start
 from tconv.datafiles import data_folder
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects import DialectName, MisreadingNames, find_dialect
@@ -305,7 +306,7 @@ def choose_waivers(option: str | None, backend: str) -> WaiverFile | None:
         return None
     if option is not None:
         # The name of a backend that is not installed is known only after its start; until then it is its spec.
-        return load(Path(option)) if ":" in backend else load(Path(option)).of_relative(backend)
+        return load(Path(option)) if is_named_by_start(backend) else load(Path(option)).of_relative(backend)
     # Looked up, and not made of the name: a name in a record is no path.
     shipped = {path.stem: path for path in data_folder("waivers").glob("*.yaml")}
     return load(shipped[backend]) if backend in shipped else None
