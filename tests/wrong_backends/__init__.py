@@ -12,5 +12,6 @@ from wrong_backends.outcomes import *  # noqa: F403
 from wrong_backends.refusing import *  # noqa: F403
 from wrong_backends.right import *  # noqa: F403
 from wrong_backends.rounding import *  # noqa: F403
+from wrong_backends.seeded import *  # noqa: F403
 from wrong_backends.seen_bugs import *  # noqa: F403
 from wrong_backends.varying import *  # noqa: F403

@@ -33,6 +33,7 @@ GROUPS = {
         "history": "Tell since which release a runtime does what it does.",
     },
     "Take a model or a case elsewhere": {
+        "audit": "Tell whether a model is safe on a runtime.",
         "port": "Print what to write in another dialect so that the output stays.",
         "export": "Write a case as a model with a script, or as a bug report.",
     },

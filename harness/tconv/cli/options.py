@@ -121,6 +121,26 @@ backend_options = click.option(
 )
 
 
+def _sizes(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
+    sizes = {}
+    for text in texts:
+        name, equals, size = text.rpartition("=")
+        if not (equals and size.isdecimal()):
+            raise UsageError(f"--size must be NAME=N, a symbol of the model or an axis such as x[2] (got {text!r})")
+        sizes[name] = int(size)
+    return sizes
+
+
+model_sizes = click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME=N",
+    callback=_sizes,
+    help="A size of the model's inputs, by its symbol or as x[2]; repeatable.",
+)
+
+
 def dialect(name: str | None) -> Dialect | None:
     """Return the dialect that an option names; None for the backend's first.
 

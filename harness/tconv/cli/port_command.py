@@ -10,7 +10,7 @@ import click
 
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.cases.case import Case, Operand
-from tconv.cli import call_options
+from tconv.cli import call_options, options
 from tconv.cli.output import json_text, print_text, write_output
 from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
@@ -25,23 +25,13 @@ if TYPE_CHECKING:
 _DIALECT = click.Choice(list(DIALECTS))
 
 
-def _symbols(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
-    sizes = {}
-    for text in texts:
-        name, equals, size = text.partition("=")
-        if not (equals and size.isdecimal()):
-            raise UsageError(f"--size must be SYMBOL=N (got {text!r})")
-        sizes[name] = int(size)
-    return sizes
-
-
 @click.command(name="port", epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @click.option(
     "--from", "source", type=_DIALECT, metavar="DIALECT", help="The dialect of the call; a model says its own."
 )
 @click.option("--to", "target", type=_DIALECT, metavar="DIALECT", required=True, help="The dialect to which it goes.")
 @click.option("--model", type=click.Path(path_type=Path), help="Every ConvTranspose of an ONNX model.")
-@click.option("--size", "symbols", multiple=True, metavar="SYMBOL=N", callback=_symbols, help="A size of the model.")
+@options.model_sizes
 @call_options.sizes("spatial", "The data's spatial sizes.")
 @call_options.sizes("kernel", "The filter's spatial sizes.")
 @call_options.attributes
@@ -62,7 +52,7 @@ def command(
     source: str | None,
     target: str,
     model: Path | None,
-    symbols: dict[str, int],
+    sizes: dict[str, int],
     reading: str | None,
     *,
     as_json: bool,
@@ -73,7 +63,7 @@ def command(
     The call is given by sizes and attributes, or by an ONNX model whose every ConvTranspose is one. What is proposed is
     proven: both texts are resolved, and their geometries are equal. Exits with 1 where a call cannot be ported.
     """
-    calls = list(_calls(source, model, symbols, values))
+    calls = list(_calls(source, model, sizes, values))
     results = [(call, _result(call, find_dialect(target), reading)) for call in calls]
     if as_json:
         write_output(json_text([_entry(call, result) for call, result in results]), None)
@@ -83,20 +73,20 @@ def command(
 
 
 def _calls(
-    source: str | None, model: Path | None, symbols: dict[str, int], values: dict[str, Any]
+    source: str | None, model: Path | None, sizes: dict[str, int], values: dict[str, Any]
 ) -> Iterator[ModelCall]:
     written = {name: value for name, value in values.items() if value not in (None, False) and name != "dtype"}
     if model is not None:
         if source or written:
             first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
             raise UsageError(f"--model must stand without {first}: the model says it; leave one of the two out")
-        yield from calls_of(model, symbols)
+        yield from calls_of(model, sizes)
         return
     needed = {"--from": source, "--spatial": written.get("spatial"), "--kernel": written.get("kernel")}
     if source is None or None in needed.values():
         lacking = " and ".join(name for name, value in needed.items() if value is None)
         raise UsageError(f"a call must have --from, --spatial and --kernel, or be of a --model (got no {lacking})")
-    if symbols:
+    if sizes:
         raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
     dialect = find_dialect(source)
     yield ModelCall("", dialect, _case(values))

@@ -78,12 +78,12 @@ def plain(port: Port) -> dict[str, Any]:
     return {
         "from": port.source.name,
         "to": port.target.name,
-        "call": _values(port.case, port.source),
+        "call": values_of(port.case, port.source),
         "gives": plain_geometry(port.geometry),
         "disputed": {reading: plain_geometry(geometry) for reading, geometry in port.disputed},
         "same_words": {"cannot": same} if isinstance(same, str) else plain_geometry(same),
         "same_words_disputed": {reading: plain_geometry(geometry) for reading, geometry in port.same_words_disputed},
-        "write": None if way is None else _values(way.case, port.target),
+        "write": None if way is None else values_of(way.case, port.target),
         "write_gives": None if way is None else plain_geometry(way.values.primary.geometry),
         "complete": way is not None and way.complete,
         "pad_before": [] if way is None else list(way.before),
@@ -93,7 +93,7 @@ def plain(port: Port) -> dict[str, Any]:
     }
 
 
-def _values(case: Case, dialect: Dialect) -> dict[str, Any]:
+def values_of(case: Case, dialect: Dialect) -> dict[str, Any]:
     """Return the words of a call with their values; output_shape too where it is an input."""
     call = express(case, dialect)
     inputs = {tensor.name: tensor.values for tensor in call.inputs if tensor.role == "output_shape"}
@@ -102,7 +102,7 @@ def _values(case: Case, dialect: Dialect) -> dict[str, Any]:
 
 
 def _words(case: Case, dialect: Dialect) -> str:
-    return attribute_words(_values(case, dialect)) or "no attribute"
+    return attribute_words(values_of(case, dialect)) or "no attribute"
 
 
 def plain_geometry(geometry: Geometry) -> dict[str, list[int]]:

@@ -1,0 +1,87 @@
+"""`tconv audit`: whether a model is safe on a runtime."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from tconv.cli import options
+from tconv.cli.output import json_text, print_text, printing, write_output
+from tconv.errors import BackendMissing, FileError, UsageError
+from tconv.execution.asking import Asking
+from tconv.porting.audit import Runtime, audit
+from tconv.reports import auditing
+
+
+@click.command(name="audit")
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="MODEL.onnx...")
+@click.option("--backend", "backends", multiple=True, default=("onnxruntime",), help="A runtime; repeatable.")
+@options.backend_options
+@options.model_sizes
+@click.option(
+    "--no-run", "runs", flag_value=False, default=True, help="Run nothing: only texts, and what is known of runtimes."
+)
+@click.option(
+    "--accept",
+    type=click.Path(path_type=Path),
+    help="A file of findings that are accepted, a line each, as --json prints them under 'accept'.",
+)
+@options.timeout()
+@options.as_json
+def command(
+    models: tuple[Path, ...],
+    backends: tuple[str, ...],
+    option: dict[str, str],
+    sizes: dict[str, int],
+    accept: Path | None,
+    timeout: float,
+    *,
+    runs: bool,
+    as_json: bool,
+) -> int:
+    """Tell whether ONNX models are safe on runtimes: whether each ConvTranspose gives there what the text says.
+
+    Each node is judged by the text of its operator set, by what is known of each runtime, and by running it alone, in a
+    process of its own, with the model's attributes, sizes, filter and bias. A size that the model leaves open is given
+    by --size; without it, two are tried.
+
+    Exits with 0 if all is safe, and 1 if something is unsafe or not known; with --no-run only if something is unsafe.
+    """
+    if len(set(backends)) != len(backends):
+        raise UsageError(f"--backend must name each runtime once (got {', '.join(backends)})")
+    accepted = _accepted(accept)
+    with ExitStack() as stack:
+        runtimes = [Runtime(Asking(name, None, option, timeout), runs=runs) for name in backends]
+        for runtime in runtimes:
+            stack.callback(runtime.close)
+        audits = [audit(path, sizes, runtimes) for path in models]
+    summaries = [auditing.summarise(audits, runtime, accepted) for runtime in runtimes]
+    if as_json:
+        write_output(json_text(auditing.plain(audits, summaries)), None)
+    else:
+        with printing():
+            print_text("\n".join(auditing.first_lines(summaries)))
+            for each in audits:
+                print_text("\n" + "\n".join(auditing.lines(each)))
+    answers = {summary.answer for summary in summaries}
+    if "unsafe" in answers:
+        return 1
+    missing = next((runtime.missing for runtime in runtimes if runs and runtime.missing), "")
+    if missing:
+        raise BackendMissing(missing)
+    return int(runs and answers != {"safe"})
+
+
+def _accepted(path: Path | None) -> dict[str, bool]:
+    """Return the lines of a file that are no comments."""
+    if path is None:
+        return {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no UTF-8"
+        raise FileError(path, f"must be a text of accepted findings (got: {reason}); check the path") from None
+    kept = (line.partition("#")[0].strip() for line in lines)
+    return {" ".join(line.split()): False for line in kept if line}

@@ -1,0 +1,232 @@
+"""The audit of a model: what is said of each node, by the text, by what is known, and by running it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import TensorProto, helper
+
+from exported_models import FLOAT, MODELS, constant, made, up, weights, write
+from tconv.cli.audit_command import command
+from tconv.errors import BackendMissing, DialectError, FileError, UsageError
+from tconv.porting.model_calls import Model
+from wrong_backends.seeded import FAULTS, NONE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEEDED = "wrong_backends:Seeded"
+
+
+def audited(*arguments: object) -> tuple[int, Any]:
+    """Return the exit code and the JSON of an audit."""
+    result = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.return_value, json.loads(result.output)
+
+
+def unsafe_nodes(audit: Any) -> set[str]:  # noqa: ANN401 - JSON
+    """Return the names of the nodes of which a run says that they are unsafe."""
+    return {
+        node["node"]
+        for model in audit["models"]
+        for node in model["nodes"]
+        for finding in node["findings"]
+        if finding["answer"] == "unsafe"
+    }
+
+
+def test_no_fault_is_found_where_there_is_none(tmp_path: Path) -> None:
+    """A runtime that does what the text says is safe for every model, and the exit code is 0."""
+    code, audit = audited(*(write(name, tmp_path) for name in MODELS), "--backend", SEEDED)
+    assert (code, [entry["answer"] for entry in audit["runtimes"]]) == (0, ["safe"])
+    assert unsafe_nodes(audit) == set()
+    assert all(
+        {"integers", "own filter"} <= {finding["by"] for finding in node["findings"]}
+        for model in audit["models"]
+        for node in model["nodes"]
+    )
+
+
+@pytest.mark.parametrize("number", [pytest.param(n, marks=pytest.mark.thorough) if n % 5 else n for n in range(NONE)])
+def test_a_seeded_fault_is_found(tmp_path: Path, number: int) -> None:
+    """One wrong node makes the model unsafe, and it is that node."""
+    fault = FAULTS[number]
+    code, audit = audited(write(fault.model, tmp_path), "--backend", SEEDED, "--option", f"fault={number}")
+    assert code == 1
+    assert unsafe_nodes(audit) == {fault.node}
+
+
+def test_what_a_runtime_is_known_to_do_needs_no_runtime(tmp_path: Path) -> None:
+    """By its pins onnxruntime gives another size if the stride exceeds the kernel; that is not run."""
+    path = write("keras-same", tmp_path)
+    code, audit = audited(path, "--no-run", "--backend", "onnxruntime==1.32")
+    (node,) = audit["models"][0]["nodes"]
+    (known,) = [finding for finding in node["findings"] if finding["by"] == "known"]
+    assert code == 1
+    assert (known["answer"], known["kind"]) == ("unsafe", "reading")
+    assert "[18, 18]" in known["says"]
+    assert {finding["kind"] for finding in node["findings"]} >= {"valid", "disputed", "other-text"}
+
+
+def test_a_known_deviation_is_of_versions(tmp_path: Path) -> None:
+    """A waiver that covers a node is told with its versions; in another version it is no reason."""
+    model = made([up("x", "w", "y", strides=[2], output_padding=[2], dilations=[3])],
+                 [constant("w", weights(1, 1, 3))], [1, 1, 5], 11)  # fmt: skip
+    onnx.save(model, tmp_path / "a.onnx")
+    found = {}
+    for version in ("1.32", "0.1"):
+        code, audit = audited(tmp_path / "a.onnx", "--no-run", "--backend", f"onnxruntime=={version}")
+        findings = audit["models"][0]["nodes"][0]["findings"]
+        found[version] = [finding["answer"] for finding in findings if finding["kind"] == "refused-valid"]
+        assert code == 0
+    assert found == {"1.32": ["to look at"], "0.1": [None]}
+
+
+def test_what_onnxruntime_does(tmp_path: Path) -> None:
+    """The refusal of a valid node is seen, and said to be known."""
+    model = made([up("x", "w", "y", strides=[2], output_padding=[2], dilations=[3])],
+                 [constant("w", weights(1, 1, 3))], [1, 1, 5], 11)  # fmt: skip
+    onnx.save(model, tmp_path / "a.onnx")
+    code, audit = audited(tmp_path / "a.onnx")
+    seen = [finding for finding in audit["models"][0]["nodes"][0]["findings"] if finding["by"] == "integers"]
+    assert code == 1
+    assert seen[0]["kind"] == "refused-valid"
+    assert "known: " in seen[0]["says"]
+
+
+def test_an_invalid_node(tmp_path: Path) -> None:
+    """What the text forbids is unsafe on every runtime, and is not run."""
+    model = made([up("x", "w", "y", output_padding=[1], strides=[1])], [constant("w", weights(1, 1, 3))], [1, 1, 5], 11)
+    onnx.save(model, tmp_path / "a.onnx")
+    code, audit = audited(tmp_path / "a.onnx", "--backend", SEEDED)
+    assert code == 1
+    (finding,) = audit["models"][0]["nodes"][0]["findings"]
+    assert (finding["by"], finding["kind"]) == ("text", "invalid")
+
+
+def test_accepted_findings(tmp_path: Path) -> None:
+    """A finding whose line is in the file is no reason to fail; another one still is."""
+    path = write("keras-same", tmp_path)
+    _, audit = audited(path)
+    lines = {finding["accept"] for node in audit["models"][0]["nodes"] for finding in node["findings"]}
+    (tmp_path / "accepted.txt").write_text("# known\n" + "\n".join(lines), encoding="utf-8")
+    assert audited(path, "--accept", tmp_path / "accepted.txt")[0] == 0
+    (tmp_path / "accepted.txt").write_text("another.onnx up_b onnxruntime reading", encoding="utf-8")
+    assert audited(path, "--accept", tmp_path / "accepted.txt")[0] == 1
+
+
+# Sizes.
+
+
+def test_sizes_by_symbol_and_by_axis(tmp_path: Path) -> None:
+    """Symbols may contain dots; an axis without a symbol is named by its input."""
+    path = write("paddle", tmp_path)
+    sizes = [f"--size=p2o.DynamicDimension.{axis}={size}" for axis, size in ((1, 6), (2, 5))]
+    _, audit = audited(path, "--no-run", *sizes)
+    assert [node["data"] for node in audit["models"][0]["nodes"]] == [[1, 12, 6, 5], [1, 8, 12, 10]]
+    model = made([up("x", "w", "y", strides=[2])], [constant("w", weights(1, 1, 3))], [1, 1, -1], 11)
+    onnx.save(model, tmp_path / "a.onnx")
+    _, audit = audited(tmp_path / "a.onnx", "--no-run", "--size", "x[2]=7")
+    assert audit["models"][0]["nodes"][0]["data"] == [1, 1, 7]
+    with pytest.raises(UsageError, match="did you mean 'x\\[2\\]'"):
+        audited(tmp_path / "a.onnx", "--size", "x[3]=7")
+    with pytest.raises(UsageError, match="--size must be NAME=N"):
+        audited(tmp_path / "a.onnx", "--size", "x=big")
+
+
+def test_sizes_that_other_nodes_cannot_have_are_no_finding(tmp_path: Path) -> None:
+    """Without sizes some are tried; those that break another node of the model are left out, and said."""
+    _, audit = audited(write("decoder", tmp_path), "--no-run")
+    (model,) = audit["models"]
+    assert model["sizes_were_tried"]
+    assert {node["sizes"]["height"] for node in model["nodes"]} == {64, 96}
+    (left_out,) = model["left_out"]
+    assert "height=33" in left_out
+    assert "Concat" in left_out
+
+
+def test_data_of_which_the_model_says_nothing(tmp_path: Path) -> None:
+    """A node behind an operator that onnx does not know is asked with sizes of tconv's own."""
+    nodes = [helper.make_node("Mystery", ["x"], ["a"], domain="own"), up("a", "w", "y", strides=[2])]
+    model = made(nodes, [constant("w", weights(2, 1, 3))], [1, 2, 5], 17)
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    onnx.save(model, tmp_path / "a.onnx")
+    code, audit = audited(tmp_path / "a.onnx", "--backend", SEEDED)
+    assert (code, audit["models"][0]["nodes"][0]["data"]) == (0, [1, 2, 16])
+
+
+# Filters.
+
+
+@pytest.mark.parametrize("name", ["paddle", "keras-output-shape", "quantised-channels", "shared", "volume", "branch"])
+def test_a_filter_behind_other_nodes_is_found(tmp_path: Path, name: str) -> None:
+    """Constant nodes, Transpose, DequantizeLinear, Identity, Cast, and an initializer of an outer graph."""
+    model = Model(write(name, tmp_path), {})
+    for call in model.calls(16):
+        assert call.node is not None
+        assert call.case is not None
+        w = model.constant(call.node.input[1], call.scope)
+        assert w is not None
+        assert w.shape == call.case.w.shape
+        assert np.any(w != 0)
+
+
+def test_weights_beside_the_model(tmp_path: Path) -> None:
+    """The text needs no weights; to run a node, the file with its own is read, and one that is not there is named."""
+    model = made(
+        [up("x", "w", "a", strides=[2]), helper.make_node("Add", ["a", "other"], ["y"])],
+        [constant("w", weights(3, 4, 8)), constant("other", weights(1, 4, 16))],
+        [1, 3, 5],
+        17,
+    )
+    path = tmp_path / "a.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="a.data", size_threshold=0)
+    assert audited(path, "--backend", SEEDED)[0] == 0
+    (tmp_path / "a.data").unlink()
+    assert audited(path, "--no-run")[0] == 0
+    with pytest.raises(FileError, match=r"must have its weights beside it, in a\.data"):
+        audited(path, "--backend", SEEDED)
+
+
+def test_weights_that_nobody_needs_are_not_read(tmp_path: Path) -> None:
+    """A hundred nodes are judged by the text beside 100 MB of weights in a file that is not there."""
+    w = weights(4, 4, 3, 3)
+    nodes = [up(f"t{n}" if n else "x", "w", f"t{n + 1}", strides=[1, 1], pads=[1, 1, 1, 1]) for n in range(100)]
+    nodes.append(helper.make_node("Add", ["t100", "big"], ["y"]))
+    big = onnx.TensorProto(name="big", dims=[25_000_000], data_type=FLOAT, data_location=TensorProto.EXTERNAL)
+    big.external_data.add(key="location", value="nowhere.bin")
+    onnx.save(made(nodes, [constant("w", w), big], [1, 4, 8, 8], 17), tmp_path / "a.onnx")
+    code, audit = audited(tmp_path / "a.onnx", "--no-run")
+    assert (code, len(audit["models"][0]["nodes"])) == (0, 100)
+
+
+# Input that is wrong.
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    """One line says what is wrong."""
+    with pytest.raises(FileError, match="No such file"):
+        audited(tmp_path / "absent.onnx")
+    (tmp_path / "text.onnx").write_text("no model")
+    with pytest.raises(FileError, match="must be an ONNX model"):
+        audited(tmp_path / "text.onnx")
+    with pytest.raises(FileError, match="must be a text of accepted findings"):
+        audited(write("decoder", tmp_path), "--accept", tmp_path / "absent.txt")
+
+
+def test_a_runtime_that_cannot_be_asked(tmp_path: Path) -> None:
+    """One that is not there has an exit code of its own; one that reads no ONNX is refused."""
+    path = write("branch", tmp_path)
+    with pytest.raises(BackendMissing):
+        audited(path, "--backend", "nowhere:Runtime")
+    with pytest.raises(DialectError, match="openvino"):
+        audited(path, "--backend", "openvino")
+    with pytest.raises(UsageError, match="each runtime once"):
+        audited(path, "--backend", "tract", "--backend", "tract")
