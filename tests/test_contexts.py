@@ -364,7 +364,7 @@ def test_a_condition_of_a_context_holds_for_all_of_its_failures(corpus: Corpus, 
 
 
 def test_explain_narrows_a_context_down(corpus: Corpus) -> None:
-    """The levels that matter, and the option with which onnxruntime is right: it quantises a float filter."""
+    """The levels that matter, and the options with which onnxruntime is right: it quantises a float filter."""
     case = corpus.find(
         f"{SWEEP}[geometry=multiplier,context.data=int8-zero-point,context.bias=operand,context.use=slice-channels,"
         "context.end=uint8,context.values=zero-channel]"
@@ -374,7 +374,10 @@ def test_explain_narrows_a_context_down(corpus: Corpus) -> None:
     assert found is not None
     assert found.case.context.levels == {"data": "int8-zero-point", "end": "uint8"}
     assert isinstance(found.alone.verdict, ver.Agreed)
-    assert found.right_with == ("graph_optimization_level=disable_all",)
+    assert found.right_with == (
+        "graph_optimization_level=disable_all",
+        "disabled_optimizers=WeightBiasQuantization",
+    )
     assert found.record.executed
 
 

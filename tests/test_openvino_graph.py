@@ -9,9 +9,11 @@ import pytest
 from tconv.backends.outcome import Produced
 from tconv.cases.context import OPERATIONS
 from tconv.dialects import find_dialect
+from tconv.execution.asking import Asking
 from tconv.expectation.expected import NotApplicable
 from tconv.expectation.problem import Problem
 from tconv.export.asking import asking
+from tconv.investigation.in_graph import narrow_down
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
@@ -52,6 +54,15 @@ def test_a_level_computes_what_the_reference_says(corpus: Corpus, axis: str, lev
     """A graph of one level, which no optimisation is known to make wrong; but f16 and back is left out."""
     found = verdict_of(problem_of(corpus, "upsample", (axis, level)))
     assert isinstance(found, ver.Differed if (axis, level) == ("end", "f16") else ver.Agreed)
+
+
+def test_explain_names_the_operations_that_are_joined_wrongly(corpus: Corpus) -> None:
+    """With the tensor between them as a further output of the graph, a Pad is not made a part of the operator."""
+    case = problem_of(corpus, "crop-begin", ("before", "pad-begin"), ("activation", "relu")).case
+    found = narrow_down(case, Asking("openvino"))
+    assert found is not None
+    assert found.case.context.levels == {"before": "pad-begin"}
+    assert (found.right_with, found.right_apart) == ((), ("Pad and ConvTranspose",))
 
 
 def test_levels_are_those_that_are_tested(corpus: Corpus) -> None:

@@ -37,7 +37,7 @@ class OneDnn:
     supplied: tuple[str, ...] = ()
     contexts = True
 
-    OPTIONS: ClassVar = (Option("policy", "how a graph is partitioned", "fusion", tuple(POLICIES)),)
+    OPTIONS: ClassVar = (Option("policy", "how a graph is partitioned", "fusion", tuple(POLICIES), "debug"),)
 
     def __init__(self, **options: str) -> None:
         self._graph = Graph(with_defaults(self.OPTIONS, options)["policy"])

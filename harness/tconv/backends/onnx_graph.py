@@ -55,6 +55,16 @@ def nodes_of(graph: Graph, arrays: Mapping[str, Array]) -> Iterator[NodeProto | 
         yield helper.make_node(_NAMES.get(node.kind, node.kind), inputs, list(node.outputs), **attributes)
 
 
+def made_type(node: Node) -> int:
+    """Return the element type of what a node gives."""
+    dtype: DType | Quantised = DType.F32
+    if node.kind == "Quantize":
+        dtype = Quantised(node.attributes["dtype"])
+    elif node.kind == "Cast":
+        dtype = DType(node.attributes["to"])
+    return ELEMENT_TYPES[dtype]
+
+
 def _constants(node: Node) -> Iterator[tuple[str, Array]]:
     """Yield the inputs that ONNX has for attributes of a node, in their order."""
     attributes = node.attributes

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from tconv.backends.onnx_graph import ELEMENT_TYPES, OPSET, nodes_of
+from tconv.backends.onnx_graph import ELEMENT_TYPES, OPSET, made_type, nodes_of
 from tconv.cases.layouts import inverse, permutation
 from tconv.dialects import DIALECTS
-from tconv.vocabulary import DataFormat, DType, FilterFormat, Quantised
+from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,13 +89,11 @@ def _add_surroundings(proto: GraphProto, call: Call, graph: Graph, arrays: Mappi
             proto.node.append(part)
         else:
             proto.initializer.append(part)
-    last = graph.nodes[-1]
-    kind = Quantised(last.attributes["dtype"]) if last.kind == "Quantize" else DType.F32
+    types = {name: made_type(node) for node in graph.nodes for name in node.outputs}
     is_flat = any(node.kind == "Reshape" and -1 in node.attributes["shape"] for node in graph.nodes)
-    rank = None if call.shapes == "unranked" else (None,) * (2 if is_flat else call.rank + 2)
-    proto.output.append(_declared(graph.output, ELEMENT_TYPES[kind], rank))
-    for name in graph.also:
-        proto.output.append(_declared(name, ELEMENT_TYPES[DType.F32], rank))
+    rank = None if call.shapes == "unranked" else (None,) * (call.rank + 2)
+    proto.output.append(_declared(graph.output, types[graph.output], (None, None) if rank and is_flat else rank))
+    proto.output.extend(_declared(name, types[name], rank) for name in graph.also)
 
 
 def _opset(call: Call) -> int:

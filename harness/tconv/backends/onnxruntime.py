@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.vocabulary import Array
 
-_FATAL = 4
 _CPU = "CPUExecutionProvider"
 # Nodes that another provider does not take must not be answered by the CPU in its name.
 _NO_FALLBACK = "session.disable_cpu_ep_fallback"
@@ -43,6 +42,14 @@ def _options() -> tuple[Option, ...]:
             tuple(ort.get_available_providers()),
         ),
         Option("graph_optimization_level", "how far graphs are optimised", "enable_all", levels, "disable_all"),
+        Option(
+            "disabled_optimizers",
+            "graph optimisers that are left out, with commas between them",
+            "",
+            named_by=("log_severity_level", "0", r"GraphTransformer (\w+) modified: 1"),
+        ),
+        # Refusals come as exceptions; logged as well, they would fill the worker's log.
+        Option("log_severity_level", "what is logged: 0 everything, 4 fatal errors", "4", range(5)),
         Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
     )
 
@@ -75,8 +82,10 @@ class OnnxRuntime:
         if self._provider != _CPU:
             self._options.add_session_config_entry(_NO_FALLBACK, "1")
         self._options.inter_op_num_threads = 1
-        # Refusals come as exceptions; logged as well, they would fill the worker's log.
-        self._options.log_severity_level = _FATAL
+        self._options.log_severity_level = int(chosen["log_severity_level"])
+        # Old releases do not know it.
+        optimizers = chosen["disabled_optimizers"]
+        self._left_out = {"disabled_optimizers": {*optimizers.split(",")}} if optimizers else {}
 
     def info(self) -> BackendInfo:
         """Return the runtime's version and how it is set up."""
@@ -109,7 +118,7 @@ class OnnxRuntime:
 
     def _run(self, model: bytes, feeds: Mapping[str, Array]) -> Outcome:
         try:
-            session = self._runtime.InferenceSession(model, self._options, providers=[self._provider])
+            session = self._runtime.InferenceSession(model, self._options, providers=[self._provider], **self._left_out)
             return Produced(session.run(None, feeds)[0])
         except Exception as error:  # noqa: BLE001 - the runtime may raise anything
             kind, message = type(error).__name__, str(error).strip()

@@ -44,6 +44,7 @@ def _options() -> tuple[Option, ...]:
         Option(
             "lp_transforms_mode", "LP_TRANSFORMS_MODE: whether quantised graphs become int8", "yes", ("yes", "no"), "no"
         ),
+        Option("snippets_mode", "SNIPPETS_MODE: whether nodes are joined to one", "yes", ("yes", "no"), "no"),
     )
 
 
@@ -72,6 +73,8 @@ class OpenVino:
             self._settings["INFERENCE_NUM_THREADS"] = int(chosen["threads"])
         if chosen["lp_transforms_mode"] == "no":
             self._settings["LP_TRANSFORMS_MODE"] = "NO"
+        if chosen["snippets_mode"] == "no":
+            self._settings["SNIPPETS_MODE"] = "DISABLE"
         if hint != "dynamic":
             self._settings["INFERENCE_PRECISION_HINT"] = hint
 

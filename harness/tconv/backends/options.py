@@ -27,6 +27,8 @@ class Option:
         default: the value where none is given.
         values: the words, or the integers, that it may be; None for any text.
         plainer: the value with which the runtime changes a graph less; empty if the option is of something else.
+        named_by: an option and its value with which the runtime's log names such values, and the regular expression
+            that finds them; empty if it does not.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Option:
     default: str
     values: tuple[str, ...] | range | None = None
     plainer: str = ""
+    named_by: tuple[str, str, str] | tuple[()] = ()
 
     @property
     def allowed(self) -> str:

@@ -13,7 +13,7 @@ from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 
-_OPTION = ("name", "meaning", "default", "allowed", "plainer")
+_OPTION = ("name", "meaning", "default", "allowed", "plainer", "named_by")
 
 
 @click.command(name="backends")

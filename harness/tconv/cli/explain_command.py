@@ -153,6 +153,8 @@ def _explain_context(case: Case, asking: Asking) -> int:
     print_text(f"the operator alone: {headline(found.alone.verdict)}")
     for option in found.right_with:
         print_text(f"right with --option {option}: what this turns off makes it wrong")
+    for pair in found.right_apart:
+        print_text(f"right if the tensor between {pair} is an output of the graph too: so they are joined wrongly")
     return 1
 
 

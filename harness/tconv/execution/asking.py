@@ -44,6 +44,8 @@ class Asking:
         repeat: how often each case is asked.
         isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
         folder: where artifacts go; None for nowhere.
+        shown: the tensor of a graph that is made a further output of it, so that nothing is fused across it; empty for
+            none.
     """
 
     backend: str
@@ -53,3 +55,4 @@ class Asking:
     repeat: int = 1
     isolate: bool | None = field(default_factory=required)
     folder: str | None = None
+    shown: str = ""

@@ -8,6 +8,7 @@ caches, and the runtime finds its own.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from math import prod
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ class Evaluator:
         chosen: the backend's options that are not at their defaults, as `name=value`.
         floating_point: tconv's own state of the floating-point unit, and the runtime's.
         contexts: whether the backend takes what surrounds the operator.
+        shown: the tensor of a graph that is made a further output of it.
 
     Attributes:
         dialect: the dialect.
@@ -71,6 +73,7 @@ class Evaluator:
         floating_point: FloatingPoint | None = None,
         *,
         contexts: bool = False,
+        shown: str = "",
     ) -> None:
         self.dialect = dialect
         self.unprobed: frozenset[SumPath] = frozenset()
@@ -78,7 +81,7 @@ class Evaluator:
         self._recorder = Recorder(name, dialect.name, folder, chosen)
         self._backend = backend
         self.again = False
-        self._takes_contexts = contexts
+        self._takes_contexts, self._shown = contexts, shown
         self._repeat = repeat
         self._journal = journal or Journal()
         self._floating_point = floating_point or FloatingPoint()
@@ -143,6 +146,8 @@ class Evaluator:
     def _timed(self, problem: Problem, *, filled: bool = False) -> CallResult:
         """Call the backend; if `filled`, an output that it never writes is another one than before."""
         call, arrays = private(problem.call, problem.arrays)
+        if self._shown and call.graph is not None:
+            call = replace(call, graph=replace(call.graph, also=(*call.graph.also, self._shown)))
         with patterned(wanted=filled or problem.case.breaks is not None):
             return self._called(call, arrays)
 

@@ -50,7 +50,7 @@ class Pool:
     Attributes:
         backend: what the backend says of itself.
         dialect: the dialect that it speaks.
-        options: its options, each as name, meaning, default, what it may be, and its plainer value.
+        options: its options, as `supervisor.OfferedOption`.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -87,6 +87,11 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def log(self) -> str:
+        """What all workers have printed."""
+        return "".join(path.read_text(errors="replace") for path in Path(self._folder.name).glob("worker-*.log"))
 
     def close(self) -> None:
         """End all workers."""

@@ -44,8 +44,10 @@ _ENDING_SECONDS = 5.0
 """How long a worker may take to end that has closed its journal."""
 _MOST_EARLIER = 1000
 _NO_DEVIATION = ver.Agreed | ver.NotApplicable | ver.Inconclusive | ver.Unsupported
-_INFO: TypeAdapter[tuple[str, dict[str, object], list[tuple[str, str, str, str, str]]]] = TypeAdapter(
-    tuple[str, dict[str, object], list[tuple[str, str, str, str, str]]]
+OfferedOption = tuple[str, str, str, str, str, tuple[str, ...]]
+"""An option of a backend: its name, meaning, default, what it may be, its plainer value, and what names such values."""
+_INFO: TypeAdapter[tuple[str, dict[str, object], list[OfferedOption]]] = TypeAdapter(
+    tuple[str, dict[str, object], list[OfferedOption]]
 )
 _ERROR: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
@@ -60,12 +62,12 @@ class Introduction(NamedTuple):
     Attributes:
         dialect: the dialect's name.
         backend: what records say of the backend.
-        options: its options, each as name, meaning, default and what it may be.
+        options: its options.
     """
 
     dialect: str
     backend: BackendHeader
-    options: list[tuple[str, str, str, str, str]]
+    options: list[OfferedOption]
 
 
 class Answer(NamedTuple):

@@ -146,7 +146,10 @@ def _started(start: Start, journal: Journal) -> Evaluator:
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")
     options = options_of(backend)
     chosen = not_default(options, asking.options)
-    offered = [[option.name, option.meaning, option.default, option.allowed, option.plainer] for option in options]
+    offered = [
+        [option.name, option.meaning, option.default, option.allowed, option.plainer, option.named_by]
+        for option in options
+    ]
     journal.write("info", json.dumps([dialect.name, _header(info, environment) | {"options": chosen}, offered]))
     folder = None if asking.folder is None else Path(asking.folder)
     return Evaluator(
@@ -159,6 +162,7 @@ def _started(start: Start, journal: Journal) -> Evaluator:
         assignments(chosen),
         floating_point,
         contexts=info.contexts,
+        shown=asking.shown,
     )
 
 

@@ -1,20 +1,30 @@
-"""What fails in a context: the smallest context that does, and what the runtime makes of the graph if it does."""
+"""What fails in a context: the smallest context that does, and what the runtime makes of the graph if it does.
+
+A runtime that is right with one change shows which of its steps makes it wrong: an option that lets it change graphs
+less, one of its optimisers left out, or the tensor between two operations as a further output of the graph, across
+which nothing can be fused. Each is asked in a fresh process.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tconv.cases.context import NEUTRAL
 from tconv.evidence import answer_of
 from tconv.execution.pool import Pool
+from tconv.expectation.problem import Problem
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tconv.cases.case import Case
     from tconv.cases.context import Context
+    from tconv.dialects import Dialect
     from tconv.execution.asking import Asking
+    from tconv.execution.supervisor import OfferedOption
     from tconv.records.record import Record
 
 
@@ -27,12 +37,14 @@ class InGraph:
         record: its record.
         alone: the record of the operator alone.
         right_with: options of the backend with which the smallest context is right, as `name=value`.
+        right_apart: operations, as `Pad and ConvTranspose`, between which a further output makes it right.
     """
 
     case: Case
     record: Record
     alone: Record
     right_with: tuple[str, ...]
+    right_apart: tuple[str, ...]
 
 
 def narrow_down(case: Case, asking: Asking) -> InGraph | None:
@@ -55,19 +67,39 @@ def narrow_down(case: Case, asking: Asking) -> InGraph | None:
             other = pool.record(smaller)
             if (same := answer_of(other).failure) is not None and same.kind == shown.kind:
                 case, record = smaller, other
-        alone, options = pool.record(_with(case, NEUTRAL, "alone")), pool.options
-    changes = [f"{name}={plainer}" for name, _, _, _, plainer in options if plainer and name not in asking.options]
-    return InGraph(case, record, alone, tuple(_right_with(case, changes, asking)))
+        alone, options, dialect = pool.record(_with(case, NEUTRAL, "alone")), pool.options, pool.dialect
+    with_options = tuple(_right_with(case, options, asking))
+    return InGraph(case, record, alone, with_options, tuple(_right_apart(case, dialect, asking)))
 
 
 def _with(case: Case, context: Context, name: str) -> Case:
     return replace(case, id=f"{case.id}/without/{name}", context=context)
 
 
-def _right_with(case: Case, changes: list[str], asking: Asking) -> Iterator[str]:
-    """Yield the changes with which a case passes."""
-    for change in changes:
-        name, _, value = change.partition("=")
-        with Pool(replace(asking, options={**asking.options, name: value})) as pool:
-            if answer_of(pool.record(case)).failure is None:
-                yield change
+def _right_with(case: Case, options: Sequence[OfferedOption], asking: Asking) -> Iterator[str]:
+    """Yield the options with which a case is right."""
+    for name, _, _, _, plainer, named_by in options:
+        values = [plainer] if plainer else []
+        if named_by:
+            setting, most, pattern = named_by
+            _, log = _asked(case, asking, **{setting: most})
+            values += dict.fromkeys(re.findall(pattern, log))
+        for value in values if name not in asking.options else ():
+            if _asked(case, asking, **{name: value})[0]:
+                yield f"{name}={value}"
+
+
+def _right_apart(case: Case, dialect: Dialect, asking: Asking) -> Iterator[str]:
+    """Yield the operations between which a further output makes a case right."""
+    graph = Problem(case, dialect).call.graph
+    for node in graph.nodes if graph is not None else ():
+        for name in node.outputs:
+            users = [other.kind for other in graph.nodes if name in other.inputs] if graph is not None else []
+            if users and _asked(case, replace(asking, shown=name))[0]:
+                yield f"{node.kind} and {' and '.join(users)}"
+
+
+def _asked(case: Case, asking: Asking, **options: str) -> tuple[bool, str]:
+    """Return whether a case is right in a fresh process, and what the runtime has logged."""
+    with Pool(replace(asking, options={**asking.options, **options})) as pool:
+        return isinstance(pool.record(case).verdict, ver.Allowed), pool.log
