@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import tconv
 from tconv.cli import GROUPS, _tconv
 from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.dialects import DIALECTS
@@ -53,7 +55,8 @@ def _command(path: tuple[str, ...], command: click.Command | None) -> Iterator[s
     assert command is not None  # noqa: S101 - GROUPS names commands
     parent = click.Context(click.Command("tconv"), info_name=" ".join(("tconv", *path[:-1])))
     context = click.Context(command, parent=parent, info_name=path[-1], terminal_width=_WIDTH, max_content_width=_WIDTH)
-    yield from ("#" * (len(path) + 2) + f" tconv {' '.join(path)}\n", "```text", command.get_help(context), "```\n")
+    help_text = command.get_help(context).replace(str(Path(tconv.__file__).parent), "tconv")
+    yield from ("#" * (len(path) + 2) + f" tconv {' '.join(path)}\n", "```text", help_text, "```\n")
     for name, below in getattr(command, "commands", {}).items():
         yield from _command((*path, name), below)
 

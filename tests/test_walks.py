@@ -29,8 +29,8 @@ class Walk(NamedTuple):
 
 WALKS = {
     "first steps": Walk("start/first-steps.md", "# First steps\n", "\0", (0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0)),
-    "a backend": Walk("reference/backends.md", "## From zero to a gate in ten minutes\n", "\n## ", (1, 0, 0, 0, 0, 0)),
-    "torch": Walk("reference/backends.md", "\n### geometry/1\n", "\n## ", (0, 0)),
+    "a backend": Walk("start/own-runtime.md", "# Test your own runtime\n", "\0", (1, 0, 0, 0, 0, 0)),
+    "torch": Walk("reference/backends.md", "\n### geometry/1\n", "\n## ", (0,)),
 }
 
 

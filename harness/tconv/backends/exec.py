@@ -157,7 +157,7 @@ class Exec:
         if not all(isinstance(field, str) and field for field in fields):
             must = f"backend {self._command[0]!r} must say name, version and dialect in its hello"
             got = json.dumps(hello)[:_SHOWN]
-            raise BackendMissing(f"{must} (got {got}); the protocol is in docs/reference/backends.md")
+            raise BackendMissing(f"{must} (got {got}); the protocol is in docs/reference/runner-protocol.md")
         if not child.can_be_ended:
             raise BackendMissing(
                 f"backend {self._command[0]!r} must be a process that tconv may end (got one with another user's"
