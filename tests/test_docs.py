@@ -1,4 +1,4 @@
-"""The documentation's examples: every YAML loads, every command is one, the backend of the README runs."""
+"""The documentation's examples: every YAML loads, every command is one, every case and link is there."""
 
 from __future__ import annotations
 
@@ -179,3 +179,12 @@ def test_dialects_are_all_told() -> None:
             told[name if "/" in name else stem + name] = layouts
     assert told == {name: f"{dialect.data_format}, {dialect.filter_format}" for name, dialect in DIALECTS.items()}
     assert set(onnx_model.ONNX_DIALECT_NAMES) <= set(told)
+
+
+def test_each_case_of_the_findings_is_one() -> None:
+    """Whoever fixes a finding runs its case."""
+    page = (ROOT / "docs/findings.md").read_text(encoding="utf-8")
+    patterns = re.findall(r"`([\w/-]+/[^`]+)` \|$", page, re.MULTILINE)
+    assert len(patterns) > 20
+    corpus = Corpus.load()
+    assert [case for case in patterns if not (corpus.find(case) or corpus.count(patterns=[case]))] == []
