@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 IDS = {
     # Another number, id or order of cases: is the change meant? Records and waivers hold ids.
-    "full": (57315, "f726f6f3abc3fdf2"),
-    "gate": (10514, "8526de5ba143ee91"),
-    "smoke": (2021, "31f2e2a1c4202540"),
+    "full": (57548, "d032b51597d20db2"),
+    "gate": (10747, "5ea5855b0551bf7c"),
+    "smoke": (2024, "08ce00cdc219f4f4"),
     # Of the exhaustive tier, those that are in no other.
     "exhaustive": (1061328, "8bf36d870bd3873d"),
 }
@@ -102,7 +102,7 @@ def test_the_ids_of_the_exhaustive_tier_are_pinned(corpus: Corpus) -> None:
 
 def test_the_tensors_of_the_gate_tier_are_pinned(gate_cases: tuple[Case, ...]) -> None:
     """A sample of some 200 cases has the same operands, bit for bit, on every machine, numpy and Python."""
-    sample = [case for case in gate_cases if topic_of(case.id) != "contexts"][::44]
+    sample = [case for case in gate_cases if topic_of(case.id) not in {"contexts", "quantised"}][::44]
     assert 190 <= len(sample) <= 230
     assert {"bf16", "f16", "f32", "f64"} <= {case.x.dtype for case in sample}
     parts: list[bytes] = []

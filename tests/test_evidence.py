@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def valid(smoke_cases: tuple[Case, ...]) -> list[Case]:
     """Return valid cases of the smoke tier, few enough for a test."""
-    alone = [case for case in smoke_cases if topic_of(case.id) != "contexts"]
+    alone = [case for case in smoke_cases if topic_of(case.id) not in {"contexts", "quantised"}]
     return [case for case in alone if case.breaks is None and case.simplicity[1] <= 4096][::2]
 
 

@@ -150,9 +150,18 @@ def _remainder(label: str) -> Callable[[Case], bool]:
     return lambda case: label in case.id and _shares(case)[1] > 4 and _shares(case)[1] % 4 > 0
 
 
+GRAPHS = {"contexts", "quantised"}
+QUANTISED = {"int8", "int8-zero-point", "uint8", "int8-input", "int8-per-channel", "int32"}
 ASKS: dict[str, dict[str, Callable[[Case], Any]]] = {
     "contexts": {
         **{f"{axis} {level}": _has_level(axis, level) for axis, level in OPERATIONS},
+        "no context, as a plain twin": lambda c: not c.context,
+    },
+    "quantised": {
+        **{f"{axis} {level}": _has_level(axis, level) for axis, level in OPERATIONS if level in QUANTISED},
+        **{f"scales {level}": _has_level("scales", level) for level in ("powers-of-two", "uneven")},
+        "groups with a scale for each output": lambda c: c.facts["grouped"] and c.context.filter == "int8-per-channel",
+        "declared scales": lambda c: c.quantisation,
         "no context, as a plain twin": lambda c: not c.context,
     },
     "padding": {
@@ -327,7 +336,7 @@ def test_every_dialect_is_asked_about_every_topic(gate: Gate) -> None:
     """Every dialect can say gate cases of every topic but the bias, which three texts do not have."""
     for name in WIDE:
         said = {topic_of(case.id) for case, _ in gate.expressed[name]}
-        assert said - {"contexts"} == set(ASKS) - {"contexts"} - ({"bias"} if name in BACKPROP else set())
+        assert said - GRAPHS == set(ASKS) - GRAPHS - ({"bias"} if name in BACKPROP else set())
         assert len(gate.expressed[name]) > 2500
 
 

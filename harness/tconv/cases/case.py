@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from tconv.cases.context import NEUTRAL, Context
+from tconv.cases.context import NEUTRAL, Context, Quantisation
 from tconv.vocabulary import Attributes, DType, Ints, Signature, TensorType, Tier
 
 Filling = Literal[
@@ -160,6 +160,7 @@ class Case:
         expected: literal outputs, which `tconv check` compares with the reference.
         tier: the smallest tier that has it, if it stands alone.
         context: what surrounds the operator in a graph.
+        quantisation: scales and zero points that it declares for its context.
         facts: attribute, axis and size values as text, for patterns; a worker needs none, so they are not sent.
     """
 
@@ -182,6 +183,7 @@ class Case:
     output_shape_source: Source = "initializer"
     spelling: Speller = "library"
     context: Context = NEUTRAL
+    quantisation: Quantisation | None = None
 
     def __hash__(self) -> int:
         # Equal cases have equal ids, and Python keeps the hash of a text.
@@ -196,6 +198,11 @@ class Case:
         """What the case itself writes; a dialect may want more attributes, see `call.write_signature`."""
         b = None if self.b is None or self.context.bias == "add" else self.b.tensor_type
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether quanta of its context stand for numbers that a float rounds: a result is known to one step."""
+        return self.context.scales == "uneven" or self.quantisation is not None
 
     @property
     def kind_of_group(self) -> KindOfGroup:
@@ -237,7 +244,7 @@ class Case:
         # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
         operands = repr((self.x, self.w, self.b))
         presentation = self.shapes, *self.sources.items(), self.spelling
-        return self.attributes, operands, presentation, self.breaks, self.omit, self.context
+        return self.attributes, operands, presentation, self.breaks, self.omit, self.context, self.quantisation
 
 
 _FIELDS = tuple(part.name for part in fields(Case))

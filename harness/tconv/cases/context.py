@@ -60,6 +60,7 @@ UseLevel = Literal[
 ]
 EndLevel = Literal["none", "int8", "uint8", "f16"]
 ValuesLevel = Literal["small", "full-range", "wide-filter", "zero-channel", "zero-points-at-ends"]
+ScalesLevel = Literal["simple", "powers-of-two", "uneven"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class Context:
         use: what uses the result.
         end: the number format of the graph's output.
         values: which numbers data and filter have.
+        scales: those of quanta. `simple` are powers of two, and for the output three times one, so that results are
+            rounded; `powers-of-two` are all; `uneven` are general ones, as a quantiser chooses them.
     """
 
     data: DataLevel = "float"
@@ -87,6 +90,7 @@ class Context:
     use: UseLevel = "none"
     end: EndLevel = "none"
     values: ValuesLevel = "small"
+    scales: ScalesLevel = "simple"
 
     def __bool__(self) -> bool:
         """Whether anything surrounds the operator."""
@@ -102,8 +106,38 @@ NEUTRAL = Context()
 AXES = tuple(axis.name for axis in fields(Context))
 PREFIX = "context."
 """What stands before an axis's name in the facts of a case and in the labels of an id."""
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
+"""The smallest and the largest number of each quantised type."""
 SMOOTH = frozenset({"sigmoid", "tanh", "elu", "hard-swish"})
 """Activations to which no text gives an accuracy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The numbers that quanta stand for.
+
+    Attributes:
+        scale: one for the tensor; or those of the output channels of a group, by turns if there are fewer.
+        zero_point: the quantum of 0; None for that of the level.
+    """
+
+    scale: tuple[float, ...]
+    zero_point: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantisation:
+    """Scales and zero points that a case declares, as a model has them; None for those of the levels.
+
+    Attributes:
+        x: of the data.
+        w: of the filter.
+        y: of the graph's output.
+    """
+
+    x: Grid | None = None
+    w: Grid | None = None
+    y: Grid | None = None
 
 
 class Operations(NamedTuple):

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
-from tconv.cases.context import Context
+from tconv.cases.context import Context, Grid, Quantisation
 from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, complete_settings, spread_per_axis, unwrap
 from tconv.corpus.facts import work_out_facts
@@ -67,6 +67,7 @@ def build(
         **copied,
         omit=tuple(settings.get("omit", ())),
         context=Context(**{axis: level for axis, level in settings.get("context", {}).items() if level is not None}),
+        quantisation=_quantisation(settings.get("quantisation", {})),
         expected=tuple(expected),
         tier=tier,
         about=about,
@@ -83,6 +84,19 @@ def build(
 def _shared(value: Any) -> Any:  # noqa: ANN401 - what it returns is what it is given
     """Return a value, the same object for equal ones: a corpus has tens of thousands of cases with few of them."""
     return value
+
+
+def _quantisation(settings: Mapping[str, Any]) -> Quantisation | None:
+    """Return the scales and zero points that are declared; None if there are none."""
+    grids = {}
+    for role, grid in settings.items():
+        if grid is not None:
+            scale = grid["scale"]
+            grids[role] = Grid(tuple(scale) if isinstance(scale, list | tuple) else (scale,), grid.get("zero_point"))
+    for role in ("x", "y"):
+        if role in grids and len(grids[role].scale) != 1:
+            raise ImpossibleCase(f"{role} must have one scale (got {len(grids[role].scale)})", "quantisation")
+    return Quantisation(**grids) if grids else None
 
 
 def hint_default_spatial(settings: Mapping[str, Any], message: str) -> str:

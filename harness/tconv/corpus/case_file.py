@@ -22,6 +22,7 @@ from tconv.cases.context import (
     DataLevel,
     EndLevel,
     FilterLevel,
+    ScalesLevel,
     UseLevel,
     ValuesLevel,
 )
@@ -148,6 +149,8 @@ class ContextSettings(Part):
         use: what uses the result.
         end: the number format of the graph's output.
         values: which numbers data and filter have.
+        scales: those of quanta; simple are powers of two, and for the output three times one, so that results are
+            rounded; powers-of-two are all; uneven are general ones, as a quantiser chooses them.
     """
 
     data: DataLevel | None = None
@@ -159,6 +162,36 @@ class ContextSettings(Part):
     use: UseLevel | None = None
     end: EndLevel | None = None
     values: ValuesLevel | None = None
+    scales: ScalesLevel | None = None
+
+
+_Scale = Annotated[_Element, Field(gt=0, allow_inf_nan=False)]
+
+
+class GridSettings(Part):
+    """The numbers that quanta of a tensor stand for.
+
+    Attributes:
+        scale: one for the tensor. Of the filter, a list has those of the output channels of a group, by turns.
+        zero_point: the quantum of 0; where it is not given, that of the level.
+    """
+
+    scale: _Scale | Annotated[Numbers[_Scale], Field(min_length=1)]
+    zero_point: Annotated[int, Field(ge=-128, le=255)] | None = None
+
+
+class QuantisationSettings(Part):
+    """Scales and zero points, as a model has them, instead of those of the levels of a context.
+
+    Attributes:
+        x: of the data.
+        w: of the filter.
+        y: of the graph's output.
+    """
+
+    x: GridSettings | None = None
+    w: GridSettings | None = None
+    y: GridSettings | None = None
 
 
 class Settings(Part):
@@ -199,7 +232,9 @@ class Settings(Part):
             case without a bias, unnamed writes an input with the name '', as ONNX allows.
         output_shape_source: whether output_shape is a constant of the model, or fed where the text has an input for it.
         spelling: whose words are written where a text's page prints others than its library takes.
-        context: what surrounds the operator in a graph; data and filter then have small integers of their own.
+        context: what surrounds the operator in a graph; data and filter then have small integers of their own. Values
+            of x, w and b are quanta there, if they are quantised.
+        quantisation: scales and zero points of a context. A quantised output may then differ by one step anywhere.
         breaks: the one constraint that the case breaks on purpose; dialects/constraints.py of the package has them all.
         omit: attributes that are not written even where a dialect requires them.
     """
@@ -234,6 +269,7 @@ class Settings(Part):
     output_shape_source: Source | None = None
     spelling: Speller | None = None
     context: ContextSettings | None = None
+    quantisation: QuantisationSettings | None = None
     breaks: ConstraintName | None = None
     omit: Texts[AttributeName] | None = None
 
@@ -244,7 +280,7 @@ class Settings(Part):
 
 OPERAND_ROLES = ("x", "w", "b")
 """The settings that are of one operand: mappings, and no texts."""
-MAPPINGS = (*OPERAND_ROLES, "context")
+MAPPINGS = (*OPERAND_ROLES, "context", "quantisation")
 """The settings that are mappings."""
 DEFAULTS: dict[str, Any] = {
     "batch": 1,

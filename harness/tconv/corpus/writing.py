@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tconv.cases.case import Case, Cite, Operand
+    from tconv.cases.context import Quantisation
     from tconv.vocabulary import Attributes, Ints
 
 T = TypeVar("T")
@@ -67,7 +68,19 @@ def settings(case: Case) -> dict[str, Any]:
     result |= {"bias_source": case.bias_source} if case.bias_source else {}
     result |= {role: value for role, value in own.items() if value}
     result |= {"context": case.context.levels} if case.context else {}
+    result |= {"quantisation": _grids(case.quantisation)} if case.quantisation else {}
     return result | ({"breaks": case.breaks} if case.breaks else {}) | ({"omit": list(case.omit)} if case.omit else {})
+
+
+def _grids(quantisation: Quantisation) -> dict[str, Any]:
+    """Return declared scales and zero points, by role."""
+    grids = {role: getattr(quantisation, role) for role in ("x", "w", "y")}
+    return {
+        role: {"scale": list(grid.scale) if len(grid.scale) > 1 else grid.scale[0]}
+        | ({} if grid.zero_point is None else {"zero_point": grid.zero_point})
+        for role, grid in grids.items()
+        if grid is not None
+    }
 
 
 def _sizes(case: Case) -> tuple[dict[str, Any], dict[str, Ints]]:

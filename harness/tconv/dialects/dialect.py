@@ -156,6 +156,7 @@ class Dialect:
         filter_format: the filter layout where none is written.
         ambiguities: what else the text says in two ways.
         operations: what may stand around the operator in a graph, by the names of `OPERATIONS`.
+        quantised: if quanta are types of the operator itself, the levels of a context, by its axes, that it has together.
         opset: for ONNX's, the lowest opset that runtimes accept for this version of the operator; else None.
         rules: the answers without their clauses.
     """
@@ -171,6 +172,7 @@ class Dialect:
     ambiguities: tuple[Ambiguity, ...] = ()
     opset: int | None = None
     operations: Collection[str] = ()
+    quantised: tuple[Mapping[str, Collection[str]], ...] = ()
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,7 +1,9 @@
-"""TFLite's TransposeConv, in floating point and without a fused activation.
+"""TFLite's TransposeConv, in floating point and in 8 bits, without a fused activation.
 
 Texts: the operation `TFL_TransposeConvOp` of tensorflow/compiler/mlir/lite/ir/tfl_ops.td (tfl.transpose_conv); the
-docstring of `tf.nn.conv2d_transpose`, for what it computes; and 'Notes on padding' of `tf.nn`, for what SAME pads.
+docstring of `tf.nn.conv2d_transpose`, for what it computes; 'Notes on padding' of `tf.nn`, for what SAME pads; and 'LiteRT 8-bit
+quantization specification', for quanta: 'real_value = (int8_value - zero_point) * scale'. A filter's are of -127..127,
+with zero point 0, per tensor or per output channel (`GetQuantizationDimIndex() { return 0; }` of the operation).
 """
 
 from __future__ import annotations
@@ -99,4 +101,15 @@ TRANSPOSE_CONV = Dialect(
     ),
     data_format=DataFormat.NXC,
     filter_format=FilterFormat.OXI,
+    operations=("Quantize", "Dequantize"),
+    quantised=(
+        {
+            "data": ("int8", "int8-zero-point", "int8-input"),
+            "filter": ("int8", "int8-per-channel"),
+            "bias": ("int32",),
+            "end": ("int8",),
+        },
+        # What quantisers wrote before int8, one scale for each tensor.
+        {"data": ("uint8",), "filter": ("uint8",), "bias": ("int32",), "end": ("uint8",)},
+    ),
 )

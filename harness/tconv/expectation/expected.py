@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import choose_layouts, write_signature
-from tconv.cases.context import SMOOTH, operations_of
+from tconv.cases.context import LIMITS, SMOOTH, operations_of
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS, show_value
@@ -19,7 +19,7 @@ from tconv.errors import Violation
 from tconv.vocabulary import ATTRIBUTES, Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -158,12 +158,19 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
     if missing := sorted(kinds.difference(dialect.operations)) or ([] if dialect.operations else ["a graph"]):
         clause = "what stands around the operator must have words too"
         return Violation("context", "context", "must need operations that the text has", ", ".join(missing), clause)
-    if choose_layouts(written.attributes, dialect) != (DataFormat.NCX, FilterFormat.IOX):
+    if dialect.quantised and not any(_are_types(case, levels) for levels in dialect.quantised):
+        clause = "they are types of the operator, which has all of its operands in them or none"
+        got = ", ".join(map("=".join, case.context.levels.items()))
+        return Violation("context", "context", "must quantise data, filter, bias and end alike", got, clause)
+    if not dialect.quantised and choose_layouts(written.attributes, dialect) != (DataFormat.NCX, FilterFormat.IOX):
         clause = "the graph around the operator is in these layouts"
         return Violation("context", "context", "must be of NCX and IOX", "another layout", clause)
     if written.x.dtype != DType.F32 or not isinstance(expected, Values):
         return Violation("context", "context", "must be of f32 and of a valid call", "another call", "as a context is")
     surroundings = case.context
+    if case.is_uneven and (surroundings.end not in LIMITS or surroundings.activation in SMOOTH):
+        clause = "a step of the output is the only measure of what these scales round"
+        return Violation("context", "context", "must end in int8 or uint8 with such scales", surroundings.end, clause)
     if surroundings.activation in SMOOTH and (
         surroundings.use == "second-operator" or surroundings.values in {"full-range", "wide-filter"}
     ):
@@ -179,6 +186,12 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
         clause = "a tensor of the graph has the output's size"
         return Violation("context", "context", "must have one size in all readings", show_value(sorted(shapes)), clause)
     return None
+
+
+def _are_types(case: Case, levels: Mapping[str, Collection[str]]) -> bool:
+    """Return whether the levels of a case are types that an operator has together."""
+    axes = [axis for axis in levels if axis != "bias" or case.b is not None]
+    return all(getattr(case.context, axis) in levels[axis] for axis in axes)
 
 
 def finds_broken(expected: Expectation, constraint: str) -> bool:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.cases.context import LIMITS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.graph import Graph, Node
     from tconv.vocabulary import Array, Float64s
 
-LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
-"""The smallest and the largest number of each quantised type."""
 _NEAR = 3 / 8
 """How far from f(y) a smooth activation may be, in steps to the nearer of f(y - 1) and f(y + 1): it is nearer to f(y)
 by a quarter of a step."""

@@ -96,7 +96,13 @@ class Problem:
     @cached_property
     def arrays(self) -> Mapping[str, Array]:
         """The operands in the call's layouts; in a context, the tensors of its graph by name."""
-        return self.surrounded.arrays if self.surrounded else arrange_operands(self.operands, self.call)
+        if not self.surrounded:
+            return arrange_operands(self.operands, self.call)
+        arrays = self.surrounded.arrays
+        if not self.dialect.quantised:
+            return arrays
+        arranged = arrange_operands({"x": arrays["X"], "w": arrays["W"]}, self.call)
+        return {**arrays, "X": arranged["x"], "W": arranged["w"]}
 
     @cached_property
     def truth(self) -> Truth:

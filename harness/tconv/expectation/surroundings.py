@@ -2,7 +2,8 @@
 
 Numbers are integers times powers of two, and factors are powers of two, so that every sum is exact in f32 in any order.
 Quanta of a filter are small and even, but at full range: without VNNI a processor adds two products of int8 in 16 bits,
-so that libraries halve a filter, or let sums of large products saturate.
+so that libraries halve a filter, or let sums of large products saturate. Uneven scales are rounded by f32, so an output
+is known to one step there.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import numpy as np
 
 from tconv.cases.call import Input, express
 from tconv.cases.case import Case, Operand
-from tconv.cases.context import SMOOTH
+from tconv.cases.context import LIMITS, SMOOTH, Grid, Quantisation
 from tconv.cases.graph import OPERATOR, Graph, Node
+from tconv.cases.layouts import data_shape, filter_shape
 from tconv.cases.operands import NUMPY_TYPES, make_operand
 from tconv.errors import Invalid
 from tconv.expectation.expected import Values, expect_of_signature
-from tconv.expectation.operations import LIMITS, evaluate
+from tconv.expectation.operations import evaluate
 from tconv.expectation.sums import sums
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Quantised
 
@@ -37,6 +39,8 @@ _SPANS = {"x": 7, "w": 3}
 """The largest integers of data and filter, if their values are small."""
 _ROUNDED_SPANS = {"x": 99, "w": 31}
 """The same if the output is rounded to f16: most sums then have more bits than f16."""
+_SPANS_OF_QUANTA = {"x": 100, "w": 31}
+"""The same if scales are not simple. Two products of uint8 data and such a filter, of even quanta, fit into 16 bits."""
 _LARGEST = {Quantised.INT8: 128, Quantised.UINT8: 256}
 """Of a quantised output, the largest value is half as many to so many steps from zero: a few saturate."""
 _STEP = 3.0
@@ -47,6 +51,9 @@ _FILTER_SCALE = 2.0**-2
 _ADDED_SCALE = 2.0**-3
 """Scales differ, so that none can be taken for another."""
 _CHANNEL_SCALES = (2.0**-1, 2.0**-2, 2.0**0)
+_UNEVEN = Quantisation(Grid((0.0235,)), Grid((0.0071, 0.0193, 0.0437)))
+"""Uneven scales; that of the output depends on its values."""
+_UNEVEN_STEP = 1.0371
 _FACTORS = (2.0, -0.5, 4.0, 1.0)
 _NORMAL_FACTORS = (4.0, -0.5, 2.0, 1.0)
 _SLOPES = (0.5, 0.25, 2.0)
@@ -65,11 +72,13 @@ class Surrounded:
         call: the call, with its graph.
         arrays: inputs and constants of the graph by name.
         operator: the name of the tensor that the operator gives.
+        steps: how many steps a quantised output may be off anywhere.
     """
 
     call: Call
     arrays: Mapping[str, Array]
     operator: str
+    steps: int = 0
 
     @property
     def graph(self) -> Graph:
@@ -109,7 +118,10 @@ class Surrounded:
 
     def compute(self, geometry: Geometry, nudge: Nudge = 0) -> Float64s:
         """Return the graph's output if the operator has this geometry."""
-        return self.tensors(geometry, nudge)[self.graph.output]
+        if not self.steps:
+            return self.tensors(geometry, nudge)[self.graph.output]
+        y = self.tensors(geometry)[self.graph.output]
+        return np.clip(y + nudge * self.steps, *LIMITS[self.graph.nodes[-1].attributes["dtype"]])
 
 
 class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error
@@ -158,7 +170,10 @@ class _Builder:
         self._also: tuple[str, ...] = ()
         is_smooth = self._context.activation in SMOOTH
         is_rounded = self._context.end == "f16" and self._context.values != "wide-filter"
+        self._declared = case.quantisation or Quantisation()
         exact = _ROUNDED_SPANS if is_rounded else _SPANS
+        if self._context.scales != "simple" and self._context.values != "wide-filter":
+            exact = _SPANS_OF_QUANTA
         self._spans = dict.fromkeys(_SPANS, 1) if is_smooth else exact
 
     def built(self) -> Surrounded:
@@ -167,14 +182,14 @@ class _Builder:
         w, w_scale = self._filter()
         bias = self._bias(x_scale * w_scale)
         has_input = self._context.bias != "add"
-        call, inputs = self._call, (x, w, bias) if bias is not None and has_input else (x, w)
-        y = operator = self._operator(call, *inputs)
+        operands = (x, w, bias) if bias is not None and has_input else (x, w)
+        y = operator = self._operator(self._call, *operands)
         if bias is not None and self._context.bias == "add":
             y = self._node("Add", y, bias)
         if self._context.filter == "shared":
             y = self._node("Add", y, self._shared(x, w))
         if self._context.use == "beside":
-            y = self._node("Sub", y, self._operator(call, x, self._beside(), *inputs[2:]))
+            y = self._node("Sub", y, self._operator(self._call, x, self._beside(), *operands[2:]))
         for level in (self._arithmetic, self._activation, self._use):
             y = level(y)
         y = self._end(y)
@@ -183,7 +198,25 @@ class _Builder:
         self._nodes[-1] = replace(last, outputs=("Y",)) if last.outputs == (y,) else last
         operator = "Y" if operator == y else operator
         graph = Graph(tuple(self._nodes), "Y", self._also)
-        return Surrounded(replace(self._call, inputs=tuple(self._tensors), graph=graph), self._arrays, operator)
+        inputs = tuple(map(self._in_layout, self._tensors))
+        return Surrounded(replace(self._call, inputs=inputs, graph=graph), self._arrays, operator, self._steps)
+
+    @property
+    def _steps(self) -> int:
+        """How many steps a quantised output may be off: an operator on quanta has factors in fixed point, too.
+
+        Source: TensorFlow Lite 8-bit quantization specification, 'slight deviations [...] that are not bit-exact'.
+        """
+        return int(self._case.is_uneven or bool(self._call.dialect.quantised))
+
+    def _in_layout(self, tensor: Input) -> Input:
+        """Return data and filter in the layouts of the call, which are others only if nothing else has these axes."""
+        call, shape = self._call, tensor.shape
+        if tensor.role == "X":
+            shape = data_shape(shape, call.data_format)
+        if tensor.role == "W" and call.filter_format != FilterFormat.IOX:
+            shape = filter_shape(shape, call.filter_format, call.groups)
+        return replace(tensor, shape=shape)
 
     def _tensor(self, name: str, array: Float64s, dtype: DType | Quantised = DType.F32, *, fed: bool = False) -> str:
         """Add an input of the graph, or a constant."""
@@ -226,14 +259,31 @@ class _Builder:
             return self._before(self._tensor("X", self._input(values), fed=True)), 1.0
         dtype = Quantised.UINT8 if context.data == "uint8" else Quantised.INT8
         quanta, zero_point = self._quanta(dtype)
+        scale = np.float64(np.float32(self._grid("x", _DATA_SCALE)[0]))
         is_fed = context.data == "int8-input"
-        values = quanta if is_fed else (quanta - zero_point) * _DATA_SCALE
+        values = quanta if is_fed else (quanta - zero_point) * scale
         x = self._tensor("X", self._input(values), dtype if is_fed else DType.F32, fed=True)
-        scales = (self._tensor("x_scale", np.array(_DATA_SCALE)), self._tensor("x_zero_point", zero_point, dtype))
+        scales = (self._tensor("x_scale", np.array(scale)), self._tensor("x_zero_point", zero_point, dtype))
         if is_fed:
-            return self._before(self._node("Dequantize", x, *scales)), _DATA_SCALE
+            return self._before(self._node("Dequantize", x, *scales)), scale
         x = self._node("Quantize", self._before(x), *scales, dtype=str(dtype))
-        return self._node("Dequantize", x, *scales), _DATA_SCALE
+        return self._node("Dequantize", x, *scales), scale
+
+    def _grid(self, role: str, *simple: float) -> tuple[float, ...]:
+        """Return the scales of quanta: those that the case declares, or those of its level."""
+        declared, uneven = (getattr(of, role) for of in (self._declared, _UNEVEN))
+        if declared is not None:
+            return tuple(declared.scale)
+        return tuple(uneven.scale) if self._context.scales == "uneven" else simple
+
+    def _zero_point(self, role: str, of_level: int) -> int:
+        declared = getattr(self._declared, role)
+        return of_level if declared is None or declared.zero_point is None else int(declared.zero_point)
+
+    def _written(self, role: str) -> Float64s | None:
+        """Return the quanta that the case itself has; None if it leaves them to the levels."""
+        operand: Operand = getattr(self._case, role)
+        return np.array(make_operand(role, operand, 1), np.float64) if operand.data == "values" else None
 
     def _span(self, role: str, full: int) -> int:
         return full if self._context.values == "full-range" else self._spans[role]
@@ -242,6 +292,9 @@ class _Builder:
         """Return quantised data and its zero point."""
         low, high = LIMITS[dtype]
         zero_point = {"int8-zero-point": 3, "uint8": 128, "int8-input": -3}.get(self._context.data, 0)
+        zero_point = self._zero_point("x", zero_point)
+        if (written := self._written("x")) is not None:
+            return written, np.array(float(zero_point))
         if self._context.values == "full-range":
             numbers = self._integers("x", self._case.x.shape, 127)
             quanta = np.clip(numbers + (0 if low < 0 else 128), low, high)
@@ -249,7 +302,10 @@ class _Builder:
             return quanta, np.array(float(zero_point))
         numbers = self._integers("x", self._case.x.shape, self._spans["x"])
         if self._context.values == "zero-points-at-ends":
-            zero_point = low if self._context.data == "int8-zero-point" else high
+            # Beside a filter without negative numbers all results have one sign, which the output must have too.
+            is_low = self._context.data == "int8-zero-point"
+            is_low = self._context.end == "uint8" if self._context.filter == "uint8" else is_low
+            zero_point = low if is_low else high
             numbers = np.abs(numbers) * (1 if zero_point == low else -1)
         return numbers + zero_point, np.array(float(zero_point))
 
@@ -305,7 +361,7 @@ class _Builder:
             case "concat":
                 others = shape[1] - self._first_channels
                 more = self._integers("x/more", (shape[0], others, *shape[2:]), self._spans["x"])
-                scale = 1.0 if self._context.data == "float" else _DATA_SCALE
+                scale = 1.0 if self._context.data == "float" else self._grid("x", _DATA_SCALE)[0]
                 if not others:
                     return self._node("Concat", x, axis=1)
                 return self._node("Concat", x, self._tensor("X_more", more * scale, fed=True), axis=1)
@@ -361,9 +417,13 @@ class _Builder:
     def _quantised_filter(self, values: Float64s) -> tuple[str, Float64s]:
         context, outputs = self._context, values.shape[1]
         dtype = Quantised.UINT8 if context.filter == "uint8" else Quantised.INT8
-        zero_point = 128 if context.filter == "uint8" else 0
-        if context.values == "full-range":
+        zero_point = self._zero_point("w", 128 if context.filter == "uint8" else 0)
+        if (written := self._written("w")) is not None:
+            quanta = written
+        elif context.values == "full-range":
             low, high = LIMITS[dtype]
+            # An operator on quanta has a filter that is symmetric.
+            low = max(low, -high) if self._call.dialect.quantised else low
             quanta = np.clip(values + zero_point, low, high)
             quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
         else:
@@ -371,7 +431,9 @@ class _Builder:
                 zero_point, values = 0, np.abs(values)
             quanta = 2 * values + zero_point
         is_vector = context.filter == "int8-per-channel"
-        scale = np.resize(_CHANNEL_SCALES, outputs) if is_vector else np.array(_FILTER_SCALE)
+        simple = _CHANNEL_SCALES if is_vector else (_FILTER_SCALE,)
+        scales = np.array(self._grid("w", *simple)).astype(np.float32).astype(np.float64)
+        scale = np.resize(scales, outputs) if is_vector else np.array(scales[-1])
         names = (
             self._tensor("W", quanta, dtype),
             self._tensor("w_scale", scale),
@@ -384,11 +446,12 @@ class _Builder:
         if self._case.b is None:
             return None
         channels, level = self._output[1], self._context.bias
-        values = self._integers("b", (channels,), 15)
+        values = self._integers("b", (channels,), 3 if self._case.is_uneven else 15)
         if level == "int32":
-            scale = np.resize(scales, channels)
+            scale = np.resize(scales, channels).astype(np.float32).astype(np.float64)
+            quanta = np.rint(values / scale) if (written := self._written("b")) is None else written
             names = (
-                self._tensor("B", values / scale, Quantised.INT32),
+                self._tensor("B", quanta, Quantised.INT32),
                 self._tensor("b_scale", scale),
                 self._tensor("b_zero_point", np.zeros(channels), Quantised.INT32),
             )
@@ -516,7 +579,10 @@ class _Builder:
                 zero_point = _END_ZERO_POINTS[dtype]
                 if self._context.values == "zero-points-at-ends":
                     zero_point = LIMITS[dtype][dtype is Quantised.INT8]
-                scale = self._tensor("y_scale", np.array(self._end_scale(y, dtype)))
+                zero_point = self._zero_point("y", zero_point)
+                declared = self._declared.y
+                scale_of_y = declared.scale[0] if declared else self._end_scale(y, dtype)
+                scale = self._tensor("y_scale", np.array(scale_of_y))
                 zero = self._tensor("y_zero_point", np.array(float(zero_point)), dtype)
                 return self._node("Quantize", y, scale, zero, dtype=str(dtype))
         return y
@@ -530,7 +596,10 @@ class _Builder:
 
         values = evaluate(Graph(tuple(self._nodes), y), self._arrays, convolve)[y]
         largest = float(np.abs(values).max()) if values.size else 0.0
-        return _STEP * 2.0 ** ceil(log2(largest / (_STEP * _LARGEST[dtype]))) if largest else _STEP
+        if self._context.scales == "uneven" and largest:
+            return _UNEVEN_STEP * largest / _LARGEST[dtype]
+        step = 1.0 if self._context.scales == "powers-of-two" else _STEP
+        return step * 2.0 ** ceil(log2(largest / (step * _LARGEST[dtype]))) if largest else step
 
 
 _ARITHMETIC: Mapping[str, tuple[str, Callable[[_Builder], Float64s]]] = {

@@ -1,0 +1,146 @@
+"""The operator in 8 bits: scales of every kind, what is expected of them, and the model that LiteRT is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from strategies import ONNX
+from tconv.backends.litert import LiteRt, inputs_of, model_of
+from tconv.backends.outcome import Produced
+from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.writing import settings
+from tconv.dialects import DIALECTS
+from tconv.expectation.expected import NotApplicable, expect
+from tconv.expectation.problem import Problem
+from tconv.expectation.sums import sums
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.vocabulary import Array
+
+ROW, TFLITE = DIALECTS[ONNX[-1]], DIALECTS["tflite/TransposeConv"]
+LAYERS = "quantised/layers"
+
+
+@pytest.fixture(scope="module")
+def quantised(corpus: Corpus) -> list[Case]:
+    """Return all cases of the gate tier with a quantised output."""
+    return [case for case in corpus.cases("gate", ["quantised"]) if case.context.end != "none"]
+
+
+def _output(problem: Problem) -> Array:
+    assert problem.output is not None
+    return problem.output
+
+
+def test_quanta_by_hand(corpus: Corpus) -> None:
+    """Two products that anybody can check."""
+    case = corpus.find(f"{LAYERS}/quanta-written-out")
+    assert case is not None
+    assert _output(Problem(case, ROW)).tolist() == [[[[23, 17]]]]
+
+
+def test_the_output_is_the_integer_sum_rescaled_in_float64(quantised: list[Case]) -> None:
+    """Quanta are added in integers; scales and zero points come once. Rounding errors show at ties alone."""
+    for case in quantised:
+        problem = Problem(case, ROW)
+        assert problem.values is not None
+        arrays = {name: array.astype(np.float64) for name, array in problem.arrays.items()}
+        x = arrays["X"]
+        if case.context.data != "int8-input":
+            x = np.rint(x / arrays["x_scale"]) + arrays["x_zero_point"]
+        along = (1, -1, *[1] * (x.ndim - 2))
+        geometry = problem.values.primary.geometry
+        bias = arrays.get("B")
+        added = sums(x - arrays["x_zero_point"], arrays["W"] - arrays["w_zero_point"].reshape(-1)[0], bias, geometry)
+        scales = np.resize(arrays["x_scale"] * arrays["w_scale"], added.shape[1]).reshape(along)
+        scaled = added * scales / arrays["y_scale"]
+        low, high = (-128, 127) if case.context.end == "int8" else (0, 255)
+        expected = np.clip(np.rint(scaled) + arrays["y_zero_point"], low, high)
+        is_tie = np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5) < 1e-4
+        assert ((expected == _output(problem)) | is_tie).all(), case.id
+
+
+def test_one_step_is_allowed_where_scales_are_rounded(quantised: list[Case]) -> None:
+    """Two steps never are; and with powers of two the result is exact, but for ties."""
+    for case in quantised:
+        problem = Problem(case, ROW)
+        right = _output(problem).astype(np.int16)
+        middle = np.clip(right, -120, 120) if case.context.end == "int8" else np.clip(right, 8, 247)
+        inside = right == middle
+        assert inside.any(), case.id
+        for steps in (1, 2):
+            off = np.where(inside, right + steps, right).astype(_output(problem).dtype)
+            verdict = judge(problem, Produced(off), DType.F32)
+            is_allowed = steps == 1 and (case.context.scales == "uneven" or case.quantisation is not None)
+            assert isinstance(verdict, ver.Agreed) == is_allowed, case.id
+
+
+def test_tflite_quantises_all_of_the_operator_or_nothing(corpus: Corpus) -> None:
+    """Its operator has quanta as a type, so there is nothing to write for float data beside a quantised filter."""
+    levels = {"data": "int8-input", "filter": "int8", "end": "int8"}
+    expected = expect(build("all", {"context": levels, "spatial": [4, 4], "kernel": [3, 3]}), TFLITE)
+    assert not isinstance(expected, NotApplicable)
+    for axis in levels:
+        some = {name: level for name, level in levels.items() if name != axis}
+        part = expect(build("part", {"context": some, "spatial": [4, 4], "kernel": [3, 3]}), TFLITE)
+        assert isinstance(part, NotApplicable)
+        assert part.violation.attribute == "context"
+    asked = [
+        case for case in corpus.cases("gate", ["quantised"]) if not isinstance(expect(case, TFLITE), NotApplicable)
+    ]
+    assert {case.context.scales for case in asked} == {"simple", "powers-of-two", "uneven"}
+
+
+def test_uneven_scales_end_in_quanta() -> None:
+    """If the output is float there is no step to measure by."""
+    case = build("float", {"context": {"data": "int8", "filter": "int8", "scales": "uneven"}})
+    assert isinstance(expect(case, ROW), NotApplicable)
+
+
+def test_declared_scales_are_written_and_read() -> None:
+    """The settings of a case make the same case again; data and output have one scale."""
+    grids = {"x": {"scale": 0.5, "zero_point": -3}, "w": {"scale": [0.25, 0.7]}, "y": {"scale": 0.75}}
+    case = build("declared", {"out_channels": 2, "context": {"data": "int8", "end": "int8"}, "quantisation": grids})
+    assert settings(case)["quantisation"] == grids
+    assert build("declared", settings(case)) == case
+    with pytest.raises(ImpossibleCase, match="one scale"):
+        build("two", {"context": {"data": "int8"}, "quantisation": {"x": {"scale": [0.5, 0.25]}}})
+
+
+def test_litert_is_given_the_form_of_the_specification(quantised: list[Case]) -> None:
+    """Weights have a scale for each output channel along dimension 0 and zero points 0, the bias their products."""
+    schema = pytest.importorskip("ai_edge_litert.schema_py_generated")
+    case = next(
+        case
+        for case in quantised
+        if case.context.filter == "int8-per-channel"
+        and case.context.data == "int8"
+        and case.context.scales == "uneven"
+        and case.b is not None
+        and not isinstance(expect(case, TFLITE), NotApplicable)
+    )
+    problem = Problem(case, TFLITE)
+    model = schema.ModelT.InitFromObj(
+        schema.Model.GetRootAs(model_of(*inputs_of(problem.call, problem.arrays), problem.call.attributes), 0)
+    )
+    (graph,) = model.subgraphs
+    kinds = [model.operatorCodes[operator.opcodeIndex].builtinCode for operator in graph.operators]
+    assert kinds == [schema.BuiltinOperator.QUANTIZE, schema.BuiltinOperator.TRANSPOSE_CONV]
+    tensors = {tensor.name.decode(): tensor for tensor in graph.tensors}
+    w, b, x = tensors["weights"], tensors["bias"], tensors["input"]
+    assert (w.type, b.type, x.type) == (schema.TensorType.INT8, schema.TensorType.INT32, schema.TensorType.INT8)
+    assert w.quantization.quantizedDimension == 0
+    assert len(w.quantization.scale) == w.shape[0] == case.w.shape[1]
+    assert set(w.quantization.zeroPoint) == set(b.quantization.zeroPoint) == {0}
+    assert b.quantization.scale == pytest.approx(w.quantization.scale * x.quantization.scale)
+    for kernels in ("auto", "builtin", "reference"):
+        outcome = LiteRt(kernels=kernels).run(problem.call, problem.arrays)
+        assert isinstance(judge(problem, outcome, DType.F32), ver.Agreed)
