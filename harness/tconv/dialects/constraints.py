@@ -54,11 +54,13 @@ _NEEDED_SIGNS = {"strides", "dilations", "output-shape"}
 
 CONSTRAINTS = {
     **{
-        f"{name}-length": Constraint(of[0], f"each list of {name} has an entry for each spatial axis", needed=True)
+        f"{name}-length": Constraint(of[0], f"{name.replace('-', '_')} has an entry for each spatial axis", needed=True)
         for name, (of, _) in _LISTS.items()
     },
     **{
-        f"{name}-{_SIGNS[least]}": Constraint(of[0], f"{name} are {_SIGNS[least]}", needed=name in _NEEDED_SIGNS)
+        f"{name}-{_SIGNS[least]}": Constraint(
+            of[0], f"each entry of {name.replace('-', '_')} is {_SIGNS[least]}", needed=name in _NEEDED_SIGNS
+        )
         for name, (of, least) in _LISTS.items()
         if least is not None
     },

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
-from tconv.gate.status import FAILING, SEVERITY, Status, choose_example, find_group, is_of_invalid, sweep_of
-from tconv.records.failure import without_numbers
+from tconv.gate.status import FAILING, SEVERITY, Status, choose_example, find_group, sweep_of
+from tconv.reports import cause_sentences
 from tconv.reports.example_phrases import example_phrases
-from tconv.reports.phrases import fresh_process_phrase, headline
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
     from tconv.evidence import Explanation
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import GroupKey, RecordStatus
-
-_USUAL = 0.75
-"""The part of a cause's failures whose relation is said: of few elements it may not be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,8 @@ class Cause:
         group: what makes records those of this cause, also in another run.
         members: the records with their statuses.
         example: the id of the case that stands for it.
-        line: the waiver, the reading, or what the runtime does, with the phrase of the example.
+        line: what happens, in a sentence.
+        details: what a reader may want next: formulas, names, the runtime's message, an example.
         explanation: what explains failures; None if nothing does.
     """
 
@@ -42,12 +38,19 @@ class Cause:
     members: tuple[RecordStatus, ...]
     example: str
     line: str
+    details: tuple[str, ...] = ()
     explanation: Explanation | None = None
 
     @property
     def what(self) -> str:
-        """The line with how sure it is."""
-        return "; ".join(filter(None, (self.line, self.explanation.evidence if self.explanation else "")))
+        """The sentence with its details, and how sure it is."""
+        return "; ".join((self.line, *self.more))
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """What is said of it beyond the sentence: the details, and how sure it is."""
+        evidence = self.explanation.evidence if self.explanation else ""
+        return (*self.details, evidence) if evidence else self.details
 
     @property
     def count(self) -> int:
@@ -83,7 +86,16 @@ def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
         )
         for key, members in groups.items()
     ]
-    return sorted(found, key=_place)
+    lines = Counter(cause.line for cause in found)
+    return sorted((_told_apart(cause) if lines[cause.line] > 1 else cause for cause in found), key=_place)
+
+
+def _told_apart(cause: Cause) -> Cause:
+    """Return a cause with its first detail in its line, by which it differs from another one."""
+    if not cause.details:
+        return cause
+    first, *others = cause.details
+    return replace(cause, line=f"{cause.line}; {first}", details=tuple(others))
 
 
 def _place(cause: Cause) -> tuple[int, int, str]:
@@ -131,73 +143,20 @@ def _cause(
         invalid: whether all calls are invalid.
     """
     shown = choose_example(members, key)
-    if explanation is not None:
-        line = _explained(explanation, members, shown, phrase, invalid=invalid)
-    elif shown.status in FAILING:
-        line = _unexplained(key, members, shown, phrase)
-    else:
-        line = phrase if shown.status is Status.DISPUTED else _known(shown)
-    return Cause(shown.status, key, tuple(members), shown.record.case, line, explanation)
+    failures = cause_sentences.Failures(members, shown, phrase, is_invalid=invalid)
+    line, details = _told(key, failures, explanation)
+    return Cause(shown.status, key, tuple(members), shown.record.case, line, details, explanation)
 
 
-def _known(shown: RecordStatus) -> str:
-    """Return the line of records that neither failed nor follow another reading."""
+def _told(key: GroupKey, of: cause_sentences.Failures, explanation: Explanation | None) -> cause_sentences.Told:
+    """Return the sentence of a cause, and its details."""
+    shown = of.shown
+    if shown.status in FAILING:
+        return of.explained(explanation) if explanation is not None else of.unexplained(sweep_of(key))
+    if shown.status is Status.DISPUTED:
+        return cause_sentences.of_disputed(shown, of.phrase)
     if shown.waiver is not None:
-        return f"{shown.waiver.name}: {shown.waiver.because}"
-    return STATUSES[shown.status].total if shown.status is Status.INCONCLUSIVE else headline(shown.ruling)
-
-
-def _explained(
-    explanation: Explanation, members: Sequence[RecordStatus], shown: RecordStatus, phrase: str, *, invalid: bool
-) -> str:
-    """Return the line of failures that something explains: their kinds, what it is, and where."""
-    kinds, where = _kinds(members), f" where {explanation.where}" if explanation.where else ""
-    where = f" of invalid calls{where}" if invalid else where
-    if shown.status is Status.UNDECLARED:
-        # The reason of what is undeclared begins with its kind.
-        within = f", {explanation.what}" if isinstance(explanation.what, InContext) else ""
-        return f"{phrase}{within}{where}"
-    match explanation.what:
-        case Misreads(name):
-            return f"{kinds} as if {name}{where}: {phrase}"
-        case Follows():
-            return f"{kinds}{where}: {explanation.what}"
-        case Says():
-            return f"{kinds}{where}: {phrase}"
-        case Varies():
-            return f"{kinds}, and answers vary{where}: {fresh_process_phrase(shown.record) or phrase}"
-        case Relates():
-            return f"{kinds}{where}: wrong elements {_usual_relation(members) or explanation.what.relation}"
-        case InContext():
-            return f"{kinds}, {explanation.what}{where}: for example {phrase}"
-        case Errs():
-            relation = _usual_relation(members)
-            words = f"wrong elements {relation}" if relation else f"for example {phrase}"
-            return f"{kinds}{where or ' nearly everywhere'}: {words}"
-
-
-def _usual_relation(members: Sequence[RecordStatus]) -> str:
-    """Return what the wrong elements of most failures are, without numbers that differ; empty if it differs."""
-    relations = [member.why.relation for member in members]
-    for texts in (Counter(relations), Counter(map(without_numbers, relations))):
-        text, count = texts.most_common(1)[0]
-        if text and count >= _USUAL * len(members):
-            return text.replace("#", "n") + (", where n differs" if "#" in text else "")
-    return ""
-
-
-def _unexplained(key: GroupKey, members: Sequence[RecordStatus], shown: RecordStatus, phrase: str) -> str:
-    """Return the line of failures that nothing explains: their kinds, what they have in common, and an example."""
-    if shown.record.varies:
-        return f"{shown.ruling.kind} {fresh_process_phrase(shown.record)}: {phrase}"
-    sweep, words = sweep_of(key), shown.why.described
-    # The phrase of a wrong shape already has both shapes.
-    described = f"; {words}" if words and shown.ruling.kind != "wrong-shape" else ""
-    kinds = f"{_kinds(members)}{' of invalid calls' if is_of_invalid(key) else ''}{f' in {sweep}' if sweep else ''}"
-    # The reason of what is undeclared begins with its kind.
-    plain = shown.status is Status.UNDECLARED and kinds == shown.ruling.kind
-    return phrase if plain else f"{kinds}: {phrase}{described}"
-
-
-def _kinds(members: Iterable[RecordStatus]) -> str:
-    return " or ".join(sorted({member.ruling.kind for member in members}))
+        return f"{shown.waiver.name}: {shown.waiver.because}", ()
+    if shown.status is Status.INCONCLUSIVE:
+        return STATUSES[shown.status].total, ()
+    return cause_sentences.of_accepted(shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tconv.gate.status import FAILING, Status
 from tconv.records.headers import cases_option
@@ -13,7 +13,7 @@ from tconv.reports.phrases import reproduce_run
 from tconv.reports.statuses import EXPLAINED, STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -24,12 +24,35 @@ if TYPE_CHECKING:
 
 Detail = Literal["quiet", "screen", "verbose"]
 """How much is printed: the answer alone, at most about a screen of causes, or every cause."""
-_PIPED_LINES = 60
+_PIPED_LINES = 100
 """Lines of a screen where there is none."""
 _AROUND = 5
 _FAILED = STATUSES[Status.FAILED].heading
-Entry = list[str]
-"""The lines of one cause."""
+_MOST_HEADS = 60
+"""Causes of a section of which at least the first line is shown."""
+
+
+_Part = Literal["whole", "head", "first"]
+"""How much of a cause is shown: all, its sentence, or the first line of it."""
+
+
+class Entry(NamedTuple):
+    """The lines of one cause.
+
+    Attributes:
+        head: what happens, in one sentence.
+        rest: what else is known, and a command to copy.
+    """
+
+    head: list[str]
+    rest: list[str]
+
+    def lines(self, detail: _Part) -> Iterator[tuple[str, str]]:
+        """Yield its lines, or the first ones, each with its style."""
+        first, *others = self.head
+        yield first + (" ..." if others and detail == "first" else ""), ""
+        yield from ((line, "") for line in others if detail != "first")
+        yield from ((line, "dim") for line in self.rest if detail == "whole")
 
 
 def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, recorded: bool = True) -> None:
@@ -84,42 +107,55 @@ def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
 def listed(
     sections: Iterable[tuple[str, list[Entry]]], room: int | None, urgent: str = _FAILED
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines of sections, each with its style; one that does not fit whole says how much it leaves out.
+    """Yield the lines of sections, each with its style: what each entry says first, and all of it if there is room.
 
     Args:
         sections: heading and entries of each, the most urgent section first, and in each the largest entry.
         room: how many lines there are; None for as many as there have to be.
-        urgent: the heading of the section that is given room for three entries where each other is given it for one.
+        urgent: the heading of the section that is given room for three entries where each other is given it for one,
+            and whose sentences are never cut.
     """
     parts = list(sections)
-    fitting = [len(entries) if room is None else 0 for _, entries in parts]
     turns = sorted(
         (number // (3 if heading == urgent else 1), at, number)
         for at, (heading, entries) in enumerate(parts)
         for number in range(len(entries))
     )
+    brief: dict[str, _Part] = {heading: "head" if heading == urgent else "first" for heading, _ in parts}
     # A heading, the line before it, and the line that says what is left out.
-    room_left = (room or 0) - 3 * len(parts)
-    for _, at, number in turns if room is not None else ():
-        lines = len(parts[at][1][number])
-        if fitting[at] == number and (lines <= room_left or (number == 0 and parts[at][0] == urgent)):
-            fitting[at], room_left = number + 1, room_left - lines
-    for (heading, entries), count in zip(parts, fitting, strict=True):
-        more = len(entries) - count
-        rest = f"{more:,}{' more' if count else ''} {'cause' if more == 1 else 'causes'}; --verbose lists them"
+    left = (room or 0) - sum(3 + _height(entries[:_MOST_HEADS], brief[heading]) for heading, entries in parts)
+    whole: set[tuple[int, int]] = set()
+    for _, at, number in turns:
+        heading, entries = parts[at]
+        lines = _height([entries[number]], "whole") - _height([entries[number]], brief[heading])
+        if room is None or lines <= left or (number == 0 and heading == urgent):
+            whole.add((at, number))
+            left -= lines
+    for at, (heading, entries) in enumerate(parts):
         yield "", ""
-        yield f"{heading}: {rest}" if more and not count else heading, "bold"
-        yield from ((line, "") for entry in entries[:count] for line in entry)
-        if more and count:
-            yield f"  and {rest}", "dim"
+        yield heading, "bold"
+        shown = entries if room is None else entries[:_MOST_HEADS]
+        for number, each in enumerate(shown):
+            yield from each.lines("whole" if (at, number) in whole else brief[heading])
+        if more := len(entries) - len(shown):
+            yield f"  and {more:,} more {'cause' if more == 1 else 'causes'}; --verbose lists them", "dim"
+        elif any((at, number) not in whole for number in range(len(shown))):
+            yield "  --verbose says more of each", "dim"
     if parts:
         yield "", ""
 
 
-def entry(count: int, what: str, command: str, width: int) -> Entry:
-    """Return the lines of one cause: how many cases, what it is, and on a line of its own a command to copy."""
-    lines = folded(what, width, f"{count:>6,}  ")
-    return [*lines, f"{'':8}{command}"] if command else lines
+def _height(entries: Iterable[Entry], detail: _Part) -> int:
+    return sum(len([*each.lines(detail)]) for each in entries)
+
+
+def entry(count: int, what: str, more: Sequence[str], commands: Sequence[str], width: int) -> Entry:
+    """Return the lines of one cause: how many cases, what it is, what else is known, and commands to copy."""
+    indent = " " * 8
+    rest = [line for text in more for line in folded(text, width, indent, f"{indent}  ")]
+    return Entry(
+        folded(what, width, f"{count:>6,}  "), [*rest, *(f"{indent}{command}" for command in commands if command)]
+    )
 
 
 def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
@@ -139,13 +175,13 @@ def _sections(run: RunReport, width: int) -> Iterator[tuple[str, list[Entry]]]:
         if causes := run.causes.get(status):
             yield (
                 STATUSES[status].heading,
-                [entry(each.count, each.what, command_of(run.assessment, each), width) for each in causes],
+                [entry(each.count, each.line, each.more, [command_of(run.assessment, each)], width) for each in causes],
             )
     if run.record_notes:
         # A backend's own note stands for itself.
         texts = [": ".join(filter(None, (note.name, note.meaning))) for note in run.record_notes]
         noted = [
-            entry(note.count, text, command(run.assessment, note.example), width)
+            entry(note.count, text, (), [command(run.assessment, note.example)], width)
             for note, text in zip(run.record_notes, texts, strict=True)
         ]
         yield "noted, and no failure", noted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
@@ -14,6 +15,7 @@ from tconv.expectation.truth import Truth
 from tconv.verdict import kinds as ver
 from tconv.verdict.transform_errors import is_transform
 from tconv.verdict.values import compare, count_steps
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
     from tconv.expectation.surrounded_truth import SurroundedTruth
     from tconv.verdict.values import ComparedValues
-    from tconv.vocabulary import Array, DataFormat, DType
+    from tconv.vocabulary import Array, DataFormat
 
 
 def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Verdict:
@@ -84,7 +86,7 @@ def judge_values(
     else:
         dtype = str(_DTYPE_NAMES.get(outcome.array.dtype, outcome.array.dtype))
     if dtype != truth.dtype:
-        return ver.WrongDtype(truth.dtype, dtype)
+        return ver.WrongDtype(truth.dtype, dtype, _agree_converted(expected, outcome, truth, data_format, accumulator))
     if isinstance(outcome, out.ShapeOnly):
         return _follow(candidates, "shape", ())
     actual = to_ncx(outcome.array, data_format)
@@ -104,6 +106,24 @@ def judge_values(
         if isinstance(truth, Truth) and is_transform(actual, truth, candidate.geometry):
             return _differ(ver.Imprecise, comparison, actual)
     return _differ(ver.Differed, comparisons[0], actual)
+
+
+def _agree_converted(
+    expected: Values,
+    outcome: out.Produced | out.ShapeOnly,
+    truth: Truth | SurroundedTruth,
+    data_format: DataFormat,
+    accumulator: DType,
+) -> bool | None:
+    """Return whether values of a wrong type are right in the expected one; None if there are none, or not real ones."""
+    if isinstance(outcome, out.ShapeOnly) or truth.dtype not in {*DType}:
+        return None
+    if outcome.array.dtype not in _DTYPE_NAMES and outcome.array.dtype.kind not in "biuf":
+        return None
+    with np.errstate(all="ignore"):
+        converted = outcome.array.astype(NUMPY_TYPES[DType(truth.dtype)])
+    verdict = judge_values(expected, replace(outcome, array=converted), truth, data_format, accumulator)
+    return isinstance(verdict, ver.Allowed | ver.Inconclusive)
 
 
 def _follow(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Allowed:

@@ -154,10 +154,12 @@ class WrongDtype(Recorded):
     Attributes:
         expected: the type that is expected, such as f32.
         actual: the type that was produced.
+        values_agree: whether the values are right after conversion to the expected type; None if nobody knows.
     """
 
     expected: str
     actual: str
+    values_agree: bool | None = None
     kind: Literal["wrong-dtype"] = "wrong-dtype"
 
 

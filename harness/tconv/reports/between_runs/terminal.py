@@ -63,4 +63,4 @@ def _heading(transition: Transition) -> str:
 def _entry(group: Group, cases: str, width: int, *, verbose: bool) -> Entry:
     ids = group.cases if verbose else group.cases[:1]
     commands = [shlex.join(["tconv", "show", case, *cases_option(cases)]) for case in ids]
-    return [*entry(len(group.cases), group.what, commands[0], width), *(f"{'':8}{more}" for more in commands[1:])]
+    return entry(len(group.cases), group.what, (), commands, width)

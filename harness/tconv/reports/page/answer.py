@@ -20,7 +20,7 @@ _LONGEST = 280
 _WRONG = ("wrong answer", "wrong answers")
 _COUNTED = {
     "crashed": ("crash", "crashes"),
-    "timed-out": ("call without an end", "calls without an end"),
+    "timed-out": ("call that takes too long", "calls that take too long"),
     "unstable": ("answer that varies", "answers that vary"),
     "differed": _WRONG,
     "reading-changed": ("changed reading", "changed readings"),
@@ -28,38 +28,39 @@ _COUNTED = {
     "wrong-shape": _WRONG,
     "wrong-dtype": _WRONG,
     "imprecise": _WRONG,
-    "backend-error": ("call without an answer", "calls without an answer"),
-    "refused-valid": ("refusal of a valid call", "refusals of valid calls"),
+    "backend-error": ("without an answer", "without an answer"),
+    "refused-valid": ("refusal", "refusals"),
     "accepted-invalid": ("answer to an invalid call", "answers to invalid calls"),
-    "unsupported": ("unsupported that is not declared", "unsupported that are not declared"),
 }
 """One and several failures of each kind of ruling, the most severe first."""
+_OTHER = ("other failure", "other failures")
 
 
 def answer(runs: Sequence[Overview]) -> str:
-    """Return why the runs are red, or what green means, in a sentence that goes on after `Red:` or `Green:`."""
-    failures = [
-        f"{run.assessment.run.header.backend.title}: {', '.join(counts)}"
-        for run in runs
-        if (counts := list(_count_failures(run)))
-    ]
+    """Return why the runs are red, or what green means, in sentences that follow `Red.` or `Green.`."""
+    failures = [f"{run.short}: {', '.join(counts)}" for run in runs if (counts := list(_count_failures(run)))]
+    if undeclared := sum(run.assessment.counts[Status.UNDECLARED] for run in runs):
+        failures.append(f"Not declared as unsupported: {undeclared:,}")
     if failures:
-        return "; ".join(failures)
+        return ". ".join(failures)
     if reasons := [reason for run in runs for reason in run.report.red]:
-        return f"no case failed, but {shortened(reasons[0], _LONGEST)}"
+        return f"No case failed, but {shortened(reasons[0], _LONGEST)}"
     nothing = [note.text for run in runs for note in run.report.notes if note.name == NOTHING_PASSED]
     if nothing and len(runs) == 1:
-        return ", and ".join(nothing)
+        return _sentence(", and ".join(nothing))
     known = any(run.assessment.counts[status] for run in runs for status in (Status.WAIVED, Status.REPORTED))
-    return "every deviation is known" if known else "every answer is as expected"
+    return "Every deviation is known" if known else "Every answer is as expected"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _count_failures(run: Overview) -> Iterator[str]:
     """Yield how many failures of a run there are of each kind, in words."""
-    counts = Counter(
-        _COUNTED[member.ruling.kind] for member in run.assessment.statuses if STATUSES[member.status].is_red
-    )
-    for one, several in dict.fromkeys(_COUNTED.values()):
+    failed = (member.ruling.kind for member in run.assessment.statuses if member.status is Status.FAILED)
+    counts = Counter(_COUNTED.get(kind, _OTHER) for kind in failed)
+    for one, several in dict.fromkeys((*_COUNTED.values(), _OTHER)):
         if count := counts[one, several]:
             yield f"{count:,} {one if count == 1 else several}"
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
-from tconv.evidence import Follows, Misreads
+from tconv.evidence import Follows
 from tconv.gate.status import Status
 from tconv.reports.causes import rank_severity
 from tconv.reports.statuses import EXPLAINED, STATUSES
@@ -35,7 +34,7 @@ class CauseLine:
     Attributes:
         number: its place on the page, from 1: `cause=3` in a query.
         words: what happens.
-        evidence: how well it is known, or what else was seen; may be empty.
+        more: what a reader may want next: formulas, names, a message, an example, how sure it is.
         clause: the text's words on it; may be empty.
         kinds: the kinds of verdict of its records.
         learnt: whether the words are a rule that was learnt from all answers of the run.
@@ -45,7 +44,7 @@ class CauseLine:
 
     number: int
     words: str
-    evidence: str
+    more: tuple[str, ...]
     clause: str
     kinds: tuple[str, ...]
     learnt: bool
@@ -109,8 +108,8 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
     explanation = largest.explanation
     return CauseLine(
         0,
-        shortened(_words(largest), _LONGEST),
-        _evidence(largest),
+        shortened(largest.line, _LONGEST),
+        largest.more,
         _clause(largest),
         tuple(sorted({kind for _, cause in causes for kind in cause.kinds})),
         bool(explanation and isinstance(explanation.what, Follows)),
@@ -119,40 +118,8 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
     )
 
 
-def _words(cause: Cause) -> str:
-    """Return what happens."""
-    dialect = cause.members[0].record.dialect
-    if cause.status is Status.DISPUTED and (readings := _readings(cause.members[0])):
-        return f"follows {_described(' or '.join(readings), _names(readings), dialect)}"
-    if cause.explanation and isinstance(cause.explanation.what, Misreads):
-        name = cause.explanation.what.name
-        where = f" where {cause.explanation.where}" if cause.explanation.where else ""
-        return f"as if {_described(f'{name}{where}', name.names, dialect)}"
-    return cause.line
-
-
-def _evidence(cause: Cause) -> str:
-    """Return how sure it is; of a misreading, whose words are its meaning, with an example."""
-    if cause.explanation is None:
-        return ""
-    return cause.what if isinstance(cause.explanation.what, Misreads) else cause.explanation.evidence
-
-
 def _names(readings: Iterable[str]) -> list[str]:
     return [name for together in readings for name in Combination.parse(together).names]
-
-
-def _described(text: str, names: Iterable[str], dialect_name: str) -> str:
-    """Return a text that names readings or misreadings, with what these say."""
-    meaning = says(names, dialect_name)
-    return f"{text}: {meaning}" if meaning else text
-
-
-def says(names: Iterable[str], dialect_name: str) -> str:
-    """Return what each of some readings or misreadings says, by their names."""
-    dialect = DIALECTS.get(dialect_name)
-    known = meanings(dialect) if dialect else {}
-    return "; ".join(known[name] for name in names if name in known)
 
 
 def _clause(cause: Cause) -> str:

@@ -41,6 +41,8 @@ def _figure(verdict: Ruling, name: str, value: object, data_format: str) -> tupl
     match verdict, name:
         case ver.WrongShape(), _:
             name = f"{name} shape, {data_format}" if data_format else f"{name} shape"
+        case ver.WrongDtype(), "values_agree":
+            name, figure = "values after conversion", "right" if value else "wrong"
         case ver.WrongDtype(), _:
             name = f"{name} type"
         case ver.Differed() | ver.Imprecise(), "first":

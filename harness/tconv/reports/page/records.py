@@ -13,9 +13,10 @@ from tconv.cases.patterns import facts_of, topic_of
 from tconv.dialects import DIALECTS
 from tconv.gate.status import RULINGS
 from tconv.reports.between_runs.transitions import Transition
+from tconv.reports.cause_sentences import says
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
-from tconv.reports.page.cause_lines import cause_numbers, says
+from tconv.reports.page.cause_lines import cause_numbers
 from tconv.reports.page.commands import commands
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table

@@ -1,0 +1,253 @@
+"""What happens, in a sentence: of each cause, without a formula, a clause or a runtime's own message.
+
+What a reader may want next, the formula, the names, the message or an example, are its details.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tconv.cases.context import PREFIX
+from tconv.diagnosis.misreadings import meanings
+from tconv.dialects import DIALECTS
+from tconv.dialects.constraints import CONSTRAINTS
+from tconv.dialects.readings import Combination
+from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
+from tconv.gate.status import SEVERITY, Status
+from tconv.records.failure import without_numbers
+from tconv.reports.conditions import LEVELS, TYPES, in_words
+from tconv.reports.phrases import UNDECLARED, fresh_process_phrase, headline
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tconv.evidence import Explanation, Rule
+    from tconv.gate.status import RecordStatus
+
+_USUAL = 0.75
+"""The part of a cause's failures whose relation is said: of few elements it may not be seen."""
+_RETURNED: Mapping[str, str] = {
+    "differed": "wrong values",
+    "mixed-readings": "values of another reading than elsewhere",
+    "wrong-shape": "a wrong output size",
+    "wrong-dtype": "a wrong type",
+    "imprecise": "values that are too inexact",
+}
+_DOES: Mapping[str, str] = {
+    "crashed": "crashes",
+    "timed-out": "does not answer in time",
+    "unstable": "answers the same call differently",
+    "reading-changed": "follows another reading than before",
+    "backend-error": "gives no answer",
+    "refused-valid": "refuses valid calls",
+    "accepted-invalid": "answers invalid calls",
+    "unsupported": "does not support calls",
+    "inconclusive": "returns values that zeros would be as near to",
+}
+_QUANTITIES = {
+    "stride": "the stride",
+    "dilation": "the dilation",
+    "size": "the output size",
+    "pads_begin": "the padding",
+}
+_LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "output_padding"}
+_LETTER = re.compile(rf"\b({'|'.join(_LETTERS)})\b(?!\[)")
+_TIGHT = re.compile(r"(?<=[\w)])([*-])(?=[\w(])")
+
+Told = tuple[str, tuple[str, ...]]
+"""A sentence, and what a reader may want next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The failures of one cause.
+
+    Attributes:
+        members: the failures.
+        shown: the one that stands for them.
+        phrase: what its ruling says.
+        is_invalid: whether all calls are invalid.
+    """
+
+    members: Sequence[RecordStatus]
+    shown: RecordStatus
+    phrase: str
+    is_invalid: bool
+
+    def explained(self, explanation: Explanation) -> Told:
+        """Return what they are if something explains them."""
+        what, happens, condition = explanation.what, self._happens(), _condition(explanation)
+        example = f"for example, {self.phrase}"
+        match what:
+            case Misreads(name):
+                meaning = says(name.names, self.shown.record.dialect)
+                return _sentence(f"{happens}{condition}: {meaning}"), (f"as if {name}", example)
+            case Follows(rules):
+                quantities = _listed(_QUANTITIES[rule.quantity] for rule in rules)
+                kinds = "" if self.shown.ruling.kind in _RETURNED else f"{happens}, as it "
+                return _sentence(f"{kinds}computes {quantities} differently than the text{condition}"), (
+                    *map(_formula, rules),
+                    example,
+                )
+            case Says():
+                known = explanation.condition == (f"dtype={getattr(self.shown.ruling, 'expected', '')}",)
+                return _sentence(f"{happens}{'' if known else condition}{self._undeclared}"), self._said()
+            case Varies():
+                said = filter(None, (fresh_process_phrase(self.shown.record), self.phrase))
+                return _sentence(f"answers vary from call to call{condition}"), tuple(said)
+            case Relates():
+                relation = self._usual_relation() or what.relation
+                return _sentence(f"{happens}{condition}: the wrong elements {relation}"), (example,)
+            case InContext():
+                levels = " and ".join(
+                    LEVELS[axis.removeprefix(PREFIX)].format(level)
+                    for axis, _, level in (level.partition("=") for level in what.levels)
+                )
+                also = condition.replace(" if ", " and ", 1)
+                alone = f"in a graph with {levels}{also}; alone the operator is right"
+                return _sentence(f"{happens} {alone}{self._undeclared}"), self._said()
+            case Errs():
+                relation = self._usual_relation()
+                elements = f": the wrong elements {relation}" if relation else ""
+                return _sentence(f"{happens}{condition or ' nearly everywhere'}{elements}"), (example,)
+
+    def unexplained(self, sweep: str) -> Told:
+        """Return what they are if nothing explains them; those of a sweep have only that in common."""
+        shown, happens = self.shown, self._happens()
+        if shown.record.varies:
+            return _sentence(happens), (fresh_process_phrase(shown.record), self.phrase)
+        # The phrase of a wrong shape already has both shapes.
+        described = (shown.why.described,) if shown.why.described and shown.ruling.kind != "wrong-shape" else ()
+        is_unknown = isinstance(shown.ruling, ver.WrongOutput | ver.Crashed | ver.TimedOut)
+        unknown = ("why is not known",) if is_unknown else ()
+        return _sentence(f"{happens}{sweep and f' in {sweep}'}{self._undeclared}"), (
+            *self._said(),
+            *described,
+            *unknown,
+        )
+
+    def _happens(self) -> str:
+        """Return what the runtime does in all of them, the most severe first."""
+        kinds = sorted({member.ruling.kind for member in self.members}, key=SEVERITY.index)
+        first, invalid = self.shown.ruling, " on invalid calls" if self.is_invalid else ""
+        if kinds == ["wrong-dtype"] and isinstance(first, ver.WrongDtype) and self._have_one("expected", "actual"):
+            actual, expected = (TYPES.get(name, name) for name in (first.actual, first.expected))
+            return f"returns {actual} instead of {expected}{invalid}"
+        if kinds == ["crashed"] and isinstance(first, ver.Crashed) and self._have_one("cause"):
+            return f"crashes with {first.cause}{invalid}"
+        if self.shown.status is Status.UNDECLARED:
+            return f"does not support {'invalid ' if invalid else ''}calls"
+        returned = [_RETURNED[kind] for kind in kinds if kind in _RETURNED]
+        does = [_DOES[kind] for kind in kinds if kind in _DOES]
+        return " or ".join([*does, *([f"returns {' or '.join(returned)}"] if returned else [])]) + invalid
+
+    @property
+    def _undeclared(self) -> str:
+        return "; this is not declared" if self.shown.status is Status.UNDECLARED else ""
+
+    def _have_one(self, *names: str) -> bool:
+        return len({tuple(getattr(member.ruling, name) for name in names) for member in self.members}) == 1
+
+    def _said(self) -> tuple[str, ...]:
+        """Return what they say beside their kind: the runtime's message, or an example; of a wrong type the values."""
+        match self.shown.ruling:
+            case ver.WrongDtype():
+                return tuple(_converted(self.members))
+            case ver.Crashed(cause):
+                message = self.phrase.removeprefix(cause).removeprefix(": ")
+                return (f"message: {message}",) if message else ()
+            case ver.RefusedValid() | ver.BackendError() | ver.Unsupported():
+                message = self.phrase.removeprefix(f"{UNDECLARED}: ")
+                return (f"message: {message}",)
+            case _:
+                return (f"for example, {self.phrase}",)
+
+    def _usual_relation(self) -> str:
+        """Return what the wrong elements of most are, without numbers that differ; empty if it differs."""
+        relations = [member.why.relation for member in self.members]
+        for texts in (Counter(relations), Counter(map(without_numbers, relations))):
+            text, count = texts.most_common(1)[0]
+            if text and count >= _USUAL * len(self.members):
+                return text.replace("#", "n") + (", where n differs" if "#" in text else "")
+        return ""
+
+
+def of_disputed(shown: RecordStatus, phrase: str) -> Told:
+    """Return what answers are that follow another reading of the text than its first one."""
+    ruling = shown.ruling
+    if not isinstance(ruling, ver.Disputed):
+        return headline(ruling), ()
+    names = [name for together in ruling.choices for name in Combination.parse(together).names]
+    meaning = says(names, shown.record.dialect)
+    if ruling.rule != "refusal":
+        return _sentence(f"follows another reading that the text allows{meaning and f': {meaning}'}"), (phrase,)
+    perhaps = "perhaps " if ruling.notes else ""
+    why = "as" if _refusing(names[0]) else "as another reading says:"
+    return _sentence(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
+
+
+def of_accepted(shown: RecordStatus) -> Told:
+    """Return what answers to invalid calls are."""
+    ruling = shown.ruling
+    if not isinstance(ruling, ver.AcceptedInvalid):
+        return headline(ruling), ()
+    constraint = CONSTRAINTS.get(ruling.constraint)
+    demands = "the text demands" if ruling.stated else "no value is defined unless"
+    if constraint is None:
+        return _sentence(f"answers calls that break {ruling.constraint}"), ()
+    that = " that" if ruling.stated else ""
+    return _sentence(f"answers invalid calls: {demands}{that} {constraint.says}"), (f"breaks {ruling.constraint}",)
+
+
+def says(names: Iterable[str], dialect_name: str) -> str:
+    """Return what each of some readings or misreadings says, by their names."""
+    dialect = DIALECTS.get(dialect_name)
+    known = meanings(dialect) if dialect else {}
+    return "; ".join(text for name in names if (text := known.get(name) or _refusing(name)))
+
+
+def _refusing(name: str) -> str:
+    """Return what the refusal of a constraint says that a text leaves open; empty for another name."""
+    constraint = CONSTRAINTS.get(name.removesuffix("-refused"))
+    return (
+        f"the text leaves open whether this must hold: {constraint.says}"
+        if constraint and name.endswith("-refused")
+        else ""
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _condition(explanation: Explanation) -> str:
+    """Return for which calls it is so: `mostly` if the condition does not hold for exactly these failures."""
+    if not explanation.condition:
+        return ""
+    exact = explanation.met == len(explanation.cases) and not explanation.against
+    return f"{'' if exact else ', mostly'} if {in_words(explanation.condition)}"
+
+
+def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
+    """Yield whether the values of outputs of a wrong type are right in the expected one."""
+    counts = Counter(getattr(member.ruling, "values_agree", None) for member in members)
+    right, known = counts[True], counts[True] + counts[False]
+    if known and right in {0, known}:
+        yield f"converted to the expected type, the values are {'right' if right else 'wrong too'}"
+    elif known:
+        yield f"converted to the expected type, the values are right in {right:,} of {known:,} cases"
+
+
+def _formula(rule: Rule) -> str:
+    """Return what a rule computes, with words for the letters of formulas."""
+    words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(rule))
+    return _TIGHT.sub(r" \1 ", words)
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = dict.fromkeys(words)
+    return f"{', '.join(most)} and {last}" if most else last
