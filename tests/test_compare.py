@@ -334,7 +334,7 @@ def test_a_waiver_lowers_no_answer() -> None:
     other = compared(run({CASES[0]: DIFFERED}, waived=True), run({CASES[0]: REFUSED}, waived=True))
     assert other.worse == 1
     assert other.groups[0].what == (
-        "waived -> failed: refused-valid: no <b>kernel</b> for | this; was: known: it rounds up"
+        "waived -> failed: Refuses valid calls; message: no <b>kernel</b> for | this; was: known: it rounds up"
     )
 
 
@@ -344,7 +344,10 @@ def test_a_cause_that_changed_is_said_as_it_was_and_as_it_is() -> None:
     (group,) = compared(
         run({case: ver.RefusedValid("too wide")}), run({case: ver.RefusedValid("out of memory")})
     ).groups
-    assert group.what == "failed -> failed: refused-valid: out of memory; was: refused-valid: too wide"
+    assert (
+        group.what
+        == "failed -> failed: Refuses valid calls; message: out of memory; was: Refuses valid calls; message: too wide"
+    )
 
 
 def test_the_example_of_a_comparison_is_that_of_the_run() -> None:

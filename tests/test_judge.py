@@ -219,9 +219,11 @@ def test_wrong_shape() -> None:
     ("dtype", "word"), [("float64", "f64"), ("float16", "f16"), ("int32", "int32"), ("bfloat16", "bf16")]
 )
 def test_wrong_dtype(dtype: str, word: str) -> None:
-    """Right values in another type are told by the type, in our words where there is one."""
+    """Right values in another type are told by the type, in our words if there is one; and that they are right."""
     produced = np.array([[PLAIN_VALUES]]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
-    assert judged(PLAIN, out.Produced(produced)) == ver.WrongDtype("f32", word)
+    assert judged(PLAIN, out.Produced(produced)) == ver.WrongDtype("f32", word, values_agree=True)
+    assert judged(PLAIN, out.Produced(produced + 1)) == ver.WrongDtype("f32", word, values_agree=False)
+    assert judged(PLAIN, out.Produced(produced.astype(object))) == ver.WrongDtype("f32", "object")
 
 
 def test_the_shape_comes_before_the_type() -> None:

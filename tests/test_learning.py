@@ -356,7 +356,10 @@ def test_a_run_names_the_misreading(command: Command) -> None:
     done = command("run", "padding/pads", "--backend", "wrong_backends:PadsSwapped", "--output", "out", "-j", "1")
     # The terminal folds a long line.
     said = " ".join(done.stdout.split())
-    assert re.search(r" as if pads-exchanged: .*; explains \d+ failures; none of \d+ other calls contradicts it", said)
+    assert re.search(
+        r"pads of begin and end are exchanged .* explains \d+ failures; none of \d+ other calls contradicts it",
+        said,
+    )
 
 
 UNPADDED = f"""{BARE_HEAD}

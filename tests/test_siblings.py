@@ -195,7 +195,7 @@ def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus:
     followed = {verdict for verdict in after.values() if isinstance(verdict, ver.Disputed)}
     assert followed == {ver.Disputed((name,), "exact")}
     (cause,) = find_causes(assess(run, None, corpus.find_facts, find=corpus.find), Status.DISPUTED)
-    assert cause.what == f"follows {name}"
+    assert cause.details == (f"follows {name}",)
 
 
 def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list[Case]) -> None:

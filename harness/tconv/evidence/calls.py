@@ -156,6 +156,11 @@ class Calls:
         telling = np.array([tells(problem) for problem in self.problems], dtype=bool)
         return telling & ~self.failed & self.holding(lambda answer: is_right(answer.verdict))
 
+    @cached_property
+    def passing(self) -> Mask:
+        """Which answers the text allows, those too that say nothing of a bug."""
+        return ~self.failed & self.holding(lambda answer: isinstance(answer.verdict, ver.Allowed))
+
     def holding(self, holds: Callable[[Answer], bool]) -> Mask:
         """Return for which calls something holds, (calls,)."""
         return np.array([holds(answer) for answer in self.answers], dtype=bool)

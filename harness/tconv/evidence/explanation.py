@@ -207,7 +207,7 @@ def _explained(
     shown = strong and strength > CONTRADICTED and settled
     if saved < BELIEVED and not shown:
         return 0.0, None
-    ids, old = [*calls.numbers], ~calls.new
+    ids, old, alike = [*calls.numbers], ~calls.new, bool(calls.invalid[members].all())
     agree, deny = _tested(candidate, terms, against, calls)
     return saved, Explanation(
         candidate.what,
@@ -219,6 +219,7 @@ def _explained(
         candidate.clause,
         agree,
         deny,
+        int((calls.passing & calls.meeting(terms or ()) & old & ~against & (calls.invalid == alike)).sum()),
     )
 
 

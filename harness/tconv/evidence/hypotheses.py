@@ -155,6 +155,7 @@ class Explanation:
         clause: the text's words on the question, if there are any.
         agreeing: how many new calls agree with it, of those for which all its terms hold, or all but one.
         denying: how many of these do not.
+        silent: for how many calls with right answers the condition holds that say nothing against the hypothesis.
     """
 
     what: Hypothesis
@@ -166,6 +167,7 @@ class Explanation:
     clause: str = ""
     agreeing: int = 0
     denying: int = 0
+    silent: int = 0
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Combination
 from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
-from tconv.gate.status import SEVERITY, Status
+from tconv.gate.status import SEVERITY, ReadingChanged, Status
 from tconv.records.failure import without_numbers
 from tconv.reports.conditions import LEVELS, TYPES, in_words
 from tconv.reports.phrases import UNDECLARED, fresh_process_phrase, headline
@@ -55,7 +55,7 @@ _QUANTITIES = {
     "pads_begin": "the padding",
 }
 _LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "output_padding"}
-_LETTER = re.compile(rf"\b({'|'.join(_LETTERS)})\b(?!\[)")
+_LETTER = re.compile(rf"(?<!')\b({'|'.join(_LETTERS)})\b(?!\[)")
 _TIGHT = re.compile(r"(?<=[\w)])([*-])(?=[\w(])")
 
 Told = tuple[str, tuple[str, ...]]
@@ -85,7 +85,7 @@ class Failures:
         match what:
             case Misreads(name):
                 meaning = says(name.names, self.shown.record.dialect)
-                return _sentence(f"{happens}{condition}: {meaning}"), (f"as if {name}", example)
+                return _sentence(f"{happens}: {meaning}{condition}"), (f"as if {name}", example)
             case Follows(rules):
                 quantities = _listed(_QUANTITIES[rule.quantity] for rule in rules)
                 kinds = "" if self.shown.ruling.kind in _RETURNED else f"{happens}, as it "
@@ -119,7 +119,10 @@ class Failures:
         """Return what they are if nothing explains them; those of a sweep have only that in common."""
         shown, happens = self.shown, self._happens()
         if shown.record.varies:
-            return _sentence(happens), (fresh_process_phrase(shown.record), self.phrase)
+            return _sentence(f"{happens} {fresh_process_phrase(shown.record)}"), (self.phrase,)
+        if isinstance(shown.ruling, ReadingChanged):
+            question, was, now = shown.ruling.question, shown.ruling.was, shown.ruling.now
+            return f"Follows another allowed reading of {question} than is pinned: it was {was}, and is {now}", ()
         # The phrase of a wrong shape already has both shapes.
         described = (shown.why.described,) if shown.why.described and shown.ruling.kind != "wrong-shape" else ()
         is_unknown = isinstance(shown.ruling, ver.WrongOutput | ver.Crashed | ver.TimedOut)
@@ -229,6 +232,9 @@ def _condition(explanation: Explanation) -> str:
     if not explanation.condition:
         return ""
     exact = explanation.met == len(explanation.cases) and not explanation.against
+    if not isinstance(explanation.what, Misreads | Follows):
+        # What a runtime computes differently may give the right values by chance.
+        exact = exact and not explanation.silent
     return f"{'' if exact else ', mostly'} if {in_words(explanation.condition)}"
 
 

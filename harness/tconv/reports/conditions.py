@@ -126,7 +126,8 @@ FACTS: Mapping[str, Fact] = MappingProxyType(
             "output_shape is not larger than the taps reach by a stride or more",
         ),
         "output_padding_reaches_stride": Fact(
-            "output_padding is at least the stride on an axis", "output_padding is less than the stride"
+            "an output_padding that is given is at least the stride",
+            "no output_padding is given that is at least the stride",
         ),
         "output_padding_positive": Fact("output_padding is positive on an axis", "output_padding is not positive"),
         "pads_begin_beyond_kernel": Fact(

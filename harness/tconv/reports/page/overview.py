@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import Waiver
+    from tconv.records.headers import BackendHeader
     from tconv.reports.report import RunReport
 
 _GROUPS = 12
@@ -69,7 +70,7 @@ class Overview:
     Attributes:
         key: the run in links.
         name: the run in headings.
-        short: the run beside a number: its backend alone where no other run has it.
+        short: the run beside a number: its backend alone if no other run has it, else with the version.
         report: what its records mean.
         facts: names and values from the run's header.
         statuses: the columns of the matrix.
@@ -106,9 +107,16 @@ def overviews(runs: Sequence[RunReport]) -> list[Overview]:
         uses[key] += 1
         if (number := uses[key]) > 1:
             key = f"{key}~{number}"
-        alone = sum(other.assessment.run.header.backend.name == header.backend.name for other in runs) == 1
-        result.append(_overview(run, key, header.backend.name if alone else run.name))
+        result.append(_overview(run, key, _short(run, [each.assessment.run.header.backend for each in runs])))
     return result
+
+
+def _short(run: RunReport, backends: Sequence[BackendHeader]) -> str:
+    """Return the shortest name of a run that no other run has."""
+    backend = run.assessment.run.header.backend
+    if sum(other.name == backend.name for other in backends) == 1:
+        return backend.name
+    return backend.title if sum(other.title == backend.title for other in backends) == 1 else run.name
 
 
 def _overview(run: RunReport, key: str, short: str) -> Overview:

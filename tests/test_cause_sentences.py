@@ -1,0 +1,100 @@
+"""Causes in words: a condition says what its terms say, and what is printed of a cause is true of its cases."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+import test_evidence as played
+from played_backends import ONNX, assessment_of
+from tconv.cases.patterns import topic_of
+from tconv.evidence import Follows, Misreads
+from tconv.evidence.facts import features_of, terms_of
+from tconv.expectation.problem import Problem
+from tconv.gate.status import Status
+from tconv.reports.causes import find_causes
+from tconv.reports.conditions import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.vocabulary import Array, Mask
+
+SYMBOLS = re.compile(r"!=|>=|<|(?<!\w)=|_given|=(?:true|false)")
+"""What a term has and no sentence."""
+
+
+def meaning(cases: list[Case]) -> dict[str, Mask]:
+    """Return for which cases each term holds."""
+    return terms_of([of for case in cases if (of := features_of(Problem(case, ONNX))) is not None])
+
+
+def refuses_long_outputs(problem: Problem) -> Array:
+    """Fail if the output has many rows."""
+    if played.geometry_of(problem).output[0] > 8:
+        raise RuntimeError("too long")
+    return played.canonical(problem)
+
+
+@pytest.fixture(scope="module")
+def valid(smoke_cases: tuple[Case, ...]) -> list[Case]:
+    """Return valid cases of the smoke tier, few enough for a test."""
+    alone = [case for case in smoke_cases if topic_of(case.id) != "contexts"]
+    return [case for case in alone if case.breaks is None and case.simplicity[1] <= 4096][::2]
+
+
+def test_each_term_has_words_of_its_own(smoke_cases: tuple[Case, ...]) -> None:
+    """Terms that hold for different calls say different things, without symbols."""
+    words = {term: in_words([term]) for term in meaning([*smoke_cases])}
+    assert len(words) > 500
+    assert [text for text in words.values() if SYMBOLS.search(text)] == []
+    said: dict[str, str] = {}
+    assert [(term, said[text]) for term, text in words.items() if said.setdefault(text, term) != term] == []
+
+
+def test_values_that_a_fact_has_not_are_one_clause() -> None:
+    """Nobody reads that it is neither this, and is not that."""
+    assert in_words(["dtype!=f16", "rank=2", "dtype!=f32"]) == (
+        "the type is neither float16 nor float32 and the number of spatial axes is 2"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refuses_long_outputs,
+        played.flips_in_groups,
+        played.refuses_grouped,
+        played.no_kernel,
+        played.is_one_longer,
+    ],
+)
+def test_a_printed_condition_holds_for_each_case_and_for_no_passing_one(
+    answer: Callable[[Problem], Array], valid: list[Case], corpus: Corpus
+) -> None:
+    """`if` says so of all; `mostly if` of most."""
+    assessment = assessment_of(played.reports_of(answer, valid), corpus)
+    passing = [member.record.case for member in assessment.statuses if member.status is Status.PASSED]
+    by_id = {case.id: case for case in valid}
+    printed = 0
+    for cause in find_causes(assessment, Status.FAILED):
+        condition = cause.explanation.condition if cause.explanation else None
+        if not condition or not cause.explanation or "mostly if" in cause.line:
+            continue
+        is_mechanism = isinstance(cause.explanation.what, Misreads | Follows)
+        printed += 1
+        assert f" if {in_words(condition)}" in cause.line
+        ids = [member.record.case for member in cause.members]
+        holds = meaning([by_id[case] for case in (*ids, *passing)])
+        # A term that holds for all calls, or for none, tells nothing and has no mask.
+        assert all(term in holds for term in condition)
+        together = [all(holds[term][place] for term in condition) for place in range(len(ids) + len(passing))]
+        assert all(together[: len(ids)])
+        # What is computed differently may give the right values by chance.
+        assert is_mechanism or not any(together[len(ids) :])
+        assert not cause.explanation.against
+    assert printed
