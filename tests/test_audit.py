@@ -122,6 +122,47 @@ def test_accepted_findings(tmp_path: Path) -> None:
     assert audited(path, "--accept", tmp_path / "accepted.txt")[0] == 1
 
 
+# Among neighbours.
+
+
+def neighbourhoods(audit: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401 - JSON
+    """Return what is found of each node among its neighbours."""
+    nodes = [node for model in audit["models"] for node in model["nodes"]]
+    return {node["node"]: finding for node in nodes for finding in node["findings"] if finding["by"] == "neighbourhood"}
+
+
+def test_what_an_optimisation_breaks_is_unsafe_if_integers_show_it(tmp_path: Path) -> None:
+    """The operator is right alone; behind it a Relu is lost, and not without optimisations."""
+    code, audit = audited(write("decoder", tmp_path), "--backend", "wrong_backends:Fusing")
+    found = neighbourhoods(audit)
+    assert code == 1
+    assert {name: finding["answer"] for name, finding in found.items()} == {"up_c": "unsafe", "up_y": "unsafe"}
+    assert "without optimisations it is right" in found["up_c"]["says"]
+    code, audit = audited(write("decoder", tmp_path), "--backend", "wrong_backends:Fusing", "--option", "optimise=no")
+    assert (code, {finding["answer"] for finding in neighbourhoods(audit).values()}) == (0, {"safe"})
+
+
+def test_with_real_weights_a_difference_is_to_be_looked_at(tmp_path: Path) -> None:
+    """BatchNormalization keeps no integers exact: no bound follows, and the exit code stays 0."""
+    code, audit = audited(write("paddle", tmp_path), "--backend", "wrong_backends:Fusing")
+    assert {finding["answer"] for finding in neighbourhoods(audit).values()} == {"safe"}
+    nodes = [
+        up("x", "w", "a", strides=[2]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Sigmoid", ["b"], ["y"]),
+    ]
+    onnx.save(made(nodes, [constant("w", weights(2, 2, 3))], [1, 2, 5], 17), tmp_path / "a.onnx")
+    code, audit = audited(tmp_path / "a.onnx", "--backend", "wrong_backends:Fusing")
+    assert (code, neighbourhoods(audit)["up_a"]["answer"]) == (0, "to look at")
+
+
+def test_a_node_in_a_branch_is_asked_alone(tmp_path: Path) -> None:
+    """It is said that its neighbours were not asked."""
+    _, audit = audited(write("branch", tmp_path), "--backend", SEEDED)
+    found = neighbourhoods(audit)
+    assert {finding["kind"] for finding in found.values()} == {"not-asked"}
+
+
 # Sizes.
 
 

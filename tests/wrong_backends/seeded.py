@@ -15,6 +15,8 @@ from wrong_backends.right import Array, Right
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from onnx import ModelProto
+
     from tconv.cases.call import Call
 
 
@@ -92,3 +94,24 @@ class Seeded(Right):
         if isinstance(y, str):
             return Refused(y)
         return Produced(np.ascontiguousarray(y if y.dtype == np.float64 else y.astype(outcome.array.dtype)))
+
+
+class Fusing(Right):
+    """Right alone; its optimisation loses a Relu behind the operator, and is no worse than that."""
+
+    OPTIONS: ClassVar = (Option("optimise", "whether it loses it", "yes", ("yes", "no"), "no"),)
+
+    def __init__(self, optimise: str = "yes") -> None:
+        self._loses = optimise == "yes"
+
+    def info(self) -> BackendInfo:
+        """Return its name."""
+        return BackendInfo("Fusing", "1.0", ONNX_DIALECT_NAMES)
+
+    def whole(self, model: ModelProto, feeds: Mapping[str, Array]) -> Array:
+        """Return the output of the graph that it makes of a model."""
+        made = {node.output[0] for node in model.graph.node if node.op_type == "ConvTranspose"}
+        for node in model.graph.node:
+            if self._loses and node.op_type == "Relu" and node.input[0] in made:
+                node.op_type = "Identity"
+        return super().whole(model, feeds)

@@ -39,6 +39,10 @@ def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
         call: in the words of `onnx/ConvTranspose-*`.
         arrays: the operands by role, in the call's layouts.
     """
+    if call.model:
+        whole = ModelProto()
+        whole.ParseFromString(call.model)
+        return whole
     opset = _opset(call)
     model = ModelProto(ir_version=_ir_version(opset), producer_name="tconv")
     model.opset_import.add(domain="", version=opset)

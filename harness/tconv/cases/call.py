@@ -63,6 +63,7 @@ class Call:
         written: the signature, in the canonical vocabulary, for backends that have no text of their own.
         unnamed_bias: whether the bias, which the call does not have, is written as an input with the name ''.
         graph: what surrounds the operator; its tensors are the inputs. None if the operator is alone.
+        model: an ONNX model that is run instead, serialised; its first output counts. Empty for none.
     """
 
     dialect: Dialect
@@ -75,6 +76,7 @@ class Call:
     written: Signature
     unnamed_bias: bool = False
     graph: Graph | None = None
+    model: bytes = b""
 
     @property
     def dtype(self) -> DType:

@@ -24,6 +24,7 @@ from tconv.expectation.problem import share_problem
 from tconv.gate.entries import select_active
 from tconv.porting.known import Known, reading_names
 from tconv.porting.model_calls import Model
+from tconv.porting.neighbourhood import compare
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import find_geometry
 
@@ -187,6 +188,8 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
                 _run(model, own, runtime)
                 for node in own:
                     _drop_unseen(node, runtime.title)
+                    if model is models[0]:
+                        node.findings += _among_neighbours(model, node, runtime)
         nodes += own
     return ModelAudit(path, nodes, left_out, tried)
 
@@ -299,6 +302,19 @@ def _drop_unseen(node: NodeAudit, title: str) -> None:
     own = [finding for finding in node.findings if finding.runtime == title and finding.by != "known"]
     if own and all(finding.answer == "safe" for finding in own):
         node.findings = [finding for finding in node.findings if finding.runtime != title or finding in own]
+
+
+def _among_neighbours(model: Model, node: NodeAudit, runtime: Runtime) -> Iterator[Finding]:
+    """Yield what a runtime does with a node among its neighbours, if it is safe alone."""
+    if node.answer(runtime.title)[0] != "safe":
+        return
+    changes = runtime.pool(node.call.dialect).options
+    plainer = {name: plain for name, _, _, _, plain in changes if plain and name not in runtime.asking.options}
+    found = compare(model, node.call, runtime.asking, plainer)
+    if isinstance(found, str):
+        yield Finding("neighbourhood", runtime.title, None, "not-asked", f"not asked among its neighbours: {found}")
+    else:
+        yield Finding("neighbourhood", runtime.title, found.answer, "neighbourhood", found.says)
 
 
 def _cases(model: Model, call: ModelCall) -> Iterator[tuple[By, Case]]:

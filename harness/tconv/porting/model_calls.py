@@ -83,6 +83,7 @@ class Model:
         proto: the model, without inferred shapes.
         open: the sizes of its inputs that are not known: a symbol, or input and axis.
         batches: those of `open` that are an input's first axis.
+        constants: the names of its initializers.
         symbolic: whether it has sizes that only the command line knows.
         failing: what cannot have these sizes, as onnx says it; empty if nothing is known.
 
@@ -99,6 +100,7 @@ class Model:
         self.version = next((entry.version for entry in self.proto.opset_import if entry.domain in OWN_DOMAINS), 1)
         light = _without_weights(self.proto)
         self.symbolic = bool(_open_sizes(light))
+        self.constants = frozenset(tensor.name for tensor in self.proto.graph.initializer)
         _set_sizes(light, sizes)
         names = _open_sizes(light)
         self.open, self.batches = list(names), {name for name, axes in names.items() if axes == {0}}
@@ -353,7 +355,7 @@ def _case(name: str, node: onnx.NodeProto, tensors: Mapping[str, _Tensor], diale
     if known.assumed:
         x = (*x[:_FIRST_AXIS], *(_size(size, known.assumed) for size in x[_FIRST_AXIS:]))
     data = _known("X", x, range(_FIRST_AXIS, len(x)), known.open)
-    attributes = _attributes(node, dialect)
+    attributes = attributes_of(node, dialect)
     # A size or a type that the model does not say is assumed to be valid; the dialect's constraints judge the others.
     batch, channels = _size(x[0], 1), _size(x[_CHANNELS], kernel[0] if kernel else 0)
     outputs = (kernel[_CHANNELS] if len(kernel) > _CHANNELS else 1) * (attributes.groups or 1)
@@ -417,7 +419,7 @@ def _dtype(what: str, elem_type: int) -> DType:
     return _TYPES[elem_type]
 
 
-def _attributes(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
+def attributes_of(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
     """Return a node's attributes in the canonical vocabulary; auto_pad NOTSET is as good as not written."""
     names = {word: name for name, word in dialect.spelling.attributes.items()}
     modes = {word: mode for mode, word in dialect.spelling.auto_pad.items()}

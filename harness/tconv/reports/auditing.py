@@ -105,7 +105,7 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield lines; what is found several times, with other sizes or with other operands, stands once."""
     found: dict[tuple[str, ...], tuple[dict[str, None], dict[str, None]]] = {}
     for finding in findings:
-        safe = finding.answer == "safe"
+        safe = finding.answer == "safe" and finding.by != "neighbourhood"
         sentence = "gives what the text says" if safe else sentence_of(finding)
         by, data = found.setdefault((finding.runtime or "text", finding.answer or "", sentence), ({}, {}))
         by[f"{finding.by} {finding.says}" if safe else finding.by] = None

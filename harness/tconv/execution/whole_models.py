@@ -1,0 +1,116 @@
+"""ONNX models that a backend runs in a process of its own; what ends the process is the outcome of its model.
+
+Only what this command sends is unpickled; an output comes as a plain array, and anything else as text.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tconv.backends import BackendError, Crashed, Produced, Refused, TimedOut, Unsupported, create
+from tconv.backends.process_end import ending, last_words
+from tconv.cases.call import Call, Input
+from tconv.dialects import find_dialect
+from tconv.execution.call import checked
+from tconv.shown_texts import raised
+from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tconv.backends import Outcome
+    from tconv.execution.asking import Asking
+    from tconv.vocabulary import Array
+
+_LOADING = 60.0
+"""Seconds that a process may take beside those of its models."""
+_KINDS = {kind.__name__: kind for kind in (Refused, Unsupported, BackendError)}
+
+
+class WholeModel(NamedTuple):
+    """A model to run: serialised, and what is fed, by the names of its inputs in their order."""
+
+    model: bytes
+    feeds: Mapping[str, Array]
+
+
+def run_models(asking: Asking, models: Sequence[WholeModel], dialect_name: str) -> list[Outcome]:
+    """Return what a backend does with each model: its first output counts.
+
+    Args:
+        asking: how it is asked.
+        models: the models.
+        dialect_name: the dialect that a runner is started for.
+    """
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(models):
+        outcomes += _run_until_end(asking, models[len(outcomes) :], dialect_name)
+    return outcomes
+
+
+def _run_until_end(asking: Asking, models: Sequence[WholeModel], dialect_name: str) -> list[Outcome]:
+    """Return the outcomes of the models, up to the first one that ends the process."""
+    with TemporaryDirectory(prefix="tconv-models-") as name:
+        folder = Path(name)
+        sent = asking.backend, dict(asking.options), asking.timeout, asking.isolate, dialect_name
+        (folder / "sent").write_bytes(pickle.dumps((sent, [(of.model, dict(of.feeds)) for of in models])))
+        with (folder / "log").open("wb") as log:
+            words = [sys.executable, "-m", __name__, name]
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603 - our own words
+            end: Outcome
+            try:
+                code = process.wait(_LOADING + asking.timeout * len(models))
+                end = Crashed(ending(code), last_words(folder / "log"))
+            except subprocess.TimeoutExpired:
+                end = TimedOut(asking.timeout)
+            finally:
+                process.kill()
+                process.wait()
+        done: list[Outcome] = []
+        while len(done) < len(models) and (folder / f"{len(done)}.json").exists():
+            kind, text = json.loads((folder / f"{len(done)}.json").read_text(encoding="utf-8"))
+            array = folder / f"{len(done)}.npy"
+            done.append(_KINDS[kind](text) if kind in _KINDS else Produced(np.load(array, allow_pickle=False)))
+        return done if len(done) == len(models) else [*done, end]
+
+
+def _main(folder: Path) -> None:
+    """Run the models of a folder, and write what came of each."""
+    (spec, options, timeout, isolate, dialect_name), models = pickle.loads((folder / "sent").read_bytes())  # noqa: S301
+    backend = create(spec, options, timeout, isolate, dialect_name)
+    for number, (model, feeds) in enumerate(models):
+        try:
+            outcome = checked(backend.run(_call(model, feeds, dialect_name), feeds))
+        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
+            outcome = BackendError(raised(error))
+        match outcome:
+            case Produced(array):
+                np.save(folder / f"{number}.npy", array, allow_pickle=False)
+                said = ["Produced", ""]
+            case Refused(text) | Unsupported(text) | BackendError(text):
+                said = [type(outcome).__name__, text]
+            case _:
+                said = ["BackendError", str(outcome)]
+        partial = folder / f"{number}.partial"
+        partial.write_text(json.dumps(said), encoding="utf-8")
+        partial.rename(folder / f"{number}.json")
+
+
+def _call(model: bytes, feeds: Mapping[str, Array], dialect_name: str) -> Call:
+    inputs = tuple(Input(name, name, array.shape, None) for name, array in feeds.items())
+    nothing = TensorType((1, 1, 1), DType.F32)
+    written = Signature(Attributes(), nothing, nothing, None)
+    layouts = DataFormat.NCX, FilterFormat.IOX
+    return Call(find_dialect(dialect_name), {}, inputs, *layouts, 1, "static", written, model=model)
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))
