@@ -61,7 +61,7 @@ def _run_until_end(asking: Asking, models: Sequence[WholeModel], dialect_name: s
     with TemporaryDirectory(prefix="tconv-models-") as name:
         folder = Path(name)
         sent = asking.backend, dict(asking.options), asking.timeout, asking.isolate, dialect_name
-        (folder / "sent").write_bytes(pickle.dumps((sent, [(of.model, dict(of.feeds)) for of in models])))
+        (folder / "sent").write_bytes(pickle.dumps((sent, sys.path, [(of.model, dict(of.feeds)) for of in models])))
         with (folder / "log").open("wb") as log:
             words = [sys.executable, "-m", __name__, name]
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603 - our own words
@@ -84,7 +84,9 @@ def _run_until_end(asking: Asking, models: Sequence[WholeModel], dialect_name: s
 
 def _main(folder: Path) -> None:
     """Run the models of a folder, and write what came of each."""
-    (spec, options, timeout, isolate, dialect_name), models = pickle.loads((folder / "sent").read_bytes())  # noqa: S301
+    (spec, options, timeout, isolate, dialect_name), path, models = pickle.loads((folder / "sent").read_bytes())  # noqa: S301
+    # A backend may be a module that only the command can import.
+    sys.path[:] = path
     backend = create(spec, options, timeout, isolate, dialect_name)
     for number, (model, feeds) in enumerate(models):
         try:
