@@ -309,7 +309,7 @@ def _among_neighbours(model: Model, node: NodeAudit, runtime: Runtime) -> Iterat
     if node.answer(runtime.title)[0] != "safe":
         return
     changes = runtime.pool(node.call.dialect).options
-    plainer = {name: plain for name, _, _, _, plain in changes if plain and name not in runtime.asking.options}
+    plainer = {name: plain for name, _, _, _, plain, _ in changes if plain and name not in runtime.asking.options}
     found = compare(model, node.call, runtime.asking, plainer)
     if isinstance(found, str):
         yield Finding("neighbourhood", runtime.title, None, "not-asked", f"not asked among its neighbours: {found}")
