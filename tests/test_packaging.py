@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from email import message_from_string
 from importlib import metadata
@@ -111,9 +112,24 @@ def test_the_metadata_says_what_it_is(facts: Message) -> None:
     assert facts["Version"] == tconv.__version__
     assert facts["Requires-Python"] == ">=3.11"
     assert facts["License-Expression"] == "Apache-2.0"
-    assert facts["License-File"] == "LICENSE"
+    assert facts.get_all("License-File") == ["LICENSE", "NOTICE"]
     assert facts["Description-Content-Type"] == "text/markdown"
-    assert facts.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_package_leads_to_the_repository(facts: Message) -> None:
+    """Its links and pictures are absolute, made from one address, which no second file has."""
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    address = pyproject["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
+    page = str(facts.get_payload())
+    targets = re.findall(r"\]\(([^)]+)\)|src(?:set)?=\"([^\"]+)\"", page)
+    assert len(targets) > 20
+    assert [target for target in map("".join, targets) if not target.startswith("https://")] == []
+    assert f"Repository, {address}" in facts.get_all("Project-URL", [])
+    folders = ("harness", "docs", "tests", "cases", "conformance", ".github", ".ci")
+    files = [*ROOT.glob("*.*"), *(file for name in folders for file in (ROOT / name).rglob("*.*"))]
+    kinds = {".md", ".py", ".toml", ".yml", ".yaml", ".cff", ".json"}
+    text_files = [file for file in files if file.suffix in kinds and "node_modules" not in file.parts]
+    assert [file.name for file in text_files if address in file.read_text(encoding="utf-8")] == ["pyproject.toml"]
 
 
 def test_no_development_tool_is_a_dependency(facts: Message) -> None:
