@@ -29,7 +29,7 @@ NOT_RECORDED = Unsupported("not recorded")
 
 def read(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the header and the outcomes of a file of recorded outcomes."""
-    with lzma.open(FOLDER / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
+    with lzma.open(FOLDER / f"{name}.outcomes.xz", "rt", encoding="utf-8") as lines:
         header, *outcomes = map(json.loads, lines)
     return header, outcomes
 

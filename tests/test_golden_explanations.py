@@ -337,9 +337,9 @@ def test_every_golden_file_is_of_a_runtime() -> None:
 
 def test_recorded_outcomes_are_small_and_each_case_has_one() -> None:
     """No case is in two lines, the counts of the header hold, and the files stay within what the repository gives."""
-    files = sorted(FOLDER.glob("*.jsonl.xz"))
+    files = sorted(FOLDER.glob("*.outcomes.xz"))
     assert sum(file.stat().st_size for file in files) <= LARGEST_RECORDS
     for file in files:
-        header, outcomes = read(file.name.removesuffix(".jsonl.xz"))
+        header, outcomes = read(file.name.removesuffix(".outcomes.xz"))
         cases = [case for outcome in outcomes for case in outcome["cases"]]
         assert len(cases) == len(set(cases)) == header["asked"] - header["not-applicable"] - len(header["excluded"])

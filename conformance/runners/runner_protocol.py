@@ -1,4 +1,4 @@
-"""The runner protocol, version 1, for a runner in the Python of an old release: 3.6 and later, numpy and nothing else."""
+"""The runner protocol, version 1, for a runner in any Python from 3.6 on, with numpy and nothing else."""
 
 import json
 import os
@@ -22,6 +22,67 @@ class BackendError(Exception):
 def one_line(error):
     """Return an exception's message in one line."""
     return " ".join(str(error).split())
+
+
+class Geometry:
+    """A call of geometry/1 that has static sizes: its arrays in NCX and IOX, and a list for each attribute.
+
+    `strides`, `dilations`, `begin`, `end` and `more` (output_padding) have the entries that the call has, or one for each
+    axis. A list of another length is passed on: the runtime has to refuse it.
+    """
+
+    def __init__(self, run, arrays):
+        if run["shapes"] != "static":
+            raise Unsupported("arrays have sizes, and no symbols")
+        self.run, self.dtype, self.groups = run, run["dtype"], run["groups"]
+        self.x, self.w, self.b = arrays["data"], arrays["filter"], arrays.get("bias")
+        self.rank = self.x.ndim - 2
+        if run["data_format"] != "NCX":
+            self.x = _canonical(self.x, run["data_format"], self.rank)
+        if run["filter_format"] != "IOX":
+            self.w = _canonical(self.w, run["filter_format"], self.rank)
+        attributes = run["attributes"]
+        self.strides, self.dilations = (list(attributes.get(key, [1] * self.rank)) for key in ("strides", "dilations"))
+        self.begin, self.end, self.more = (
+            list(attributes.get(key, [0] * self.rank)) for key in ("pads_begin", "pads_end", "output_padding")
+        )
+        lists = (self.strides, self.dilations, self.begin, self.end, self.more)
+        self.whole = all(len(each) == self.rank for each in lists)
+
+    def crop(self, y):
+        """Return an NCX output that the runtime gave without pads, cropped and extended by what is asked for."""
+        ends = [(begin, end - more) for begin, end, more in zip(self.begin, self.end, self.more)]
+        y = numpy.pad(y, [(0, 0), (0, 0)] + [(max(-begin, 0), max(-end, 0)) for begin, end in ends])
+        return y[
+            (Ellipsis,)
+            + tuple(slice(max(begin, 0), size - max(end, 0)) for (begin, end), size in zip(ends, y.shape[2:]))
+        ]
+
+    def output(self, y):
+        """Return an NCX output in the layout of the call."""
+        layout = self.run["data_format"]
+        if layout == "NCX":
+            return y
+        axes = _axes(layout, y.ndim - 2)
+        return numpy.ascontiguousarray(y.transpose(sorted(range(len(axes)), key=axes.__getitem__)))
+
+
+def _axes(layout, rank):
+    """Return the axes that transpose an array of a layout to NCX, IOX or GIOX."""
+    axes, at = {}, 0
+    for letter in layout:
+        width = rank if letter == "X" else 1
+        axes[letter] = list(range(at, at + width))
+        at += width
+    canonical = "NCX" if "N" in layout else "GIOX" if "G" in layout else "IOX"
+    return [axis for letter in canonical for axis in axes[letter]]
+
+
+def _canonical(array, layout, rank):
+    array = array.transpose(_axes(layout, rank))
+    if "G" in layout:
+        array = array.reshape((array.shape[0] * array.shape[1],) + array.shape[2:])
+    return numpy.ascontiguousarray(array)
 
 
 def serve(name, version, dialect, answer):

@@ -90,7 +90,7 @@ def _files(path: Path, cases: Path | None) -> Iterator[Path]:
     if is_stream(path):
         yield from _received(path)
     elif path.is_dir():
-        files = sorted(path.rglob("*.jsonl"))
+        files = sorted(file for ending in ("", ".xz") for file in path.rglob(f"*.jsonl{ending}"))
         if not files:
             raise FileError(path, "must be a folder with record files, *.jsonl (got none)")
         yield from _of_kind(path, files, cases)

@@ -16,6 +16,7 @@ from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole
 from tconv.gate.pins import PinUses, hold_pins
 from tconv.gate.reasons import find_incomplete, find_reasons
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
+from tconv.records.record_file import is_kept
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -291,4 +292,6 @@ def assess_with_corpus(
         case = find_case(case_id)
         return None if case is None else case.facts
 
-    return assess(run, waivers, facts_of, strict=strict, own=own, digest=corpus.digest, find=find_case)
+    # Records that are kept say what was so at their date, of cases that are still there.
+    digest = None if is_kept(run.path) else corpus.digest
+    return assess(run, waivers, facts_of, strict=strict, own=own, digest=digest, find=find_case)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import lzma
 import shlex
 import stat
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from errno import EINVAL
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from pydantic import ValidationError
 
@@ -186,7 +187,7 @@ def _unreadable(path: Path, error: Exception) -> FileError:
     return FileError(path, f"must be a readable file of records (got: {got}){remedy}")
 
 
-def _lines(path: Path, stream: BinaryIO | None = None) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path, stream: IO[bytes] | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, or of a stream in its place, with their numbers."""
     number = 0
     with ExitStack() as opened:
@@ -195,7 +196,7 @@ def _lines(path: Path, stream: BinaryIO | None = None) -> Iterator[tuple[int, by
             try:
                 stream = stream or opened.enter_context(_opened(path))
                 line = stream.readline(_LONGEST)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
                 raise _unreadable(path, error) from None
             number += 1
             if len(line) == _LONGEST:
@@ -205,12 +206,17 @@ def _lines(path: Path, stream: BinaryIO | None = None) -> Iterator[tuple[int, by
             yield number, line[:-1]
 
 
-def _opened(path: Path) -> BinaryIO:
+def is_kept(path: Path) -> bool:
+    """Return whether a record file is compressed: it is kept, and may be older than the corpus."""
+    return path.suffix == ".xz"
+
+
+def _opened(path: Path) -> IO[bytes]:
     """Open a file; to a named pipe nobody may write, and a device may have no end."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(EINVAL, "is a pipe or a device; give it by standard input, as -")
-    return path.open("rb")
+    return lzma.open(path) if is_kept(path) else path.open("rb")
 
 
 def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
