@@ -95,6 +95,16 @@ def test_what_a_fresh_process_does_too_stays_as_it_is(
     assert "1  Returns wrong values: the bias is added twice" in printed
 
 
+@pytest.mark.parametrize(("backend", "first_only"), [("WrongAtFirst", True), ("WaversAlways", False)])
+def test_an_answer_that_only_the_first_call_of_a_process_has_is_told_from_one_that_varies(
+    recorded: Callable[..., tuple[dict[str, Record], str]], backend: str, *, first_only: bool
+) -> None:
+    """Alone in a fresh process the first answer is wrong as well, and those after it are right."""
+    records, _ = recorded(backend)
+    answers = {record.alone for record in records.values() if record.verdict != AGREED}
+    assert answers == {FreshAnswer("unstable", same=False, first_only=first_only)}
+
+
 WRONG = ver.Differed("exact", 1, 3, (0, 0, 1), 11.0, math.nan)
 BEYOND = replace(WRONG, rule="bound")
 

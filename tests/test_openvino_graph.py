@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,23 +14,25 @@ from tconv.dialects import find_dialect
 from tconv.execution.asking import Asking
 from tconv.expectation.expected import NotApplicable
 from tconv.expectation.problem import Problem
-from tconv.export.asking import asking
+from tconv.export.snippet import snippet
 from tconv.investigation.in_graph import narrow_down
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
-from tconv.vocabulary import DType
+from tconv.vocabulary import DType, Quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
+    from pathlib import Path
     from typing import Any
 
     from tconv.cases.graph import Node
     from tconv.corpus import Corpus
 
-ov = pytest.importorskip("openvino", reason="there is no OpenVINO; tox -e conformance-all has it")
+pytest.importorskip("openvino", reason="there is no OpenVINO; tox -e conformance-all has it")
 
-from tconv.backends import openvino_graph, openvino_nodes  # noqa: E402 - they need the runtime
-from tconv.backends.openvino import GROUPED, OpenVino  # noqa: E402 - as above
+from tconv.backends import openvino_graph
+from tconv.backends.openvino import GROUPED, OpenVino
+from tconv.backends.openvino_graph import element_type, expression, node_name
 
 UNSAID = {("bias", "int32"), ("bias", "node"), ("filter", "identity"), ("filter", "node")}
 """Levels that are not said: the operators have no bias, every constant is a node, operation set 13 has no Identity."""
@@ -83,16 +87,19 @@ def test_a_filter_of_groups_has_their_axis(corpus: Corpus, axis: str, level: str
 def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """One that gives one more than it should."""
 
-    def wrong(node: Node, inputs: Sequence[Any]) -> Sequence[Any]:
-        outputs = openvino_graph.outputs_of(node, inputs)
+    def wrong(node: Node, *others: Mapping[str, Any]) -> str:
+        text = expression(node, *others)
         if node.kind != kind:
-            return outputs
-        return [
-            openvino_graph.op.add(output, ov.op.Constant(output.get_element_type(), ov.Shape([]), [1])).output(0)
-            for output in outputs
-        ]
+            return text
+        dtype = Quantised(node.attributes["dtype"]) if kind == "Quantize" else node.attributes.get("to", "f32")
+        one = f"op.constant(1, {element_type(dtype)})"
+        if kind == "Split":
+            # It has several outputs.
+            x = node_name(node.inputs[0])
+            return text.replace(x, f"op.add({x}, {one})")
+        return f"op.add({text}, {one})"
 
-    monkeypatch.setattr(openvino_nodes, "outputs_of", wrong)
+    monkeypatch.setattr(openvino_graph, "expression", wrong)
     verdict = verdict_of(problem_of(corpus, "upsample", LEVEL_OF[kind]))
     assert isinstance(verdict, ver.Differed)
 
@@ -121,12 +128,16 @@ def test_what_is_executed_has_the_type_of_its_kernel(corpus: Corpus) -> None:
         assert expected in outcome.executed
 
 
-def test_the_script_of_a_graph_has_the_graph(corpus: Corpus) -> None:
-    """Its operations are not written in OpenVINO's words: the reader has to build what the comments say."""
-    asked = asking(problem_of(corpus, "upsample", ("before", "relu")), "openvino")
-    assert asked.hint
-    assert "# t0 = Relu(X)" in asked.snippet.lines
-    assert any(line.startswith("# Y = ConvTranspose(t0, W, ") for line in asked.snippet.lines)
+def test_the_script_of_a_graph_needs_no_tconv(corpus: Corpus, tmp_path: Path) -> None:
+    """It makes the graph in OpenVINO's words, and says where the output is wrong."""
+    source = snippet(problem_of(corpus, "crop-begin", ("before", "pad-begin")), "openvino")
+    assert source is not None
+    (tmp_path / "script.py").write_text(source, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-I", "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "tconv" not in source
+    assert "shape (1, 2, 7, 5) expected (1, 2, 8, 7)" in ended.stdout
 
 
 def test_a_quantised_graph_is_computed_in_f32_without_low_precision(corpus: Corpus) -> None:

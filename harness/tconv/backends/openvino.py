@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tconv.backends import BackendInfo, Option, onednn_isa
+from tconv.backends.openvino_graph import element_type, graph_lines, node_name
 from tconv.backends.options import with_defaults
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.backends.snippet import Snippet, name_of, y_from_ncx
@@ -113,25 +114,10 @@ class OpenVino:
 
     @staticmethod
     def snippet(call: Call) -> Snippet:
-        """Return how a call of the operator alone is computed without tconv."""
-        grouped = call.dialect.name == GROUPED
-        lines = ["op = openvino.opset1", *TENSOR, "parameters = []"]
-        for tensor in call.inputs:
-            lines += _node(tensor, call)
-        x, w = (f"{name_of(call, role)}_node" for role in ("x", "w"))
-        if call.data_format is not DataFormat.NCX:
-            lines.append(f"{x} = op.transpose({x}, op.constant(np.array({permutation(call.data_format, call.rank)})))")
-        lines += _filter(call, w, grouped=grouped)
-        attributes = {name: list(v) if isinstance(v, tuple) else v for name, v in call.attributes.items()}
-        arguments = "".join(f", {name}={value!r}" for name, value in attributes.items() if name != "strides")
-        size = f"{name}_node" if (name := name_of(call, "output_shape")) else "None"
-        function = f"{'group_' if grouped else ''}convolution_backprop_data"
-        lines.append(f"y = op.{function}({x}, {w}, {attributes.get('strides', [])}, {size}{arguments})")
-        lines += y_from_ncx(call, "y = op.transpose(y, op.constant(np.array(AXES)))")
-        lines.append('ov_model, core = openvino.Model([y], parameters, "one"), openvino.Core()')
+        """Return how a call is computed without tconv."""
         fed = f"[{', '.join(tensor.name for tensor in call.inputs if not tensor.constant)}]"
-        modules = ("openvino", "openvino.opset1")
-        return Snippet(modules, (*lines, *inference(fed)), ("RuntimeError",), of_model=False)
+        lines = (*TENSOR, *model_lines(call), "core = openvino.Core()", *inference(fed, call))
+        return Snippet(("openvino", *_sets(call)), lines, ("RuntimeError",), of_model=False)
 
     def _run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         try:
@@ -166,42 +152,90 @@ TENSOR = (
 """The lines of the function `tensor`, which `inference` needs."""
 
 
-def inference(fed: str) -> tuple[str, ...]:
+def inference(fed: str, call: Call) -> tuple[str, ...]:
     """Return the lines from `core`, `ov_model` and `tensor` to `y`.
 
     Args:
         fed: the expression for the arrays that are fed, in order.
+        call: the call.
     """
+    # A graph that writes outside of memory dies of the second inference at the earliest.
+    is_repeated = call.graph is not None and call.shapes != "static"
     return (
         'settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}',
         'request = core.compile_model(ov_model, "CPU", settings).create_infer_request()',
         f"for index, array in enumerate({fed}):",
         "    request.set_input_tensor(index, tensor(array))",
-        "request.infer()",
+        *(["for _ in range(3):", "    request.infer()"] if is_repeated else ["request.infer()"]),
         "y = np.array(request.get_output_tensor(0).data)",
         "if request.get_output_tensor(0).element_type == openvino.Type.bf16:",
         "    y = np.frombuffer(y.tobytes(), __import__('ml_dtypes').bfloat16).reshape(y.shape)",
     )
 
 
+def _sets(call: Call) -> tuple[str, ...]:
+    """Return the modules of the operation sets of a call."""
+    return ("openvino.opset1", "openvino.opset13") if call.graph else ("openvino.opset1",)
+
+
+def model_lines(call: Call) -> Iterator[str]:
+    """Yield the lines from the arrays, under the names of their tensors, and `tensor` to `ov_model`."""
+    yield f"op = {_sets(call)[-1]}"
+    yield "parameters = []"
+    for tensor in call.inputs:
+        yield from _node(tensor, call)
+    if call.graph is not None:
+        yield from graph_lines(call.graph, call.inputs, _in_graph)
+    else:
+        yield from _alone(call)
+    yield 'ov_model = openvino.Model(y, parameters, "one")'
+
+
+def _alone(call: Call) -> Iterator[str]:
+    """Yield the lines for the operator alone."""
+    x = node_name(name_of(call, "x"))
+    if call.data_format is not DataFormat.NCX:
+        x = f"op.transpose({x}, op.constant(np.array({permutation(call.data_format, call.rank)})))"
+    size = node_name(name) if (name := name_of(call, "output_shape")) else "None"
+    yield f"y = {_operator(call, x, node_name(name_of(call, 'w')), size)}"
+    yield from y_from_ncx(call, "y = op.transpose(y, op.constant(np.array(AXES)))")
+    yield "y = [y]"
+
+
+def _in_graph(call: Call, x: str, w: str) -> str:
+    """Return the expression for the operator in a graph: its output_shape is a constant."""
+    sizes = [f"op.constant(np.array({list(part.values)}))" for part in call.inputs if part.role == "output_shape"]
+    return _operator(call, x, w, *(sizes or ["None"]))
+
+
+def _operator(call: Call, x: str, w: str, size: str) -> str:
+    attributes = {name: list(v) if isinstance(v, tuple) else v for name, v in call.attributes.items()}
+    arguments = "".join(f", {name}={value!r}" for name, value in attributes.items() if name != "strides")
+    function = f"{'group_' if call.dialect.name == GROUPED else ''}convolution_backprop_data"
+    return f"openvino.opset1.{function}({x}, {_filter(call, w)}, {attributes.get('strides', [])}, {size}{arguments})"
+
+
 def _node(tensor: Input, call: Call) -> Iterator[str]:
     """Yield the lines for the node of an input."""
-    name = f"{tensor.name}_node"
+    name = node_name(tensor.name)
     if tensor.constant:
         yield f"{name} = openvino.op.Constant(tensor({tensor.name}))"
         return
     symbolic = call.shapes == "symbolic" and tensor.role != "output_shape"
     sizes = [-1] * len(tensor.shape) if symbolic else list(tensor.shape)
     shape = "openvino.PartialShape.dynamic()" if call.shapes == "unranked" else f"openvino.PartialShape({sizes})"
-    yield f"{name} = op.parameter({shape}, openvino.Type.{tensor.dtype or 'i64'})"
+    yield f"{name} = op.parameter({shape}, {element_type(tensor.dtype)})"
     yield f"parameters.append({name})"
 
 
-def _filter(call: Call, w: str, *, grouped: bool) -> Iterator[str]:
-    """Yield the lines that bring the filter into the operation's layout."""
+def _filter(call: Call, w: str) -> str:
+    """Return the expression for the filter in the operation's layout."""
     if call.filter_format not in {FilterFormat.IOX, FilterFormat.GIOX}:
-        yield f"{w} = op.transpose({w}, op.constant(np.array({permutation(call.filter_format, call.rank)})))"
-    if grouped != (call.filter_format is FilterFormat.GIOX):
-        channels, *others = call.written.w.shape
-        shape = [call.groups, channels // call.groups, *others] if grouped else [channels, *others]
-        yield f"{w} = op.reshape({w}, op.constant(np.array({shape})), special_zero=False)"
+        w = f"op.transpose({w}, op.constant(np.array({permutation(call.filter_format, call.rank)})))"
+    # Only the grouped operation has the groups as an axis of the filter.
+    grouped = call.dialect.name == GROUPED
+    if grouped == (call.filter_format is FilterFormat.GIOX):
+        return w
+    channels, *others = call.written.w.shape
+    shape = [call.groups, channels // call.groups, *others] if grouped else [channels, *others]
+    return f"op.reshape({w}, op.constant(np.array({shape})), special_zero=False)"

@@ -1,4 +1,4 @@
-"""How each operation around the operator is written in OpenVINO's operation set 13.
+"""The graph of a call in Python of OpenVINO's operation set 13: the lines that tconv runs are those that it exports.
 
 Quantised graphs are as NNCF writes them: Quantize and Dequantize of data are one FakeQuantize of 256 levels; constants
 of integers are Convert, Subtract and Multiply. A Quantize that nothing dequantises is FakeQuantize and Convert, as the
@@ -7,147 +7,142 @@ ONNX frontend writes each of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import openvino as ov
-from openvino import opset13 as op
-
-from tconv.vocabulary import DType, Quantised
+from tconv.vocabulary import Quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tconv.cases.graph import Node
+    from tconv.cases.call import Call, Input
+    from tconv.cases.graph import Graph, Node
+    from tconv.vocabulary import DType
 
-ELEMENT_TYPES: dict[DType | Quantised, ov.Type] = {
-    DType.F32: ov.Type.f32,
-    DType.F16: ov.Type.f16,
-    DType.BF16: ov.Type.bf16,
-    DType.F64: ov.Type.f64,
-    Quantised.INT8: ov.Type.i8,
-    Quantised.UINT8: ov.Type.u8,
-    Quantised.INT32: ov.Type.i32,
-}
+_TYPES = {Quantised.INT8: "i8", Quantised.UINT8: "u8", Quantised.INT32: "i32"}
 _RANGES = {Quantised.INT8: (-128, 127), Quantised.UINT8: (0, 255)}
 _LEVELS = 256
 
-Inputs = list[Any]
-"""Outputs of nodes."""
+
+def element_type(dtype: DType | Quantised | None) -> str:
+    """Return the expression for an element type; None is that of sizes."""
+    return f"openvino.Type.{_TYPES[dtype] if isinstance(dtype, Quantised) else dtype or 'i64'}"
 
 
-def outputs_of(node: Node, inputs: Sequence[ov.Output]) -> Sequence[ov.Output]:
-    """Return the outputs of an operation that is not the operator itself.
+def node_name(tensor: str) -> str:
+    """Return the variable of a tensor's node; the tensor's own name is that of its array, if it has one."""
+    return f"{tensor}_node"
+
+
+def graph_lines(graph: Graph, inputs: Sequence[Input], operator: Callable[[Call, str, str], str]) -> Iterator[str]:
+    """Yield the lines from the nodes of inputs and constants to `y`, the outputs of the graph.
 
     Args:
-        node: the operation.
-        inputs: its inputs.
-
-    Raises:
-        RuntimeError: the runtime refuses it.
+        graph: the graph.
+        inputs: its inputs and constants.
+        operator: returns the expression for the operator, with the variables of its data and its filter.
     """
-    outputs: Sequence[ov.Output] = _MAKERS[node.kind](list(inputs), node.attributes).outputs()
-    return outputs
+    makers = {name: node for node in graph.nodes for name in node.outputs}
+    ranks = {tensor.name: len(tensor.shape) for tensor in inputs}
+    for node in graph.nodes:
+        if node.call is not None:
+            made = operator(node.call, *map(node_name, node.inputs))
+        else:
+            made = expression(node, makers, ranks)
+        names = "".join(f"{node_name(name)}, " for name in node.outputs)
+        yield f"{names}= {made}.outputs()"
+    yield f"y = [{', '.join(map(node_name, (graph.output, *graph.also)))}]"
 
 
-def _quantize(inputs: Inputs, attributes: Mapping[str, Any]) -> ov.Node:
-    x, scale, zero_point = inputs
-    dtype = Quantised(attributes["dtype"])
-    low, high = (np.float32(limit) for limit in _RANGES[dtype])
-    limits = _limits(dtype, scale, zero_point)
-    return op.convert(op.fake_quantize(x, *limits, low, high, _LEVELS), ELEMENT_TYPES[dtype])
+def expression(node: Node, makers: Mapping[str, Node], ranks: Mapping[str, int]) -> str:
+    """Return the expression for an operation.
+
+    Args:
+        node: the operation, which is not the operator itself.
+        makers: what makes each tensor that is neither fed nor a constant.
+        ranks: how many axes each other one has.
+    """
+    attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in node.attributes.items()}
+    nodes = [node_name(name) for name in node.inputs]
+    match node.kind:
+        case "Quantize":
+            dtype = Quantised(node.attributes["dtype"])
+            low, high = (f"np.float32({limit})" for limit in _RANGES[dtype])
+            return f"op.convert({_fake_quantize(node, low, high)}, {element_type(dtype)})"
+        case "Dequantize":
+            made = makers.get(node.inputs[0])
+            if made is not None:
+                # The Quantize before it: the two are one operation.
+                return _fake_quantize(made, *_limits(made, *node.inputs[1:]))
+            return _dequantize(node, ranks)
+        case "Conv":
+            rank = ranks[node.inputs[1]] - 2
+            attributes |= {"ones": [1] * rank, "zeros": [0] * rank}
+        case "Resize":
+            axes = [axis for axis, scale in enumerate(attributes["scales"]) if scale != 1] or [2]
+            attributes |= {"axes": axes, "scales": [attributes["scales"][axis] for axis in axes]}
+        case "Slice":
+            attributes["steps"] = [1] * len(attributes["axes"])
+    return TEMPLATES[node.kind].format(x=nodes, c=node.inputs, all=", ".join(nodes), **attributes)
 
 
-def _limits(dtype: Quantised, scale: ov.Output, zero_point: ov.Output) -> tuple[ov.Node, ...]:
-    """Return the smallest and the largest number of a quantised type, dequantised, as constants."""
-    factor, zero = (tensor.get_node().data.astype(np.float32) for tensor in (scale, zero_point))
-    return tuple(op.constant((np.float32(limit) - zero) * factor) for limit in _RANGES[dtype])
+def _limits(quantize: Node, scale: str, zero_point: str) -> Iterator[str]:
+    """Yield the smallest and the largest number of a quantised type, dequantised, as constants."""
+    for limit in _RANGES[Quantised(quantize.attributes["dtype"])]:
+        yield f"op.constant((np.float32({limit}) - {zero_point}.astype(np.float32)) * {scale})"
 
 
-def _dequantize(inputs: Inputs, attributes: Mapping[str, Any]) -> ov.Node:
-    quanta, scale, zero_point = inputs
-    made = quanta.get_node()
-    if made.get_type_name() == "Convert" and made.input_value(0).get_node().get_type_name() == "FakeQuantize":
-        # The Quantize before it, which now gives f32.
-        dtype = next(dtype for dtype in _RANGES if ELEMENT_TYPES[dtype] == quanta.get_element_type())
-        x, low, high, *_ = made.input_value(0).get_node().input_values()
-        return op.fake_quantize(x, low, high, *_limits(dtype, scale, zero_point), _LEVELS)
-    shape = [1] * len(quanta.get_partial_shape())
-    if len(scale.get_shape()) == 1:
-        shape[attributes.get("axis", 1)] = -1
-    factor, zero = (_reshaped(tensor, shape) for tensor in (scale, zero_point))
-    return op.multiply(op.subtract(op.convert(quanta, ov.Type.f32), op.convert(zero, ov.Type.f32)), factor)
+def _fake_quantize(quantize: Node, low: str, high: str) -> str:
+    x, scale, zero_point = quantize.inputs
+    limits = ", ".join(_limits(quantize, scale, zero_point))
+    return f"op.fake_quantize({node_name(x)}, {limits}, {low}, {high}, {_LEVELS})"
 
 
-def _reshaped(constant: ov.Output, shape: Sequence[int]) -> ov.Node:
-    return op.constant(constant.get_node().data.reshape(shape))
-
-
-def _conv(inputs: Inputs, _: Mapping[str, Any]) -> ov.Node:
-    rank = len(inputs[1].get_shape()) - 2
-    ones, zeros = [1] * rank, [0] * rank
-    return op.convolution(*inputs, ones, zeros, zeros, ones)
-
-
-def _resize(inputs: Inputs, attributes: Mapping[str, Any]) -> ov.Node:
-    axes = [axis for axis, scale in enumerate(attributes["scales"]) if scale != 1] or [2]
-    return op.interpolate(
-        inputs[0],
-        op.constant(np.array([attributes["scales"][axis] for axis in axes], np.float32)),
-        "nearest",
-        "scales",
-        coordinate_transformation_mode="asymmetric",
-        nearest_mode="floor",
-        axes=op.constant(np.array(axes)),
+def _dequantize(node: Node, ranks: Mapping[str, int]) -> str:
+    quanta, scale, zero_point = node.inputs
+    shape = [1] * ranks[quanta]
+    if ranks[scale] == 1:
+        shape[node.attributes.get("axis", 1)] = -1
+    x, zero = (
+        f"op.convert({tensor}, openvino.Type.f32)"
+        for tensor in (node_name(quanta), f"op.constant({zero_point}.reshape({shape}))")
     )
+    return f"op.multiply(op.subtract({x}, {zero}), op.constant({scale}.reshape({shape})))"
 
 
-def _slice(inputs: Inputs, attributes: Mapping[str, Any]) -> ov.Node:
-    starts, ends, axes = (np.array(attributes[name]) for name in ("starts", "ends", "axes"))
-    return op.slice(inputs[0], *map(op.constant, (starts, ends, np.ones_like(starts), axes)))
+def _array(words: str) -> str:
+    return f"op.constant(np.array({words}))"
 
 
-def _prelu(inputs: Inputs, _: Mapping[str, Any]) -> ov.Node:
+_F32 = "op.constant(np.float32({}))"
+TEMPLATES: Mapping[str, str] = {
+    "Add": "op.add({all})",
+    "Sub": "op.subtract({all})",
+    "Mul": "op.multiply({all})",
+    "Div": "op.divide({all})",
+    "Max": "op.maximum({all})",
+    "Relu": "op.relu({all})",
+    "Clip": "op.clamp({all}, {min}, {max})",
+    "LeakyRelu": "op.prelu({all}, op.constant(np.array([{alpha}], np.float32)))",
+    "HardSigmoid": f"op.hard_sigmoid({{all}}, {_F32.format('{alpha}')}, {_F32.format('{beta}')})",
     # The page has a slope for each channel as a vector.
-    return op.prelu(inputs[0], _reshaped(inputs[1], [-1]))
-
-
-def _constant(values: Any) -> ov.Node:  # noqa: ANN401 - integers or floats, one or many
-    return op.constant(np.array(values))
-
-
-_MAKERS: Mapping[str, Callable[[Inputs, Mapping[str, Any]], ov.Node]] = {
-    "Add": lambda inputs, _: op.add(*inputs),
-    "Sub": lambda inputs, _: op.subtract(*inputs),
-    "Mul": lambda inputs, _: op.multiply(*inputs),
-    "Div": lambda inputs, _: op.divide(*inputs),
-    "Max": lambda inputs, _: op.maximum(*inputs),
-    "Relu": lambda inputs, _: op.relu(*inputs),
-    "Clip": lambda inputs, attributes: op.clamp(inputs[0], attributes["min"], attributes["max"]),
-    "LeakyRelu": lambda inputs, attributes: op.prelu(inputs[0], _constant([np.float32(attributes["alpha"])])),
-    "HardSigmoid": lambda inputs, attributes: op.hard_sigmoid(
-        inputs[0], *(_constant(np.float32(attributes[name])) for name in ("alpha", "beta"))
+    "PRelu": "op.prelu({x[0]}, op.constant({c[1]}.reshape(-1)))",
+    "Sigmoid": "op.sigmoid({all})",
+    "Tanh": "op.tanh({all})",
+    "Elu": "op.elu({all}, {alpha})",
+    "HardSwish": "op.hswish({all})",
+    "BatchNormalization": "op.batch_norm_inference({all}, {epsilon})",
+    "Conv": "op.convolution({all}, {ones}, {zeros}, {zeros}, {ones})",
+    "Pad": f"op.pad({{all}}, {_array('{begin}')}, {_array('{end}')}, 'constant', {_F32.format(0)})",
+    "Resize": (
+        "op.interpolate({all}, op.constant(np.array({scales}, np.float32)), 'nearest', 'scales', "
+        f"coordinate_transformation_mode='asymmetric', nearest_mode='floor', axes={_array('{axes}')})"
     ),
-    "PRelu": _prelu,
-    "Sigmoid": lambda inputs, _: op.sigmoid(*inputs),
-    "Tanh": lambda inputs, _: op.tanh(*inputs),
-    "Elu": lambda inputs, attributes: op.elu(inputs[0], attributes["alpha"]),
-    "HardSwish": lambda inputs, _: op.hswish(*inputs),
-    "BatchNormalization": lambda inputs, attributes: op.batch_norm_inference(*inputs, attributes["epsilon"]),
-    "Conv": _conv,
-    "Pad": lambda inputs, attributes: op.pad(
-        inputs[0], _constant(attributes["begin"]), _constant(attributes["end"]), "constant", _constant(np.float32(0))
-    ),
-    "Resize": _resize,
-    "Slice": _slice,
-    "Split": lambda inputs, attributes: op.variadic_split(
-        inputs[0], _constant(attributes["axis"]), _constant(attributes["sizes"])
-    ),
-    "Cast": lambda inputs, attributes: op.convert(inputs[0], ELEMENT_TYPES[DType(attributes["to"])]),
-    "Concat": lambda inputs, attributes: op.concat(inputs, attributes["axis"]),
-    "Transpose": lambda inputs, attributes: op.transpose(inputs[0], _constant(attributes["axes"])),
-    "Reshape": lambda inputs, attributes: op.reshape(inputs[0], _constant(attributes["shape"]), special_zero=False),
-    "Quantize": _quantize,
-    "Dequantize": _dequantize,
+    "Slice": f"op.slice({{all}}, {', '.join(_array(f'{{{name}}}') for name in ('starts', 'ends', 'steps', 'axes'))})",
+    "Split": f"op.variadic_split({{all}}, {_array('{axis}')}, {_array('{sizes}')})",
+    "Cast": "op.convert({all}, openvino.Type.{to})",
+    "Concat": "op.concat([{all}], {axis})",
+    "Transpose": f"op.transpose({{all}}, {_array('{axes}')})",
+    "Reshape": f"op.reshape({{all}}, {_array('{shape}')}, special_zero=False)",
 }
-OPERATIONS = frozenset(_MAKERS)
+"""Of each operation the expression, with its inputs `x`, their arrays `c` and its attributes."""
+OPERATIONS = frozenset({*TEMPLATES, "Quantize", "Dequantize"})

@@ -35,7 +35,7 @@ class OpenVinoOnnx(OpenVino):
         return self.core.read_model(build(call, arrays).SerializeToString(), b"")
 
     @staticmethod
-    def snippet(_: Call) -> Snippet:
+    def snippet(call: Call) -> Snippet:
         """Return how a model is inferred without tconv."""
         read = ("core = openvino.Core()", 'ov_model = core.read_model(model.SerializeToString(), b"")')
-        return Snippet(("openvino",), (*read, *TENSOR, *inference("feeds.values()")), ("RuntimeError",))
+        return Snippet(("openvino",), (*read, *TENSOR, *inference("feeds.values()", call)), ("RuntimeError",))

@@ -33,7 +33,8 @@ def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int
         now = monotonic()
         if not quiet and (record is None or done == total or now - last >= seconds):
             last = now
-            _say(f"tconv: {one_line(backend)}: {done} of {total} cases", on_terminal=on_terminal)
+            more = f", and {done - total} more calls to explain failures" if done > total else ""
+            _say(f"tconv: {one_line(backend)}: {min(done, total)} of {total} cases{more}", on_terminal=on_terminal)
 
     yield advance
     if on_terminal and not quiet:

@@ -84,7 +84,8 @@ class WaitingFailures:
             return record
         same = is_same(record, alone)
         self._varies |= not same
-        return replace(record, alone=FreshAnswer(alone.verdict.kind, same=same))
+        first_only = isinstance(alone.verdict, ver.Unstable) and alone.verdict.first_only
+        return replace(record, alone=FreshAnswer(alone.verdict.kind, same=same, first_only=first_only))
 
 
 def _in_order(failures: list[Record]) -> Iterator[Record]:

@@ -44,11 +44,13 @@ class CallResult:
         outcome: what the backend did.
         seconds: how long it took.
         other: another outcome of the same call, if it was asked several times; None if all were the same.
+        settles: whether all outcomes behind the first, at least two, were this other one.
     """
 
     outcome: out.Outcome
     seconds: float
     other: out.Outcome | None = None
+    settles: bool = False
 
 
 def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything

@@ -127,17 +127,16 @@ class Evaluator:
         """
         if not self._is_asked(problem):
             return None
-        result = self._timed(problem)
+        results = [self._timed(problem)]
         for _ in range(1, max(self._repeat, TIMES if self.again else 1)):
-            if isinstance(result.outcome, out.Crashed | out.TimedOut):
+            if isinstance(results[0].outcome, out.Crashed | out.TimedOut):
                 # Of a process of the backend's own.
                 break
-            again = self._timed(problem, filled=True)
-            other = None if alike(result.outcome, again.outcome) else again.outcome
-            result = CallResult(result.outcome, result.seconds + again.seconds, other)
-            if other is not None:
-                break
-        return result
+            results.append(self._timed(problem, filled=True))
+        first, *others = (result.outcome for result in results)
+        other = next((each for each in others if not alike(first, each)), None)
+        settles = other is not None and len(others) > 1 and all(alike(other, each) for each in others)
+        return CallResult(first, sum(result.seconds for result in results), other, settles)
 
     def _is_asked(self, problem: Problem) -> bool:
         alone = self._takes_contexts or not problem.case.context
@@ -177,10 +176,13 @@ class Evaluator:
             reason = expected.reason if isinstance(expected, NotApplicable) else _ALONE
             return self._recorder.not_applicable(problem.case, reason)
         if result.other is not None:
-            return self._recorder.record(problem, result, ver.Unstable(changed(result.outcome, result.other)))
+            first, others = (judge(problem, outcome, DType.F32) for outcome in (result.outcome, result.other))
+            first_only = result.settles and isinstance(others, ver.Allowed) and not isinstance(first, ver.Allowed)
+            verdict = ver.Unstable(changed(result.outcome, result.other), first_only)
+            return self._recorder.record(problem, result, verdict)
         sums = self._sums(problem, result.outcome)
-        verdict = judge(problem, result.outcome, (sums and sums.accumulator) or DType.F32)
-        return self._recorder.record(problem, result, verdict, sums)
+        judged = judge(problem, result.outcome, (sums and sums.accumulator) or DType.F32)
+        return self._recorder.record(problem, result, judged, sums)
 
     def _sums(self, problem: Problem, outcome: out.Outcome) -> Sums | None:
         """Return what a probe finds of the sums of a problem; None if no bound is needed.

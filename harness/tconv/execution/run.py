@@ -79,7 +79,8 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     Args:
         selection: the cases.
         settings: how they are run.
-        progress: called with the number of cases done, the number of all, and the last record (None at the start).
+        progress: called with the number of cases done, the number of all, and the last record (None at the start); for
+            the calls that are asked to explain failures, with numbers above that of all.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -130,6 +131,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
                 found[record.case] = replace(record, asked=asked[record.case])
                 recorded.asked.append(found[record.case])
                 _write(file, path, record_line(found[record.case]))
+                progress(next(numbers), total, record)
             return [found[case.id] for case in new]
 
         # A run that is resumed after some were asked has what it needs.

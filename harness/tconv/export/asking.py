@@ -53,9 +53,7 @@ def asking(problem: Problem, backend: str) -> Asked:
     if adapter is not None and problem.dialect.name not in adapter.DIALECTS:
         must = f"must be one that {backend} speaks, {', '.join(adapter.DIALECTS)}"
         raise UsageError(f"--dialect {must} (got {problem.dialect.name!r}); or name a --backend that speaks it")
-    # Scripts of graphs are ONNX models; in other words the reader is given the graph.
-    is_written = call.graph is None or problem.dialect.opset is not None
-    if adapter is not None and hasattr(adapter, "snippet") and is_written:
+    if adapter is not None and hasattr(adapter, "snippet"):
         if (snippet := adapter.snippet(call)) is None:
             must = f"must be one that {backend} can be given, with a geometry and declared sizes"
             raise UsageError(f"a case {must} (got {problem.case.id})")

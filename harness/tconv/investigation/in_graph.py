@@ -58,16 +58,16 @@ def narrow_down(case: Case, asking: Asking) -> InGraph | None:
         BackendMissing: the backend is not there or does not start.
     """
     with Pool(asking) as pool:
-        record = pool.record(case)
-        shown = answer_of(record).failure
-        if shown is None:
-            return None
-        for axis in case.context.levels:
-            smaller = _with(case, replace(case.context, **{axis: getattr(NEUTRAL, axis)}), axis)
-            other = pool.record(smaller)
-            if (same := answer_of(other).failure) is not None and same.kind == shown.kind:
-                case, record = smaller, other
-        alone, options, dialect = pool.record(_with(case, NEUTRAL, "alone")), pool.options, pool.dialect
+        record, options, dialect = pool.record(case), pool.options, pool.dialect
+    shown = answer_of(record).failure
+    if shown is None:
+        return None
+    for axis in case.context.levels:
+        smaller = _with(case, replace(case.context, **{axis: getattr(NEUTRAL, axis)}), axis)
+        other, _ = _asked(smaller, asking)
+        if (same := answer_of(other).failure) is not None and same.kind == shown.kind:
+            case, record = smaller, other
+    alone, _ = _asked(_with(case, NEUTRAL, "alone"), asking)
     with_options = tuple(_right_with(case, options, asking))
     return InGraph(case, record, alone, with_options, tuple(_right_apart(case, dialect, asking)))
 
@@ -85,7 +85,7 @@ def _right_with(case: Case, options: Sequence[OfferedOption], asking: Asking) ->
             _, log = _asked(case, asking, **{setting: most})
             values += dict.fromkeys(re.findall(pattern, log))
         for value in values if name not in asking.options else ():
-            if _asked(case, asking, **{name: value})[0]:
+            if _is_right(case, asking, **{name: value}):
                 yield f"{name}={value}"
 
 
@@ -95,11 +95,15 @@ def _right_apart(case: Case, dialect: Dialect, asking: Asking) -> Iterator[str]:
     for node in graph.nodes if graph is not None else ():
         for name in node.outputs:
             users = [other.kind for other in graph.nodes if name in other.inputs] if graph is not None else []
-            if users and _asked(case, replace(asking, shown=name))[0]:
+            if users and _is_right(case, replace(asking, shown=name)):
                 yield f"{node.kind} and {' and '.join(users)}"
 
 
-def _asked(case: Case, asking: Asking, **options: str) -> tuple[bool, str]:
-    """Return whether a case is right in a fresh process, and what the runtime has logged."""
+def _is_right(case: Case, asking: Asking, **options: str) -> bool:
+    return isinstance(_asked(case, asking, **options)[0].verdict, ver.Allowed)
+
+
+def _asked(case: Case, asking: Asking, **options: str) -> tuple[Record, str]:
+    """Return what comes of a case in a fresh process, and what the runtime has logged."""
     with Pool(replace(asking, options={**asking.options, **options})) as pool:
-        return isinstance(pool.record(case).verdict, ver.Allowed), pool.log
+        return pool.record(case), pool.log

@@ -50,10 +50,12 @@ class FreshAnswer(Recorded):
     Attributes:
         kind: the kind of the verdict there.
         same: whether that is what came of it in the run, with the same figures where sums have no rounding.
+        first_only: whether only the first answer there was wrong, and those after it right.
     """
 
     kind: str
     same: bool
+    first_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,8 @@ def fresh_process_phrase(record: Record) -> str:
         # Of sums with rounding no more is compared than that they are wrong.
         same = "the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
         return f"{same} alone in a fresh process"
+    if record.alone.first_only:
+        return "in the run, and alone in a fresh process only as the first call: those after it are right"
     if record.alone.kind == "unstable":
         # It may have been the first call of its process in the run too.
         return "in the run, and unstable alone in a fresh process"

@@ -207,9 +207,11 @@ class Unstable(Recorded):
 
     Attributes:
         message: what changed, and where.
+        first_only: whether the first answer in a process alone was wrong, and two more were right.
     """
 
     message: str
+    first_only: bool = False
     kind: Literal["unstable"] = "unstable"
 
 
