@@ -103,7 +103,7 @@ class Played:
 
     def __init__(self) -> None:
         backend: Any = self
-        self._evaluator = Evaluator(backend, "played", DIALECT, None)
+        self._evaluator = Evaluator(backend, "played", DIALECT, None, contexts=True)
         self._answer: Outcome | None = None
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:  # noqa: ARG002 - a backend's interface

@@ -1,5 +1,6 @@
 """Which misreadings explain a wrong output; where none does, where it is wrong and which products would explain it."""
 
+from tconv.diagnosis.in_context import explain_in_context
 from tconv.diagnosis.search import UNDIAGNOSED, Diagnosis, diagnose, explains, single_explanations
 
-__all__ = ["UNDIAGNOSED", "Diagnosis", "diagnose", "explains", "single_explanations"]
+__all__ = ["UNDIAGNOSED", "Diagnosis", "diagnose", "explain_in_context", "explains", "single_explanations"]

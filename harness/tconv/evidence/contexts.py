@@ -6,13 +6,14 @@ and the three other levels without it do not. So the Pad explains the failure, a
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.cases.patterns import levels_of, twin_of, with_levels
+from tconv.diagnosis import single_explanations
 from tconv.evidence.calls import answer_of
 from tconv.evidence.hypotheses import Explanation, InContext
 from tconv.verdict import kinds as ver
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tconv.evidence.calls import Calls
     from tconv.records.record import Record
 
+_FEWEST = 4
+"""So many failures in contexts a misreading explains, or all that there are."""
 _SAID = ver.RefusedValid | ver.BackendError | ver.Crashed
 """Failures whose words tell them from others."""
 _NOT_ASKED = ("unsupported", "timed-out")
@@ -34,10 +37,11 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
     # A waiver changes nothing about what is the smallest.
     kinds = {answer.record.case: kind_of(answer.record) for answer in calls.answers}
     members: dict[InContext, list[int]] = defaultdict(list)
+    named = _named(calls)
     for case, levels in find_smallest(kinds).items():
         number = calls.numbers[case]
         answer = calls.answers[number]
-        if answer.failure is not None:
+        if case not in named and answer.failure is not None:
             words = answer.failure.words if isinstance(answer.verdict, _SAID) else ""
             members[InContext(answer.failure.kind, levels, words)].append(number)
     ids = [*calls.numbers]
@@ -59,6 +63,21 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
             frozenset(ids[number] for number in np.flatnonzero(right & holds)),
             int(right.sum()),
         )
+
+
+def _named(calls: Calls) -> set[str]:
+    """Return the failures in a context that a misreading explains, which explains more than a few of them.
+
+    A few outputs of a wrong fusion may be those of a misreading by chance.
+    """
+    wrong = {
+        answer.record.case: answer.why.explained
+        for answer in calls.answers
+        if answer.failure is not None and isinstance(answer.verdict, ver.WrongValues) and levels_of(answer.record.case)
+    }
+    names = single_explanations(wrong)
+    counts = Counter(names.values())
+    return {case for case, name in names.items() if counts[name] >= min(_FEWEST, len(wrong))}
 
 
 def kind_of(record: Record) -> str | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.diagnosis.in_context import is_changed
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import SMALL
@@ -54,9 +55,11 @@ def _chosen(among: Mask, calls: Calls, most: int) -> Iterator[tuple[int, Problem
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
-    """Return whether misreadings together change what is expected beyond all rounding; in a context nobody knows."""
-    if problem.values is None or problem.case.context:
+    """Return whether misreadings together change what is expected beyond all rounding; in a context, of the graph."""
+    if problem.values is None:
         return False
+    if problem.case.context:
+        return len(misreadings) == 1 and is_changed(misreadings[0], problem)
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
     if misread is None:
         return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
-from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose
+from tconv.diagnosis import UNDIAGNOSED, Diagnosis, diagnose, explain_in_context
 from tconv.expectation.bound import bound_errors, derive
 from tconv.records.artifacts import write
 from tconv.records.record import CallSummary, Record
@@ -86,10 +86,12 @@ class Recorder:
             record = replace(record, tolerance=_tolerance(verdict.rule, case.x.dtype, accumulator))
         if output is not None:
             record = replace(record, digest=digest(output.array, problem.judged, output.geometry, accumulator))
-        if output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout or problem.surrounded:
-            # In a context, what the operator gives is not known.
+        if output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout:
             return record
         try:
+            if problem.surrounded:
+                # Of what the operator gives nothing is known but the output of the graph.
+                return replace(record, diagnosis=explain_in_context(problem, output.array))
             diagnosis = diagnose(problem, output.array, accumulator)
         except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")

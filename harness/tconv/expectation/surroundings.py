@@ -103,24 +103,45 @@ class Surrounded:
             return found
         raise AssertionError(self.operator)
 
-    def tensors(self, geometry: Geometry, nudge: Nudge = 0) -> dict[str, Float64s]:
-        """Return every tensor of the graph by name, if the operator has this geometry."""
+    def tensors(
+        self,
+        geometry: Geometry,
+        nudge: Nudge = 0,
+        operate: Callable[[Sequence[Float64s]], Float64s] | None = None,
+        quantize: Callable[[Sequence[Float64s], Nudge], Float64s] | None = None,
+    ) -> dict[str, Float64s]:
+        """Return every tensor of the graph by name.
+
+        Args:
+            geometry: of the operator.
+            nudge: which way what may be rounded either way goes.
+            operate: what the operator makes of its inputs instead.
+            quantize: what the last Quantize makes of its inputs instead.
+        """
         operator = next(node.call for node in self.graph.nodes if node.outputs[0] == self.operator)
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
             # One beside it has the same attributes, which mean the same.
             if node.call is not operator:
                 return _second(node, inputs)
+            if operate is not None and node.outputs[0] == self.operator:
+                return operate(inputs)
             x, w, *b = inputs
             return sums(x, w, b[0] if b else None, geometry)
 
-        return evaluate(self.graph, self.arrays, convolve, nudge)
+        return evaluate(self.graph, self.arrays, convolve, nudge, quantize)
 
-    def compute(self, geometry: Geometry, nudge: Nudge = 0) -> Float64s:
-        """Return the graph's output if the operator has this geometry."""
+    def compute(
+        self,
+        geometry: Geometry,
+        nudge: Nudge = 0,
+        operate: Callable[[Sequence[Float64s]], Float64s] | None = None,
+        quantize: Callable[[Sequence[Float64s], Nudge], Float64s] | None = None,
+    ) -> Float64s:
+        """Return the graph's output, see `tensors`."""
         if not self.steps:
-            return self.tensors(geometry, nudge)[self.graph.output]
-        y = self.tensors(geometry)[self.graph.output]
+            return self.tensors(geometry, nudge, operate, quantize)[self.graph.output]
+        y = self.tensors(geometry, 0, operate, quantize)[self.graph.output]
         return np.clip(y + nudge * self.steps, *LIMITS[self.graph.nodes[-1].attributes["dtype"]])
 
 

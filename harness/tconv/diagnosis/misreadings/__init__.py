@@ -15,7 +15,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import geometry, left_out, moved, precision, sums
+from tconv.diagnosis.misreadings import geometry, left_out, moved, precision, quanta, sums
 from tconv.diagnosis.misreadings.misreading import MisreadCall, Misreading, apply
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "apply",
     "meanings",
     "misreadings_by_name",
+    "misreadings_in_context",
     "misreadings_of",
     "trials",
 ]
@@ -78,10 +79,15 @@ def _followed(reading: Reading) -> Misreading:
     return Misreading(reading.name, reading.says, reading.change)
 
 
+def misreadings_in_context(dialect: Dialect) -> tuple[Misreading, ...]:
+    """Return those that may explain a graph around the operator, those of quanta first."""
+    return (*quanta.MISREADINGS, *misreadings_of(dialect))
+
+
 @cache
 def misreadings_by_name(dialect: Dialect) -> Mapping[str, Misreading]:
     """Return all that an explanation in a dialect may name: misreadings, and disputed readings that go beside them."""
-    misreadings = (*misreadings_of(dialect), *map(_followed, dialect.disputed))
+    misreadings = (*misreadings_of(dialect), *map(_followed, dialect.disputed), *quanta.MISREADINGS)
     return MappingProxyType({misreading.name: misreading for misreading in misreadings})
 
 

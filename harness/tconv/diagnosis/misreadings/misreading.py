@@ -15,11 +15,12 @@ from tconv.expectation.truth import Truth
 from tconv.vocabulary import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Terms
+    from tconv.expectation.surroundings import Surrounded
     from tconv.vocabulary import Attributes, DType, Ints, Signature
 
 Operands = dict[str, Array]
@@ -73,8 +74,47 @@ class PrecisionOtherwise:
     joins: Callable[[Array, Terms, DType], bool] | None = None
 
 
+@dataclass(frozen=True)
+class MisreadGraph:
+    """A call in its context as it is misread.
+
+    Attributes:
+        surrounded: the call in its context, perhaps with other constants.
+        geometry: the operator's, as the text says.
+        operate: what the operator makes of its inputs instead; None if it does as the text says.
+        quantize: what the last Quantize makes of its inputs instead; None likewise.
+    """
+
+    surrounded: Surrounded
+    geometry: Geometry
+    operate: Callable[[Sequence[Array]], Array] | None = None
+    quantize: Callable[[Sequence[Array], int], Array] | None = None
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """The tensors that are fed, and the constants, by name."""
+        return self.surrounded.arrays
+
+    def compute(self, nudge: int = 0) -> Array:
+        """Return the output of the graph."""
+        return self.surrounded.compute(self.geometry, nudge, self.operate, self.quantize)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantaOtherwise:
+    """Quanta stand for other numbers, or are made otherwise; the change returns None if it changes nothing."""
+
+    change: Callable[[MisreadGraph], MisreadGraph | None]
+
+
 Change = (
-    AnswerOtherwise | AttributesOtherwise | GeometryOtherwise | OperandsOtherwise | PrecisionOtherwise | ResultOtherwise
+    AnswerOtherwise
+    | AttributesOtherwise
+    | GeometryOtherwise
+    | OperandsOtherwise
+    | PrecisionOtherwise
+    | QuantaOtherwise
+    | ResultOtherwise
 )
 
 
