@@ -50,7 +50,7 @@ def records_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> lis
             return Produced(answer(self.problem)) if self.problem.values else Refused("invalid")
 
     backend = Backend()
-    evaluator = Evaluator(backend, "made-up", ONNX, None)  # type: ignore[arg-type]
+    evaluator = Evaluator(backend, "made-up", ONNX, None, contexts=True)  # type: ignore[arg-type]
     made = []
     for case in cases:
         backend.problem = Problem(case, ONNX)

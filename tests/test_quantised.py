@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from played_backends import records_of
 from strategies import ONNX
 from tconv.backends.litert import LiteRt, inputs_of, model_of
 from tconv.backends.outcome import Produced
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.writing import settings
+from tconv.diagnosis import explain_in_context
+from tconv.diagnosis.in_context import misread
+from tconv.diagnosis.misreadings import misreadings_by_name, quanta
 from tconv.dialects import DIALECTS
+from tconv.evidence import Calls, Misreads, answer_of, explain
 from tconv.expectation.expected import NotApplicable, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
@@ -23,6 +28,7 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
+    from tconv.diagnosis.misreadings import Misreading
     from tconv.vocabulary import Array
 
 ROW, TFLITE = DIALECTS[ONNX[-1]], DIALECTS["tflite/TransposeConv"]
@@ -144,3 +150,41 @@ def test_litert_is_given_the_form_of_the_specification(quantised: list[Case]) ->
     for kernels in ("auto", "builtin", "reference"):
         outcome = LiteRt(kernels=kernels).run(problem.call, problem.arrays)
         assert isinstance(judge(problem, outcome, DType.F32), ver.Agreed)
+
+
+@pytest.mark.parametrize("misreading", quanta.MISREADINGS, ids=lambda misreading: misreading.name)
+def test_a_misreading_of_quanta_is_noticed_and_named(quantised: list[Case], misreading: Misreading) -> None:
+    """A case of the gate tier fails by each of them, and its output has that name."""
+    for case in quantised:
+        problem = Problem(case, ROW)
+        graph = misread(misreading, problem)
+        y = None if graph is None else graph.compute().astype(_output(problem).dtype)
+        if y is not None and not isinstance(judge(problem, Produced(y), DType.F32), ver.Agreed):
+            assert misreading.name in {str(name).removeprefix("as if ") for name in explain_in_context(problem, y)}
+            return
+    pytest.fail("nothing notices it")
+
+
+@pytest.mark.parametrize("name", ["scales-along-axis-0", "padded-with-quantum-0", "last-tap-dropped"])
+def test_a_run_with_a_wrong_kernel_names_it_in_one_line(corpus: Corpus, name: str) -> None:
+    """Every context is wrong in its own way, and one misreading explains them all, also one of the operator."""
+    cases = list(corpus.cases("gate", ["quantised"]))
+    misreading = misreadings_by_name(ROW)[name]
+
+    def answer(problem: Problem) -> Array:
+        graph = misread(misreading, problem)
+        return _output(problem) if graph is None else graph.compute().astype(_output(problem).dtype)
+
+    answers = [answer_of(record) for record in records_of(answer, cases)]
+    assert sum(of.failure is not None for of in answers) > 20
+    (found,) = explain(Calls(answers, corpus.find, ROW))
+    assert isinstance(found.what, Misreads)
+    assert found.what.name.names == (name,)
+
+
+def test_another_wrong_output_has_no_name(quantised: list[Case]) -> None:
+    """An output that no misreading makes is explained by none."""
+    for case in quantised[::20]:
+        problem = Problem(case, ROW)
+        scrambled = np.roll(_output(problem).reshape(-1), 1).reshape(_output(problem).shape) ^ 1
+        assert explain_in_context(problem, scrambled) == ()
