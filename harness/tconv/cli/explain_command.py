@@ -15,6 +15,7 @@ from tconv.cli.progress import showing
 from tconv.cli.record_files import STANDARD_INPUT, cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
+from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.evidence import sheet
 from tconv.evidence.axis_terms import LEGEND
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.investigation.further_cases import Reasoning
+    from tconv.records.record import Record
     from tconv.records.record_file import Run
 
 
@@ -151,11 +153,19 @@ def _explain_context(case: Case, asking: Asking) -> int:
     print_text(f"{case.id}\n  {headline(found.record.verdict)}")
     print_text(f"smallest context that fails so: {levels or 'none: the operator alone does'}")
     print_text(f"the operator alone: {headline(found.alone.verdict)}")
+    _print_names(found.record, meanings(find_dialect(found.record.dialect)))
     for option in found.right_with:
         print_text(f"right with --option {option}: what this turns off makes it wrong")
     for pair in found.right_apart:
         print_text(f"right if the tensor between {pair} is an output of the graph too: so they are joined wrongly")
     return 1
+
+
+def _print_names(record: Record, says: Mapping[str, str]) -> None:
+    if record.diagnosis:
+        print_text("  explained by")
+    for misreadings in record.diagnosis:
+        print_text(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
 
 
 def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
@@ -165,10 +175,7 @@ def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
         print_text(f"  asked {REPEAT} times, the output is the same")
     if record.described:
         print_text(f"  no misreading gives this output: {record.described}")
-    if record.diagnosis:
-        print_text("  explained by")
-    for misreadings in record.diagnosis:
-        print_text(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
+    _print_names(record, says)
     for further in reasoning.further:
         remaining = f"which leaves {', '.join(further.left) or 'none'}"
         what = remaining if further.tells else "which has another reason, and says nothing of these"

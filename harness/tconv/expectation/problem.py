@@ -121,7 +121,8 @@ class Problem:
             return None
         exact = self.judged.compute_values(self.values.primary.geometry)
         if self.surrounded:
-            return exact.astype(np.float32 if self.judged.dtype == DType.F32 else np.dtype(self.judged.dtype))
+            array = exact.astype(np.float32 if self.judged.dtype == DType.F32 else np.dtype(self.judged.dtype))
+            return from_ncx(array, self.call.data_format)
         with np.errstate(over="ignore", invalid="ignore"):
             return from_ncx(exact.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
 

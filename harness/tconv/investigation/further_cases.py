@@ -12,6 +12,7 @@ import numpy as np
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.budget import MOST_ELEMENTS
+from tconv.diagnosis.in_context import misread as misread_in_context
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.evidence.rules import learn_rules
 from tconv.evidence.situations import situation_of
@@ -116,6 +117,14 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
         None if the misreading changes nothing, or asks for an output that no case may ask for.
     """
     call = problem.call
+    if problem.surrounded is not None:
+        graph = misread_in_context(misreading, problem)
+        expected = problem.output
+        return (
+            None
+            if graph is None or expected is None
+            else from_ncx(graph.compute().astype(expected.dtype), call.data_format)
+        )
     misread = apply((misreading,), call.written, call.dialect, problem.truth.operands)
     if misread is None or not misreading.playable:
         return None

@@ -100,6 +100,13 @@ def _unshifted_filter(graph: MisreadGraph, operands: list[Array]) -> list[Array]
     return [x, w + zero_point * graph.arrays["w_scale"], *b] if zero_point and w.ndim else None
 
 
+def _filter_wrapped(graph: MisreadGraph, operands: list[Array]) -> list[Array] | None:
+    x, w, *b = operands
+    if graph.arrays.get("w_zero_point", np.zeros(0)).dtype != np.uint8:
+        return None
+    return [x, w + (w < 0) * 256.0 * graph.arrays["w_scale"], *b]
+
+
 def _padded_with_quantum_0(graph: MisreadGraph) -> MisreadGraph | None:
     zero_point = _zero_point(graph, "x")
     if not zero_point or "x_scale" not in graph.arrays:
@@ -241,6 +248,9 @@ MISREADINGS = tuple(
          _in_16_bits(lambda total: _wrapped(total, (-_INT16, _INT16 - 1)))),
         ("sums-saturate-in-16-bits", "sums of products of quanta saturate in 16 bits",
          _in_16_bits(lambda total: np.clip(total, -_INT16, _INT16 - 1))),
+        # OpenVINO 2026.4
+        ("filter-wraps-at-its-zero-point", "the zero point of a uint8 filter is subtracted in uint8",
+         _operands(_filter_wrapped)),
         ("data-read-as-uint8", "int8 data are read as uint8", _read_unsigned("x")),
         ("filter-read-as-uint8", "an int8 filter is read as uint8", _read_unsigned("w")),
     )
