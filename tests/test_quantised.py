@@ -21,6 +21,7 @@ from tconv.evidence import Calls, Misreads, answer_of, explain
 from tconv.expectation.expected import NotApplicable, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.sums import sums
+from tconv.reports.case_details import in_dialect
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
@@ -188,3 +189,16 @@ def test_another_wrong_output_has_no_name(quantised: list[Case]) -> None:
         problem = Problem(case, ROW)
         scrambled = np.roll(_output(problem).reshape(-1), 1).reshape(_output(problem).shape) ^ 1
         assert explain_in_context(problem, scrambled) == ()
+
+
+def test_a_wide_filter_with_one_scale_loses_precision_by_the_model() -> None:
+    """Which is said beside its graph; not of one with a scale for each channel, and not of equal channels."""
+
+    def said(filters: str, w: list[float]) -> bool:
+        levels = {"data": "int8-input", "filter": filters, "end": "int8"}
+        written = {"out_channels": 2, "kernel": [1], "w": {"values": w}, "context": levels}
+        return any("precision" in line for line in in_dialect(build("wide", written), ROW))
+
+    assert said("int8", [127, 3])
+    assert not said("int8", [127, 90])
+    assert not said("int8-per-channel", [127, 3])
