@@ -147,7 +147,7 @@ def _lost_precision(arrays: Mapping[str, Array]) -> Iterator[str]:
     largest = w.max(axis=(0, *range(2, w.ndim)))
     least = largest[largest > 0].min(initial=largest.max())
     if least * _WIDE <= largest.max():
-        yield f"  precision   lost by the model, and not by a runtime: the filter has one scale, with which the quanta"
+        yield "  precision   lost by the model, and not by a runtime: the filter has one scale, with which the quanta"
         yield f"              of an output channel reach {least:.0f}, and those of another {largest.max():.0f}"
 
 
