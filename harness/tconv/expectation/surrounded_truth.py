@@ -42,6 +42,11 @@ class SurroundedTruth:
         self._values: dict[tuple[Geometry, int], Array] = {}
 
     @property
+    def steps(self) -> int:
+        """How many steps a quantised output may be off anywhere."""
+        return self._surrounded.steps
+
+    @property
     def operands(self) -> dict[str, Float64s]:
         """What reaches the operator, by role."""
         return self._surrounded.operands

@@ -53,6 +53,10 @@ def of_case(case: Case) -> Iterator[str]:
     yield f"  attributes  {attribute_words(case.attributes.given()) or 'none'}"
     if case.context:
         yield f"  context     {', '.join(f'{axis}={level}' for axis, level in case.context.levels.items())}"
+    for role in ("x", "w", "y"):
+        if grid := getattr(case.quantisation, role, None):
+            zero_point = "" if grid.zero_point is None else f", zero point {grid.zero_point}"
+            yield f"  {role} quanta    scale {', '.join(map(str, grid.scale))}{zero_point}"
     names = {"x": "data", "w": "filter", "b": "bias"}
     sources = ", ".join(f"{names.get(role, role)} as {source}" for role, source in case.sources.items())
     yield f"  sizes {case.shapes}, {sources}{', spelt as on the page' if case.spelling == 'page' else ''}"
@@ -196,6 +200,9 @@ def _geometry(geometry: Geometry) -> Iterator[str]:
 
 
 def _tolerance(truth: Truth | SurroundedTruth, geometry: Geometry) -> Iterator[str]:
+    if isinstance(truth, SurroundedTruth) and truth.steps:
+        yield "  tolerance   one step of the output anywhere: scales, or a factor in fixed point, are rounded"
+        return
     if isinstance(truth, SurroundedTruth):
         yield "  tolerance   none: integers times powers of two are exact in every order of operations" + (
             "" if truth.exact(geometry) else "; but a tie may be rounded either way, and an activation may be off"
