@@ -171,7 +171,7 @@ def _call_summary(call: Call) -> CallSummary:
 
 def _tolerance(rule: ver.Rule, dtype: DType, accumulator: DType) -> str:
     if rule == "range":
-        return "exact, but for ties of the last Quantize, activations without an accuracy, and a step if scales are rounded"
+        return "exact, but for ties of the last Quantize, activations without an accuracy, and a step of rounded scales"
     if rule == "bound":
         return derive(dtype, accumulator)
     return f"exact: integers whose absolute terms add up to at most 2^p of {dtype}, so every order gives the same bits"
