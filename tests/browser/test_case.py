@@ -60,7 +60,7 @@ def _open(page: Page, case: str) -> None:
 @pytest.mark.parametrize(("way", "status", "says"), WHYS)
 def test_three_clicks_from_red_to_why(page: Page, way: str, status: str, says: tuple[str, ...]) -> None:
     """From the count of a status to the case: its view says what came, why, and draws what was expected."""
-    page.locator(f".totals a.{status}").click()
+    page.locator(f".runs a.{status}").first.click()
     page.locator(f'#table a[title="ways/{way}"]').first.click()
     for text in says:
         expect(page.locator("#detail")).to_contain_text(text)

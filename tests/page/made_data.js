@@ -41,9 +41,9 @@ export function madeData(records, backends = ["acme"]) {
       waivers: [],
       readings: {},
       causes: [
-        { words: "crops twice", clause: "", learnt: false },
-        { words: "dies", clause: "", learnt: false },
-        { words: "under valid: size is 1", clause: "", learnt: true },
+        { name: "1", words: "crops twice", clause: "", learnt: false },
+        { name: "2", words: "dies", clause: "", learnt: false },
+        { name: "3", words: "under valid: size is 1", clause: "", learnt: true },
       ],
       ids,
       phrases,

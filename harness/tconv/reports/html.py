@@ -89,7 +89,6 @@ def _render(
         most_since=_MOST_SINCE,
         most_causes=MOST_CAUSES,
         transitions=Transition,
-        totals=answer.count_statuses(runs),
         runs_short={run.key: run.short for run in runs},
         summary=overview.summary(runs),
         overview=overview,

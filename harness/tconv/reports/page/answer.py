@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tconv.gate.status import Status
 from tconv.reports.notes import NOTHING_PASSED
-from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
@@ -39,6 +38,10 @@ _OTHER = ("other failure", "other failures")
 def answer(runs: Sequence[Overview]) -> str:
     """Return why the runs are red, or what green means, in sentences that follow `Red.` or `Green.`."""
     failures = [f"{run.short}: {', '.join(counts)}" for run in runs if (counts := list(_count_failures(run)))]
+    for run in runs:
+        if run.report.since is not None and run.report.since.worse:
+            old = run.report.since.old.assessment.run.header.backend.title
+            failures.append(f"{run.report.since.worse:,} worse than {old}")
     if undeclared := sum(run.assessment.counts[Status.UNDECLARED] for run in runs):
         failures.append(f"Not declared as unsupported: {undeclared:,}")
     if failures:
@@ -63,9 +66,3 @@ def _count_failures(run: Overview) -> Iterator[str]:
     for one, several in dict.fromkeys((*_COUNTED.values(), _OTHER)):
         if count := counts[one, several]:
             yield f"{count:,} {one if count == 1 else several}"
-
-
-def count_statuses(runs: Sequence[Overview]) -> list[tuple[Status, int]]:
-    """Return how many records of all runs each status has, without those that have none."""
-    counts = sum((run.assessment.counts for run in runs), Counter[Status]())
-    return [(status, counts[status]) for status in STATUSES if counts[status]]

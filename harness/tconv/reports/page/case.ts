@@ -190,15 +190,29 @@ class ShownCase {
   }
 }
 
+/** A part that is drawn when the reader opens it. */
+function folded(content: HTMLElement, draw: () => void) {
+  const details = el("details", {}, el("summary", {}, "What was expected, drawn to scale"), content);
+  details.addEventListener("toggle", draw);
+  return details;
+}
+
 /** Show a case. */
 export function renderCase(container: HTMLElement, view: CaseView): ShownCase {
   const shown = new ShownCase(view);
-  const pictures = [shown.geometrySection(), ...shown.valuesSection()];
-  const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...callSection(view)];
-  const columns = [
-    el("div", {}, whySection(view), ...waiverSection(view), ...graphSection(view), ...pictures),
-    el("div", {}, ...words),
-  ];
+  const drawing = shown.geometrySection();
+  const pictures = [view.noAnswer ? folded(drawing, () => shown.draw()) : drawing, ...shown.valuesSection()];
+  const call = view.noAnswer ? [] : callSection(view);
+  const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...call];
+  const why = [whySection(view), ...waiverSection(view), ...graphSection(view)];
+  // If nothing came, the message and the call come first.
+  const parts = view.noAnswer
+    ? [
+        [...why, ...callSection(view)],
+        [...words, ...pictures],
+      ]
+    : [[...why, ...pictures], words];
+  const columns = parts.map((each) => el("div", {}, ...each));
   container.append(el("div", { class: "case-view" }, el("div", { class: "case-columns" }, ...columns)));
   shown.draw();
   return shown;

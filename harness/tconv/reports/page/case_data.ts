@@ -31,11 +31,10 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
     dialect: run.dialect,
     backend: record.run.title,
     why: {
-      sentence: [`${record.symbol} ${record.status}${kind === record.status ? "" : `: ${kind}`}`, record.phrase]
-        .filter(Boolean)
-        .join(", "),
+      sentence: sentenceOf(opened),
+      cause: causeOf(record, data),
       explanation: [ruleOf(record, data) || whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
-      clause: expected.refusal?.[1] ?? opened.clause,
+      clause: expected.refusal?.[1] ?? (record.cause > 0 ? data.causes[record.cause - 1].clause : opened.clause),
       candidates,
     },
     answers: opened.answers.map((answer) => answerOf(answer, record)),
@@ -52,6 +51,26 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
     commands: commandsOf(record, data),
     issue: detail.issue ?? "",
   };
+}
+
+/** Who did what, and what the others did. */
+function sentenceOf({ record, answers }: OpenedCase) {
+  const { run, symbol, status, kind, phrase } = record;
+  const own = [`${symbol} ${status === kind || status === "passed" ? status : `${status}, ${kind}`}`, phrase];
+  const others = answers
+    .filter((answer) => answer.record.number !== record.number)
+    .map(({ record: other }) => `${other.run.title} ${other.status === "failed" ? other.kind : other.status}`);
+  return [`${run.title}: ${own.filter(Boolean).join(": ")}`, ...others].join("; ");
+}
+
+/** The cause of a record, with the address of its records and how many the run has; null if it has none. */
+function causeOf({ cause, run }: CaseRecord, { causes, columns, runs }: PageData) {
+  if (cause === 0) return null;
+  const own = runs.indexOf(run);
+  let count = 0;
+  for (let record = 0; record < columns.cause.length; record++)
+    if (columns.cause[record] === cause && columns.run[record] === own) count++;
+  return { words: causes[cause - 1].words, href: formatFragment({ q: `cause=${causes[cause - 1].name}` }), count };
 }
 
 const linkTo = ({ id, run }: CaseRecord) => formatFragment({ case: id, run: run.key });

@@ -17,6 +17,9 @@ const narrow = matchMedia("(max-width: 60rem)");
 export class CasePanel {
   opened: CaseRecord | null = null;
   shown: ReturnType<typeof renderCase> | null = null;
+  /** What was clicked to open it, if that is not in the explorer, and how far the page was scrolled. */
+  opener: { element: HTMLElement; top: number } | null = null;
+  readonly title = document.title;
 
   readonly dialog = byId("detail", HTMLDialogElement);
   readonly explorer: Explorer;
@@ -41,6 +44,9 @@ export class CasePanel {
     const record = state.case ? this.data.find(state.case, state.run ?? "") : null;
     if (record?.number === this.opened?.number && (record || !state.case)) return;
     const before = this.opened;
+    const { activeElement } = document;
+    if (!before && activeElement instanceof HTMLElement && activeElement.closest("main > :not(#records)"))
+      this.opener = { element: activeElement, top: scrollY };
     this.opened = record;
     this.explorer.mark(record);
     const view = record ? caseView(await openCase(this.data, record), this.data) : null;
@@ -75,10 +81,11 @@ export class CasePanel {
     const pressed = dialog.contains(document.activeElement) && document.activeElement?.getAttribute("aria-label");
     dialog.replaceChildren(this.#makeBar(), makeHead(id), content);
     document.body.classList.add("opened");
+    if (opened) document.title = `${opened.run.title}: ${opened.kind}, ${id}`;
     if (!dialog.open && narrow.matches) dialog.showModal();
     else if (!dialog.open) dialog.show();
     dialog.scrollTop = 0;
-    explorer.reveal(opened, before ? "nearest" : "center");
+    if (!this.opener) explorer.reveal(opened, before ? "nearest" : "center");
     const again = pressed && dialog.querySelector(`.panel-bar [aria-label="${pressed}"]:enabled`);
     const focused = again instanceof HTMLElement ? again : byId("detail-head", HTMLElement);
     focused.focus({ preventScroll: true });
@@ -87,7 +94,12 @@ export class CasePanel {
   #leave(before: CaseRecord | null) {
     this.dialog.close();
     document.body.classList.remove("opened");
-    this.explorer.reveal(before, "nearest")?.focus({ preventScroll: true });
+    document.title = this.title;
+    const { opener } = this;
+    this.opener = null;
+    if (!opener) return this.explorer.reveal(before, "nearest")?.focus({ preventScroll: true });
+    scrollTo({ top: opener.top });
+    opener.element.focus({ preventScroll: true });
   }
 
   /** Where the record stands among those shown, its neighbours, its link. */

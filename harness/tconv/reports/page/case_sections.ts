@@ -1,5 +1,6 @@
 import type { CaseView } from "./case_view.js";
 import { copyButton, el } from "./elements.js";
+import { formatCount } from "./text.js";
 
 // The parts of a case's view that are words: why, every backend's answer, the call, the neighbours, the commands.
 
@@ -19,6 +20,10 @@ const caseLink = ({ words, href }: { words: string; href: string }) => el("a", {
 
 export function whySection({ why, about, figures, prose }: CaseView) {
   const children = [el("p", { class: "answer" }, why.sentence)];
+  if (why.cause) {
+    const { words, href, count } = why.cause;
+    children.push(el("p", {}, "Cause: ", el("a", { href }, words), ` (one of ${formatCount(count)})`));
+  }
   if (about) children.push(el("p", { class: "muted" }, about));
   if (why.explanation) children.push(el("p", { class: "answer" }, why.explanation));
   const candidates = why.candidates.map(({ name, says, excludedBy }) =>

@@ -37,7 +37,8 @@ export interface CaseCandidate {
 }
 
 interface CaseWhy {
-  sentence: string; // what came of it, in words
+  sentence: string; // who did what, in words
+  cause: { words: string; href: string; count: number } | null; // what it has in common with others of the run
   explanation: string; // why, as far as it is known
   clause: string;
   candidates: CaseCandidate[];

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
 from tconv.evidence import Follows
-from tconv.gate.status import Status
+from tconv.gate.status import FAILING, Status
 from tconv.reports.causes import rank_severity
+from tconv.reports.page.commands import CASE, commands
 from tconv.reports.statuses import EXPLAINED, STATUSES
+from tconv.reports.terminal import command_of
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
@@ -32,7 +36,8 @@ class CauseLine:
     """A cause, with its records in all runs.
 
     Attributes:
-        number: its place on the page, from 1: `cause=3` in a query.
+        name: what stands for it in a query, `cause=refused-valid-3f2a`; the same in each page on which it is.
+        number: its place on the page, from 1.
         words: what happens.
         more: what a reader may want next: formulas, names, a message, an example, how sure it is.
         clause: the text's words on it; may be empty.
@@ -40,8 +45,10 @@ class CauseLine:
         learnt: whether the words are a rule that was learnt from all answers of the run.
         counts: for each run, its records by status.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
+        steps: what a reader may do next, and the command for it.
     """
 
+    name: str
     number: int
     words: str
     more: tuple[str, ...]
@@ -50,6 +57,7 @@ class CauseLine:
     learnt: bool
     counts: tuple[Counter[Status], ...]
     members: tuple[tuple[int, str], ...]
+    steps: tuple[tuple[str, str], ...]
 
     @property
     def total(self) -> Counter[Status]:
@@ -69,7 +77,7 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
         for status in EXPLAINED:
             for cause in run.causes.get(status, ()):
                 groups[_key(cause)].append((number, cause))
-    lines = [_line(found, len(runs)) for found in groups.values()]
+    lines = [_line(_name(key, found), found, runs) for key, found in groups.items()]
     order = list(STATUSES)
     lines.sort(key=partial(_place, order))
     return [_numbered(line, number) for number, line in enumerate(lines, 1)]
@@ -97,7 +105,31 @@ def _readings(member: RecordStatus) -> tuple[str, ...]:
     return tuple(ruling.choices) if isinstance(ruling, Disputed) else ()
 
 
-def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
+def _name(key: GroupKey, causes: Sequence[tuple[int, Cause]]) -> str:
+    """Return a name for a cause that does not depend on what else is on the page."""
+    digest = blake2b(repr(key).encode(), digest_size=3).hexdigest()
+    return f"{min(causes[0][1].kinds, key=lambda kind: rank_severity([kind]))}-{digest}"
+
+
+def _steps(report: RunReport, cause: Cause) -> Iterator[tuple[str, str]]:
+    """Yield what a reader may do next: reproduce it, report it, and waive it, pin it or declare it."""
+    assessment = report.assessment
+    header, records = assessment.run.header, assessment.run.argument
+    yield "Reproduce", command_of(assessment, cause)
+    if cause.status is Status.FAILED:
+        member = next(member for member in cause.members if member.record.case == cause.example)
+        known = dict(commands(header, member))
+        if "bug report" in known:
+            yield "Report", known["bug report"].replace(f"'{CASE}'", shlex.quote(cause.example))
+    if cause.status in FAILING:
+        verb = "Waive" if cause.status is Status.FAILED else "Declare"
+        yield verb, f"tconv waivers propose {records} --output waivers.yaml"
+    if cause.status is Status.DISPUTED:
+        yield "Pin", f"tconv waivers pin {records} --waivers waivers.yaml"
+
+
+def _line(name: str, causes: Sequence[tuple[int, Cause]], reports: Sequence[RunReport]) -> CauseLine:
+    runs = len(reports)
     run, largest = max(causes, key=lambda item: item[1].count)
     example = run, largest.example
     counts: tuple[Counter[Status], ...] = tuple(Counter() for _ in range(runs))
@@ -107,6 +139,7 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
     members = sorted(sizes, key=lambda member: (member != example, sizes[member], member[0]))
     explanation = largest.explanation
     return CauseLine(
+        name,
         0,
         shortened(largest.line, _LONGEST),
         largest.more,
@@ -115,6 +148,7 @@ def _line(causes: list[tuple[int, Cause]], runs: int) -> CauseLine:
         bool(explanation and isinstance(explanation.what, Follows)),
         counts,
         tuple(members),
+        tuple(_steps(reports[example[0]], largest)),
     )
 
 

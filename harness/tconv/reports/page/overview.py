@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from tconv.gate.status import Status
 from tconv.records.failure import without_numbers
 from tconv.reports import phrases
 from tconv.reports.page import figures
+from tconv.reports.phrases import run_again
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tconv.reports.report import RunReport
 
 _GROUPS = 12
+_UNASKED = (Status.UNSUPPORTED, Status.UNDECLARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,7 @@ def _line(name: str, counts: Counter[Status], statuses: Iterable[Status], **filt
 
 def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     run, header = assessment.run, assessment.run.header
+    yield "Command", shlex.join(run_again(header))
     yield "Backend", header.backend.title
     yield "Dialect", header.dialect
     yield "Tier", header.tier
@@ -173,6 +177,7 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Patterns", "  ".join(header.patterns)
     if header.shard:
         yield "Shard", header.shard
+    yield from _covered(assessment)
     yield "Cases", _recorded(len(run.records), header.cases)
     yield "In the backend", f"{sum(record.seconds for record in run.records):.1f} s"
     yield "Started", header.started
@@ -187,6 +192,15 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
         yield "Waivers", str(header.waivers)
     if header.platform:
         yield "Platform", _pairs(header.platform, " ")
+
+
+def _covered(assessment: Assessment) -> Iterable[tuple[str, str]]:
+    """Yield which types and numbers of spatial axes the answers of a run are of."""
+    judged = [m.record.case for m in assessment.statuses if m.status not in (Status.NOT_APPLICABLE, *_UNASKED)]
+    for fact, name in (("dtype", "Types"), ("rank", "Spatial axes")):
+        counts = Counter(assessment.facts[case].get(fact, "") for case in judged if case in assessment.facts)
+        if known := [f"{value} ({count:,})" for value, count in sorted(counts.items()) if value]:
+            yield name, ", ".join(known)
 
 
 def _recorded(records: int, cases: int) -> str:

@@ -76,10 +76,11 @@ function showRecords() {
 /** Filter by the cause before or after the one that is filtered by. */
 function stepCause(direction: 1 | -1) {
   const query = state.q ?? "";
-  const now = Number(/(?:^|\s)cause=(\d+)/u.exec(query)?.[1] ?? 0);
-  const next = Math.min(Math.max(now + direction, 1), data.causes.length);
+  const names = data.causes.map(({ name }) => name);
+  const now = names.indexOf(/(?:^|\s)cause=(\S+)/u.exec(query)?.[1] ?? "");
+  const next = Math.min(Math.max(now + direction, 0), names.length - 1);
   const without = query.replace(/(?:^|\s)cause=\S+/u, "").trim();
-  if (data.causes.length > 0) go({ q: toggled(without, "cause", String(next)) });
+  if (names.length > 0) go({ q: toggled(without, "cause", names[next]) });
 }
 
 function step(direction: 1 | -1) {
@@ -114,7 +115,9 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   recordsSection.focus();
 });
 for (const link of document.querySelectorAll('main > :not(#records) a[href^="#"]')) {
-  link.addEventListener("click", () => recordsSection.scrollIntoView());
+  // A case opens over the page, and is closed where it was opened; a filter is followed to its records.
+  if (!parseFragment(link.getAttribute("href") ?? "").case)
+    link.addEventListener("click", () => recordsSection.scrollIntoView());
 }
 
 let frame = 0;

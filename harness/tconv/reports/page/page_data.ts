@@ -19,7 +19,7 @@ export interface Shared {
   runs: Run[];
   waivers: Record<string, string>[];
   readings: Record<string, Record<string, [string, string]>>; // by dialect and name: what it says, whom it cites
-  causes: { words: string; clause: string; learnt: boolean }[]; // learnt: the words are a rule learnt from all answers
+  causes: { name: string; words: string; clause: string; learnt: boolean }[]; // learnt: the words are a rule learnt from all answers
   ids: string[]; // of the cases, sorted
   phrases: string[];
   commands: [string, string][][]; // those of a record, each with what it does and with a place for the case
@@ -72,7 +72,7 @@ export class PageData {
     this.columns = arrays;
     this.length = arrays.case.length;
     const keys = values.runs.map(({ key }) => key);
-    const numbers = values.causes.map((_, cause) => String(cause + 1));
+    const names = values.causes.map((cause) => cause.name);
     const words = values.causes.map((cause) => cause.words);
     const statuses = values.statuses.map(([name]) => name);
     for (const [name, facetValues] of Object.entries(values.facts)) {
@@ -81,7 +81,7 @@ export class PageData {
     this.#add("status", statuses, "status");
     const [labels, short] = [values.runs.map(({ name }) => name), values.runs.map(({ title }) => title)];
     this.#add("backend", keys, "run", { labels, short });
-    this.#add("cause", numbers, "cause", { base: 1, labels: words });
+    this.#add("cause", names, "cause", { base: 1, labels: words });
     this.#add("verdict", values.kinds, "kind");
     if (values.transitions) this.#add("since", values.transitions, "since", { base: 1 });
     this.paths = values.ids.map((id) => partition(id, "[")[0]);

@@ -93,7 +93,9 @@ def record_blocks(
         "runs": [_run(run) for run in runs],
         "waivers": records.waivers,
         "readings": _readings(runs),
-        "causes": [{"words": line.words, "clause": line.clause, "learnt": line.learnt} for line in lines],
+        "causes": [
+            {"name": line.name, "words": line.words, "clause": line.clause, "learnt": line.learnt} for line in lines
+        ],
         "ids": records.ids,
         "facts": records.facts.values(),
         "phrases": list(records.phrases),
