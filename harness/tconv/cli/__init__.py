@@ -27,7 +27,7 @@ GROUPS = {
     },
     "Find out why": {
         "show": "Print what each dialect expects of a case, or of sizes.",
-        "explain": "Say why a case fails, and what a runtime computes instead.",
+        "explain": "Say what a name means, why a case fails, what a runtime computes.",
         "shrink": "Find the smallest case that fails as another does.",
         "fuzz": "Ask a backend what no case file asks.",
         "history": "Tell since which release a runtime does what it does.",

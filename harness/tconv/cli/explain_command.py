@@ -26,7 +26,9 @@ from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.investigation.in_graph import narrow_down
+from tconv.nearest_word import nearest
 from tconv.records.shards import merged
+from tconv.reports.names import entries
 from tconv.reports.phrases import headline
 from tconv.reports.remedies import remedy
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="explain")
-@click.argument("targets", nargs=-1, metavar="[CASE|RECORDS]...")
+@click.argument("targets", nargs=-1, metavar="[NAME|CASE|RECORDS]...")
 @click.option("--backend", help="The backend to ask; of CASE by default onnxruntime.")
 @options.backend_options
 @options.spoken
@@ -54,9 +56,12 @@ def command(
     cases: Path | None,
     timeout: float,
 ) -> int:
-    """Say why the answer to a case differs, or which formulas a runtime computes by.
+    """Say what a name means, why the answer to a case differs, or which formulas a runtime computes by.
 
-    RECORDS is the name of a file or folder that is there, or - for standard input; any other name is a CASE.
+    RECORDS is the name of a file or folder that is there, or - for standard input. NAME is a name that reports print: a
+    reading, misreading, constraint, question, fact, verdict, status or note. Any other name is a CASE.
+
+    NAME: what it means, an example, and what to do. The first line says what it is a name of.
 
     CASE: run it, and say which misreading explains the answer. It is asked three times. If several misreadings explain
     it, further cases of tconv's own corpus are run that tell them apart. If the output has another size or lies
@@ -76,8 +81,13 @@ def command(
         corpus = Corpus.load(cases_of(files, cases))
         _print_sheets(merged([read_selected(path, corpus) for path in files]), corpus)
         return 0
+    if case_ids and all(name in entries() for name in case_ids if "/" not in name) and "/" not in "".join(case_ids):
+        for name in case_ids:
+            for entry in entries()[name]:
+                print_text("\n".join(entry.lines))
+        return 0
     if not case_ids and backend is None:
-        raise UsageError("there must be CASE, RECORDS or --backend (got none of them)")
+        raise UsageError("there must be NAME, CASE, RECORDS or --backend (got none of them)")
     asking = Asking(backend or "onnxruntime", options.dialect(dialect), option, timeout)
     corpus = Corpus.load(cases)
     if case_ids:
@@ -98,7 +108,10 @@ def _case(corpus: Corpus, name: str) -> Case:
     try:
         return corpus.case(name)
     except UsageError as error:
-        raise UsageError(f"{name!r} is no file or folder of records; as a case: {error}") from None
+        near = nearest(name, entries()) if "/" not in name else ""
+        raise UsageError(
+            f"{name!r} is no file or folder of records, and no name that reports print{near}; as a case: {error}"
+        ) from None
 
 
 def _print_sheets(runs: Sequence[Run], corpus: Corpus) -> None:

@@ -65,6 +65,7 @@ LEVELS = MappingProxyType(
         "use": "{} as a use of the output",
         "end": "its output as {}",
         "values": "{} values",
+        "scales": "{} scales",
     }
 )
 """What a level of each axis of a context is in a graph."""
@@ -78,7 +79,6 @@ FACTS: Mapping[str, Fact] = MappingProxyType(
         "group": _is(
             "the filter",
             {
-                "grouped": "grouped and not depthwise",
                 "depthwise": "depthwise with one output for each channel",
                 "multiplier": "depthwise with several outputs for each channel",
             },
@@ -145,6 +145,7 @@ FACTS: Mapping[str, Fact] = MappingProxyType(
 _OWN_WORDS = {
     ("empty", "none"): ("no dimension of an operand is empty", "a dimension of an operand is empty"),
     ("group", "dense"): ("groups is 1", "groups is not 1"),
+    ("group", "grouped"): ("the filter is grouped, but not depthwise", "the filter is dense or depthwise"),
 }
 """Values of facts that have words of their own, and what is said of a fact that does not have them."""
 NUMBERS: Mapping[str, str] = MappingProxyType(
