@@ -90,7 +90,12 @@ class _Commands(click.Group):
         if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
             # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
             import_module(_ZYGOTE).prepare()
-        return super().resolve_command(ctx, args)
+        name, command, left = super().resolve_command(ctx, args)
+        if name == "run" and command is not None:
+            # tomllib is loaded for runs alone.
+            settings = import_module("tconv.cli.project_settings").read_settings(command)
+            ctx.default_map = {name: settings}
+        return name, command, left
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
