@@ -34,6 +34,9 @@ def answer(run, arrays):
         raise Unsupported("pads are a list of two axes alone")
     if min(call.begin + call.end) < 0:
         raise Unsupported("a pad is not negative")
+    if any(more and not 0 <= more < stride for more, stride in zip(call.more, call.strides)):
+        # The forward convolution over the output must give the size of the data.
+        raise Unsupported("output_padding is not negative and below stride")
     # The caller names the size of the output, and output_padding by it.
     sizes = [
         (size - 1) * s + (k - 1) * d + 1 + more - begin - end

@@ -65,6 +65,9 @@ function output(run) {
   const padded = [...begin, ...end].some((pad) => pad !== 0);
   if (padded && (rank !== 2 || Math.min(...begin, ...end) < 0))
     throw new Unsupported("pads that are no word are of two axes, and not negative");
+  // The forward convolution over the output must give the size of the data: tf.js does not check it.
+  if (more.some((m, axis) => m < 0 || (m > 0 && m >= (strides?.[axis] ?? 1))))
+    throw new Unsupported("output_padding is not negative and below stride");
   const x = transposed(data, axesOf(run.data_format, "NXC", rank));
   const w = transposed(filter, axesOf(run.filter_format, "XOI", rank));
   const steps = strides ?? Array(rank).fill(1);
