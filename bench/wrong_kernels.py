@@ -280,8 +280,9 @@ def why_alive(kernel: Kernel, cases: Sequence[Facts]) -> str | None:
 
 
 def ordered(cases: Iterable[Case]) -> list[Facts]:
-    """Return the facts of the cases, the smallest first."""
-    found = [facts for case in cases if case.breaks is None and (facts := facts_of(case)) is not None]
+    """Return the facts of the cases of the operator alone, the smallest first: a kernel computes no graph."""
+    alone = (case for case in cases if case.breaks is None and not case.context)
+    found = [facts for case in alone if (facts := facts_of(case)) is not None]
     return sorted(found, key=lambda facts: facts.elements)
 
 

@@ -19,6 +19,7 @@ from tconv.gate.assessment import assess
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tconv.backends import Outcome
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.gate.assessment import Assessment
@@ -40,14 +41,15 @@ def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
     return assess(run, None, corpus.find_facts, find=corpus.find)
 
 
-def records_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:
-    """Return the records of a runtime that answers each valid case so."""
+def records_of(answer: Callable[[Problem], Array | Outcome], cases: Sequence[Case]) -> list[Record]:
+    """Return the records of a runtime that answers each valid case so: with an output, or with another outcome."""
 
     class Backend:
         problem: Problem
 
         def run(self, call: Any, arrays: Any) -> Any:  # noqa: ANN401, ARG002 - a backend's interface
-            return Produced(answer(self.problem)) if self.problem.values else Refused("invalid")
+            made = answer(self.problem) if self.problem.values else Refused("invalid")
+            return Produced(made) if isinstance(made, np.ndarray) else made
 
     backend = Backend()
     evaluator = Evaluator(backend, "made-up", ONNX, None, contexts=True)  # type: ignore[arg-type]

@@ -24,8 +24,8 @@ from tconv.dialects.geometry import Geometry
 from tconv.evidence import sheet
 from tconv.evidence.axis_terms import FULL
 from tconv.evidence.formulas import HALVES, SUMS, Formula, TermColumns, simplest
+from tconv.evidence.observed_geometry import Situation, situation_of
 from tconv.evidence.rules import Learner, RuleEvidence, learn_rules
-from tconv.evidence.situations import Situation, situation_of
 from tconv.evidence.text_axes import text_axes
 from tconv.execution import again, recording
 from tconv.expectation.truth import Truth

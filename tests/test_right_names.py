@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tconv.cases.case import Case
-    from tconv.corpus import Corpus
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
@@ -158,38 +157,6 @@ def test_lost_subnormals_have_their_name(backend: str, plain: list[Case]) -> Non
     found = failures(backend, [case for case in plain if finite(case) and topic_of(case.id) == "special-values"])
     assert found
     named(found, SUBNORMAL[backend])
-
-
-@pytest.mark.parametrize(("times", "says"), [(0, "is left out"), (2, "is added twice")])
-@pytest.mark.parametrize("last", [False, pytest.param(True, marks=pytest.mark.thorough)])
-def test_one_product_of_many_is_accounted_for(
-    times: int,
-    says: str,
-    last: bool,  # noqa: FBT001
-    plain: list[Case],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """No misreading drops one product; which one it is is told, on integers and on real data, wherever it is."""
-    many = [case for case in plain if finite(case) and products(case) > 2 and case.w.shape[1] > 1][:: every(9)]
-    monkeypatch.setattr(wrong_backends.OneProduct, "times", times)
-    monkeypatch.setattr(wrong_backends.OneProduct, "last", last)
-    found = failures("OneProduct", [case if at % 3 else real(case, DType.F32) for at, case in enumerate(many)])
-    unexplained = [record for record in found if not record.diagnosis]
-    right = [record for record in unexplained if (record.described or "").split(";")[0].endswith(says)]
-    assert len(unexplained) > 10
-    assert len(right) >= 0.95 * len(unexplained), [
-        (record.case, record.described) for record in unexplained if record not in right
-    ]
-
-
-def test_one_product_among_thousands_is_found(corpus: Corpus) -> None:
-    """Of 18,432 products an element, on integers, whose sums are exact."""
-    pattern = "real-data/sizes[size=n-18432,data=integers,dtype=f32,data_format=NCX,bias=false]"
-    case = corpus.case(pattern)
-    assert products(case) == 18_432
-    (record,) = records("OneProduct", [case])
-    assert record.described is not None
-    assert record.described.startswith("as if input channel 0 at tap [0, 0] of output channel 0 is left out; ")
 
 
 ODD: dict[str, Callable[[Array], Array]] = {

@@ -20,7 +20,7 @@ WHYS = [
     ("wrong-size", "failed", ("must be [2, 6, 7, 9] (got [2, 6, 6, 9])", "begins 1 later and is 1 shorter on axis 0")),
     ("shift", "failed", ("pads of begin and end are exchanged", "begins 2 earlier on axis 0")),
     ("lost-bits", "failed", ("rounded to the 11 significant bits of TF32", "log error/allowed")),
-    ("missing-product", "failed", ("input channel 0 at tap [1, 2] of output channel 1 is left out",)),
+    ("missing-product", "failed", ("positions of axis 0 of phase 1 modulo the stride 2",)),
     ("refusal", "failed", ("no kernel for nine columns", "The call was refused, so nothing came")),
     ("death", "failed", ("SIGABRT", "The process died, so nothing came")),
     ("hang", "failed", ("no answer within 2 s", "No answer came in time")),

@@ -155,20 +155,6 @@ class OverlapsStoredBackwards(OverlapsStored):
     order = -1
 
 
-class OneProduct(Right):
-    """One product of many is left out, or added twice, for one output channel alone."""
-
-    times = 0
-    last = False
-
-    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Take one weight so often."""
-        w = arrays["w"].copy()
-        at = tuple(size - 1 for size in w.shape) if self.last else (0,) * w.ndim
-        w[at] *= self.times
-        return super().computed(call, words, arrays | {"w": w})
-
-
 class Odd(Right):
     """What a test makes of the output."""
 

@@ -1,4 +1,4 @@
-"""Which misreadings explain a wrong output; where none does, where it is wrong and which products would explain it."""
+"""Which misreadings explain a wrong output; where none does, where and how it is wrong."""
 
 from tconv.diagnosis.in_context import explain_in_context
 from tconv.diagnosis.search import UNDIAGNOSED, Diagnosis, diagnose, explains, single_explanations

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis.description import described, related
-from tconv.diagnosis.faulty_products import accounted
 from tconv.diagnosis.misreadings import MisreadCall, apply, trials
 from tconv.diagnosis.misreadings.misreading import along_channels
 from tconv.diagnosis.placement import placed
@@ -118,8 +117,6 @@ def _described(wrong: _WrongOutput, found: Diagnosis, untried: Sequence[Combinat
     if untried:
         large = f"{UNDIAGNOSED}, too large to be compared whole with {' or '.join(map(str, untried))}"
         parts[0] = f"{large}: {parts[0]}"
-    elif compared:
-        parts.insert(0, accounted(actual, truth, candidate.geometry, compared, wrong.accumulator))
     parts.append(found.placement.differs_from(candidate.geometry) if found.placement else "")
     return replace(found, described="; ".join(filter(None, parts)), relation=relation)
 

@@ -15,7 +15,7 @@ from tconv.evidence.hypotheses import (
     Varies,
 )
 from tconv.evidence.new_calls import ask_new_calls
-from tconv.evidence.sheet import SheetLine, sheet
+from tconv.evidence.rules import SheetLine, sheet
 
 __all__ = [
     "Answer",

@@ -40,7 +40,7 @@ _MOST_NAMES = 12
 """Names that are looked at, those of most failures."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Candidate:
     """A hypothesis with its evidence.
 
@@ -73,6 +73,10 @@ def suggest(calls: Calls) -> Iterator[Candidate]:
 
 def _misreads(calls: Calls) -> Iterator[Candidate]:
     named = [names_of(answer) if answer.failure is not None else frozenset() for answer in calls.answers]
+    # Several together are each of them, if other failures show each of them alone.
+    alone = {name for of in named for name in of if len(name.names) == 1}
+    parts = {name: {Combination((one,)) for one in name.names} for of in named for name in of}
+    named = [of.union(*(parts[name] for name in of if parts[name] <= alone)) for of in named]
     names = Counter(name for of in named for name in sorted(of, key=str))
     catalogue = {name: number for number, name in enumerate(misreadings_by_name(calls.dialect))}
 
@@ -146,4 +150,17 @@ def _relates(calls: Calls) -> Iterator[Candidate]:
     for relation, numbers in sorted(relations.items(), key=lambda item: -len(item[1])):
         confirmed = np.zeros_like(calls.failed)
         confirmed[numbers] = True
-        yield Candidate(Relates(relation), confirmed & ~calls.invalid, calls.right)
+        against = _infinite(calls) if relation.startswith("are limited to") else calls.right
+        yield Candidate(Relates(relation), confirmed & ~calls.invalid, against)
+
+
+def _infinite(calls: Calls) -> Mask:
+    """Return the right answers with infinities: of these alone the largest number of a type could be the limit."""
+    found = np.zeros_like(calls.right)
+    for number in np.flatnonzero(calls.right):
+        problem = calls.problems[number]
+        # Integers are small.
+        if problem is not None and problem.values is not None and problem.case.w.data != "integers":
+            geometry = problem.values.primary.geometry
+            found[number] = np.isinf(problem.truth.compute_values(geometry)).any()
+    return found

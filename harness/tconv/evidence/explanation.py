@@ -12,6 +12,8 @@ aside (a greedy cover). What no hypothesis explains stays without an explanation
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,12 +34,11 @@ from tconv.evidence.hypotheses import (
     Relates,
     Says,
 )
-from tconv.evidence.misread import changed
+from tconv.evidence.misread import changed, denied
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.diagnosis.misreadings import Misreading
     from tconv.dialects.readings import Combination
     from tconv.evidence.calls import Answer, Calls
     from tconv.vocabulary import Mask
@@ -60,25 +61,76 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
         return ()
     found = [*explain_contexts(calls)]
     left[[calls.numbers[case] for of in found for case in of.cases]] = False
-    candidates = list(suggest(calls))
-    known: dict[int, tuple[bytes, float, Explanation | None]] = {}
+    candidates = dict(enumerate(suggest(calls)))
+    known: dict[int, tuple[bytes, _Weighed | None]] = {}
+    cover = _cover(candidates, left, calls, known)
+    tried = set[int]()
+    while names_of_others := dict(_of_others(candidates, cover, calls)):
+        for number, denials in names_of_others.items():
+            candidate = candidates.pop(number)
+            # The name may be right, and its condition too wide.
+            if number not in tried:
+                candidates[number] = replace(candidate, against=candidate.against | denials)
+                known.pop(number)
+            tried.add(number)
+        cover = _cover(candidates, left, calls, known)
+    return (*found, *_tested(cover, calls))
+
+
+def _cover(
+    candidates: Mapping[int, Candidate], left: Mask, calls: Calls, known: dict[int, tuple[bytes, _Weighed | None]]
+) -> list[_Weighed]:
+    """Return the hypotheses that explain the failures that are left, what saves most first.
+
+    Args:
+        candidates: the hypotheses, by number.
+        left: the failures.
+        calls: the calls of the run.
+        known: what was found of each hypothesis, by its number, and of which failures.
+    """
+    left, cover = left.copy(), list[_Weighed]()
     while True:
-        best: tuple[float, Explanation, Mask] | None = None
-        for number in sorted(range(len(candidates)), key=lambda n: (-_most(candidates[n], left, calls), n)):
-            candidate = candidates[number]
-            if best and _most(candidate, left, calls) <= best[0]:
+        best: _Weighed | None = None
+        most = {number: _most(of, left, calls) for number, of in candidates.items()}
+        for number in sorted(most, key=lambda n: (-most[n], n)):
+            if best and most[number] <= best.saved:
                 break
+            candidate = candidates[number]
             members = candidate.confirmed & left
             if number not in known or known[number][0] != members.tobytes():
-                known[number] = members.tobytes(), *_weigh(candidate, members, left, calls)
-            _, saved, explanation = known[number]
-            if explanation is not None and saved > (best[0] if best else 0):
-                best = saved, explanation, members
+                known[number] = members.tobytes(), _weigh(candidate, members, calls)
+            weighed = known[number][1]
+            if weighed is not None and weighed.saved > (best.saved if best else 0):
+                best = weighed
         if best is None:
-            return tuple(found)
-        found.append(best[1])
-        left[[calls.numbers[case] for case in best[1].cases]] = False
-        left &= ~(calls.new & best[2] & calls.meeting(best[1].condition or ()))
+            return cover
+        cover.append(best)
+        left &= ~(best.members | (calls.new & best.claimed))
+
+
+def _of_others(
+    candidates: Mapping[int, Candidate], cover: Sequence[_Weighed], calls: Calls
+) -> Iterator[tuple[int, Mask]]:
+    """Yield misreadings that are names of other bugs, by number, and which wrong outputs of their condition deny it.
+
+    A second bug makes such outputs too: of these another condition holds, and hardly of what the misreading gives.
+    """
+    for number, candidate in candidates.items():
+        name = next((of for of in cover if of.candidate is candidate), None)
+        if name is None or not candidate.misreadings or name.condition is None:
+            continue
+        others = calls.wrong & name.holds & ~candidate.confirmed
+        for of in cover:
+            alike = of.holds & name.claimed
+            if of.candidate.misreadings:
+                alike = changed(of.candidate.misreadings, alike, calls)
+            if of is not name and alike.sum() <= HARDLY * (of.holds & others).sum():
+                others &= ~of.holds
+            elif of is not name and isinstance(of.candidate.what, Misreads | Follows):
+                others &= ~of.claimed
+        denials = denied(candidate.misreadings, others, calls)
+        if denials.sum() > _HARDLY_ANY * name.claimed.sum():
+            yield number, denials
 
 
 def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:
@@ -107,19 +159,18 @@ def _bits(met: int, against: int, count: int, others: int) -> float:
     return float(bits_saved(np.array([met], float), np.array([against], float), count, others)[0])
 
 
-def _weigh(candidate: Candidate, members: Mask, left: Mask, calls: Calls) -> tuple[float, Explanation | None]:
-    """Return how many bits a hypothesis saves with its best condition, and the explanation; None if there is none.
+def _weigh(candidate: Candidate, members: Mask, calls: Calls) -> _Weighed | None:
+    """Return a hypothesis under its best condition; None if there is none.
 
     Args:
         candidate: the hypothesis.
         members: the failures that it gives, and that are not explained yet.
-        left: the failures that are not explained yet.
         calls: the calls of the run.
     """
     count, strong = int(members.sum()), isinstance(candidate.what, Misreads | Follows)
     # What new calls alone show is no cause of a failure.
     if (members & ~calls.new).sum() < (1 if isinstance(candidate.what, Misreads) else 2):
-        return 0.0, None
+        return None
     against = _find_against(candidate, members, calls)
     terms, everywhere = _find_terms(candidate, members, against, calls)
     if isinstance(candidate.what, Relates) and not terms and _in_sweeps(members, calls) > 1:
@@ -128,20 +179,18 @@ def _weigh(candidate: Candidate, members: Mask, left: Mask, calls: Calls) -> tup
     if isinstance(candidate.what, Misreads) and terms is None:
         return _explained(candidate, None, members, against, calls)
     if terms is None or (isinstance(candidate.what, Says) and not terms):
-        return 0.0, None
+        return None
     holds = calls.meeting(terms)
     against = against & ~calls.failed if isinstance(candidate.what, Says) else against
     met, contradicting = members & holds, against & holds
     if candidate.misreadings and terms:
         contradicting = contradicting | changed(candidate.misreadings, calls.right & holds & ~against, calls)
-        if not _fits(candidate.misreadings, met, left & holds, calls):
-            return 0.0, None
     limit = SELDOM if isinstance(candidate.what, Errs | Relates) else HARDLY
     new = (met | contradicting) & calls.new
     if (contradicting & new).sum() > (_FEW if strong else limit) * new.sum():
-        return 0.0, None
+        return None
     if contradicting.sum() > limit * met.sum() and not everywhere:
-        return 0.0, None
+        return None
     # A few for which the condition does not hold have no other cause.
     nearly = strong and met.sum() >= _NEARLY * count
     return _explained(candidate, terms, members if nearly else met, contradicting, calls)
@@ -193,8 +242,8 @@ def _find_reason(members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] 
 
 def _explained(
     candidate: Candidate, terms: tuple[str, ...] | None, members: Mask, against: Mask, calls: Calls
-) -> tuple[float, Explanation | None]:
-    """Return how many bits are saved by a hypothesis under a condition, and the explanation; None if all is chance."""
+) -> _Weighed | None:
+    """Return a hypothesis under a condition; None if all is chance."""
     strong, others = isinstance(candidate.what, Misreads | Follows), _others(candidate, calls)
     met, contradicting = int((members & calls.meeting(terms or ())).sum()), int(against.sum())
     strength = STRENGTH[type(candidate.what)]
@@ -206,36 +255,76 @@ def _explained(
     settled = not calls.vary or bool((members & ~calls.may_vary).any())
     shown = strong and strength > CONTRADICTED and settled
     if saved < BELIEVED and not shown:
-        return 0.0, None
-    ids, old, alike = [*calls.numbers], ~calls.new, bool(calls.invalid[members].all())
-    agree, deny = _tested(candidate, terms, against, calls)
-    return saved, Explanation(
-        candidate.what,
-        terms if candidate.tested else None,
-        tuple(ids[number] for number in np.flatnonzero(members & old)),
-        int((members & calls.meeting(terms or ()) & old).sum()),
-        frozenset(ids[number] for number in np.flatnonzero(against & old)),
-        int(((calls.right | candidate.against) & old).sum()),
-        candidate.clause,
-        agree,
-        deny,
-        int((calls.passing & calls.meeting(terms or ()) & old & ~against & (calls.invalid == alike)).sum()),
-    )
+        return None
+    return _Weighed(saved, candidate, terms if candidate.tested else None, calls, members & ~calls.new, against)
 
 
-def _tested(candidate: Candidate, terms: tuple[str, ...] | None, against: Mask, calls: Calls) -> tuple[int, int]:
-    """Return how many new calls agree with a hypothesis under a condition, and how many do not.
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """A hypothesis under a condition, and the bits that it saves.
 
-    They are those for which all terms hold, or all but one.
+    Attributes:
+        saved: the bits.
+        candidate: the hypothesis.
+        condition: the terms; None if nobody knows.
+        calls: the calls of the run.
+        members: the failures that it explains, (calls,).
+        against: the calls that contradict it, new ones too, (calls,).
     """
-    near = calls.new & (sum((calls.terms[term].astype(int) for term in terms or ()), 0) >= len(terms or ()) - 1)
-    holds, confirmed = calls.meeting(terms or ()), candidate.confirmed
-    agree = near & ((confirmed & holds) | (calls.right & ~holds))
-    deny = (against & holds) | (confirmed & ~holds)
-    if isinstance(candidate.what, Misreads | Follows):
-        # What fails, and is explained by no name, shows another output.
-        deny |= calls.wrong & holds & ~confirmed & calls.holding(lambda answer: not answer.why.explained)
-    return int(agree.sum()), int((near & deny).sum())
+
+    saved: float
+    candidate: Candidate
+    condition: tuple[str, ...] | None
+    calls: Calls
+    members: Mask
+    against: Mask
+
+    @cached_property
+    def holds(self) -> Mask:
+        """Which calls its condition holds for."""
+        return self.calls.meeting(self.condition or ())
+
+    @property
+    def claimed(self) -> Mask:
+        """Which failures it gives where its condition holds."""
+        claimed: Mask = self.candidate.confirmed & self.holds
+        return claimed
+
+    def explanation(self, of_others: Mask) -> Explanation:
+        """Return what is printed.
+
+        Args:
+            of_others: the failures that other hypotheses give.
+        """
+        ids, calls, old = [*self.calls.numbers], self.calls, ~self.calls.new
+        alike = calls.invalid == bool(calls.invalid[self.members].all())
+        terms, confirmed = self.condition or (), self.candidate.confirmed
+        # New calls test it if all its terms hold, or all but one, and if no other hypothesis explains them.
+        near = calls.new & (sum((calls.terms[term].astype(int) for term in terms), 0) >= len(terms) - 1)
+        near &= self.claimed | ~of_others
+        deny = (self.against & self.holds) | (confirmed & ~self.holds)
+        if isinstance(self.candidate.what, Misreads | Follows):
+            # What fails, and is explained by no name, shows another output.
+            deny |= calls.wrong & self.holds & ~confirmed & calls.holding(lambda answer: not answer.why.explained)
+        return Explanation(
+            self.candidate.what,
+            self.condition,
+            tuple(ids[number] for number in np.flatnonzero(self.members)),
+            int((self.members & self.holds).sum()),
+            frozenset(ids[number] for number in np.flatnonzero(self.against & old)),
+            int(((calls.right | self.candidate.against) & old).sum()),
+            self.candidate.clause,
+            int((near & (self.claimed | (calls.right & ~self.holds))).sum()),
+            int((near & deny).sum()),
+            int((calls.passing & self.holds & old & ~self.against & alike).sum()),
+        )
+
+
+def _tested(cover: Sequence[_Weighed], calls: Calls) -> Iterator[Explanation]:
+    """Yield what is printed of the hypotheses that explain a run."""
+    for weighed in cover:
+        others = (of.claimed for of in cover if of is not weighed)
+        yield weighed.explanation(np.logical_or.reduce([np.zeros_like(calls.failed), *others]))
 
 
 def _in_sweeps(members: Mask, calls: Calls) -> int:
@@ -249,12 +338,3 @@ def _near(members: Mask, calls: Calls) -> Mask:
     sweeps = {path_of(ids[number]) for number in np.flatnonzero(members)}
     near: Mask = calls.right & np.array([path_of(case) in sweeps for case in ids], dtype=bool)
     return near
-
-
-def _fits(misreadings: Sequence[Misreading], given: Mask, left: Mask, calls: Calls) -> bool:
-    """Return whether misreadings give nearly all wrong answers that they would change.
-
-    An output of NaN, or of few numbers, may be theirs and not tell it.
-    """
-    others = changed(misreadings, left & ~given & calls.wrong, calls)
-    return int(given.sum()) >= _NEARLY * int((given | others).sum())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tconv.cases.call import choose_layouts
 from tconv.cases.context import AXES, PREFIX
 from tconv.dialects.geometry import reach
 from tconv.expectation.expected import NotApplicable
@@ -20,9 +21,8 @@ from tconv.vocabulary import AutoPad
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.cases.case import Case
     from tconv.expectation.problem import Problem
-    from tconv.vocabulary import Mask, Signature
+    from tconv.vocabulary import Mask
 
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -77,11 +77,11 @@ def features_of(problem: Problem) -> Features | None:
     """Return what a call is like; None if the dialect cannot say it."""
     if isinstance(problem.expectation, NotApplicable):
         return None
-    case, signature = problem.case, problem.signature
+    case = problem.case
     (batch, channels), per_group, groups = case.x.shape[:2], case.w.shape[1], case.attributes.groups or 1
     in_group = channels // groups if groups > 0 else _UNKNOWN
     sizes = (batch, channels, per_group * groups, in_group, per_group, groups)
-    return Features(dict(zip(_SIZES, sizes, strict=True)), _axes(problem), _words(case, signature))
+    return Features(dict(zip(_SIZES, sizes, strict=True)), _axes(problem), _words(problem))
 
 
 def _axes(problem: Problem) -> list[dict[str, int]]:
@@ -103,8 +103,10 @@ def _of_rank(numbers: Sequence[int], rank: int) -> Sequence[int]:
     return (_UNKNOWN,) * rank if few else numbers
 
 
-def _words(case: Case, signature: Signature) -> dict[str, str]:
-    attributes = case.attributes
+def _words(problem: Problem) -> dict[str, str]:
+    case, signature, attributes = problem.case, problem.signature, problem.case.attributes
+    # A layout that is not written is the dialect's.
+    data_format, filter_format = choose_layouts(attributes, problem.dialect)
     return {
         "dtype": str(case.x.dtype),
         "group": case.kind_of_group,
@@ -114,8 +116,8 @@ def _words(case: Case, signature: Signature) -> dict[str, str]:
         "bias": str(case.b is not None).lower(),
         "data": case.x.data,
         "filter_data": case.w.data,
-        "data_format": attributes.data_format or "",
-        "filter_format": attributes.filter_format or "",
+        "data_format": str(data_format),
+        "filter_format": str(filter_format),
         "shapes": case.shapes,
         "data_source": case.data_source,
         "filter_source": case.filter_source,

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.layouts import permutation
+from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis.in_context import is_changed
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
 from tconv.expectation.problem import SMALL
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,3 +73,34 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     expected, values = problem.truth.compute_values(geometry), misread.values(problem.case.x.dtype)
     with np.errstate(invalid="ignore"):
         return not np.allclose(values, expected, rtol=0.1, atol=0, equal_nan=True)
+
+
+def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask:
+    """Return which of some wrong outputs are not those of misreadings that would change them, (calls,).
+
+    Only integers tell it by a record alone: how many elements are wrong, and the first of them.
+    """
+    found = np.zeros_like(among)
+    for number, problem in _chosen(among, calls, _SAMPLE):
+        found[number] = _denies(misreadings, problem, calls.answers[number].verdict)
+    return found
+
+
+def _denies(misreadings: Sequence[Misreading], problem: Problem, verdict: object) -> bool:
+    case = problem.case
+    if problem.values is None or case.context or {case.x.data, case.w.data} != {"integers"}:
+        return False
+    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
+    if misread is None:
+        return False
+    geometry = problem.values.primary.geometry
+    match verdict:
+        case ver.WrongShape(actual=actual):
+            axes = permutation(problem.call.data_format, problem.call.rank)
+            return [actual[axis] for axis in axes[2:]] != [*misread.output]
+        case ver.Differed(wrong=wrong, first=first, actual=actual) if misread.output == geometry.output:
+            expected = problem.truth.compute_values(geometry)
+            values = misread.values(case.x.dtype).astype(NUMPY_TYPES[case.x.dtype]).astype(np.float64)
+            return int((values != expected).sum()) != wrong or float(values[first]) != actual
+        case _:
+            return misread.output != geometry.output

@@ -47,8 +47,8 @@ MOST = 50
 """New calls of a run."""
 STEPS = 2
 """How often new calls are chosen, the later ones with the answers to the earlier ones."""
-_OF_EACH = 4
-"""New calls for an explanation in a step."""
+_OF_EACH, _MOST_OF_EACH = 4, 12
+"""New calls for an explanation in a step, and the most if there are few explanations."""
 _OWN, _NEAR, _WITHOUT = 1.0, 2.0, 0.5
 """How much conditions are believed: the printed one, all about the same numbers, and the one without a term.
 
@@ -62,7 +62,7 @@ _BETWEEN = 16
 """Numbers that are tried between the border of a term and the next number of the records."""
 _DISTINCT = 2
 """New numbers of each attribute of a formula, in a step."""
-_FORMULA = "for a formula"
+_FIRST = "for a formula or a name"
 _LARGEST = 2**18
 """Products of a new call, elements of its output, and numbers of its attributes, at most."""
 _CASES = 12
@@ -93,6 +93,9 @@ _TOGETHER = {
     "filter_data": ("data",),
 }  # fmt: skip
 """What is changed for a word of a term that has no name of its own among the settings."""
+_GENERAL_SIZES = {"batch": 3, "channels / groups": 3, "out_channels / groups": 2}
+_GENERAL = {"kernel": (4, 2, 3), "spatial": (5, 4, 6)}
+"""Sizes by which parts of operands and outputs are told apart."""
 _IN_FORMULAS = {
     "X": "spatial", "K": "kernel", "s": "strides", "d": "dilations", "op": "output_padding", "pads": "pads_end",
     **{name: name for name in ("output_shape", *NEUTRAL)},
@@ -114,7 +117,10 @@ def ask_new_calls(
     for step in range(STEPS):
         tested = [each for each in (explain(calls) if step else explanations) if each.is_testable]
         answers: list[Answer] = []
-        for new in _choose(tested[: (MOST - len(asked)) // _OF_EACH], calls, answers):
+        # What is left of them is shared by the steps.
+        most = (MOST - len(asked)) // (STEPS - step) // max(len(tested), 1)
+        tested = tested[: (MOST - len(asked)) // _OF_EACH]
+        for new in _choose(tested, calls, answers, min(max(most, _OF_EACH), _MOST_OF_EACH)):
             asked |= {case.id: case for case in new}
             answers += ask(new)
         if not answers:
@@ -127,12 +133,15 @@ def _find(asked: Mapping[str, Case], find: Callable[[str], Case | None], case: s
     return asked.get(case) or find(case)
 
 
-def _choose(explanations: Sequence[Explanation], calls: Calls, answers: Sequence[Answer]) -> Iterator[list[Case]]:
-    """Yield new calls, one for each explanation, each chosen by the answers to those before it."""
+def _choose(
+    explanations: Sequence[Explanation], calls: Calls, answers: Sequence[Answer], most: int
+) -> Iterator[list[Case]]:
+    """Yield new calls, one for each explanation and at most so many, each chosen by the answers to those before it."""
     seen = {problem.case.content for problem in calls.problems if problem is not None}
     made: list[list[Problem]] = []
     for each in explanations:
-        found = (Problem(case, calls.dialect) for case in (*_with_other_numbers(each, calls), *_changed(each, calls)))
+        telling = (*_with_other_numbers(each, calls), *_in_general_position(each, calls))
+        found = (Problem(case, calls.dialect) for case in (*telling, *_changed(each, calls)))
         of_each = {of.case.content: of for of in found if of.case.content not in seen and _can_be_asked(of)}
         seen |= of_each.keys()
         made.append([*of_each.values()])
@@ -141,7 +150,7 @@ def _choose(explanations: Sequence[Explanation], calls: Calls, answers: Sequence
     for each, problems in zip(explanations, made, strict=True):
         committees.append(_Committee(each, calls, terms, problems, start))
         start += len(problems)
-    for _ in range(_OF_EACH):
+    for _ in range(most):
         chosen = [(committee, number) for committee in committees if (number := committee.choose()) is not None]
         if not chosen:
             return
@@ -187,13 +196,14 @@ class _Committee:
         self._what = each.what
         self._asked: set[int] = set()
         self._weights: dict[bytes, float] = {}
-        # Those that test a formula.
-        self._first = [number for number, of in enumerate(self.problems) if of.case.about == _FORMULA]
-        self._find_members(each, calls, terms)
+        holds = self._find_members(each, calls, terms)
+        # Those that test a formula or a name.
+        self._first = [n for n, of in enumerate(self.problems) if of.case.about == _FIRST and holds[n]]
         self._says = np.array([np.frombuffer(row, dtype=bool) for row in self._weights])
         self._weight = np.array([*self._weights.values()])
 
-    def _find_members(self, each: Explanation, calls: Calls, terms: Mapping[str, Mask]) -> None:
+    def _find_members(self, each: Explanation, calls: Calls, terms: Mapping[str, Mask]) -> Mask:
+        """Find the conditions, and return for which new calls that of the explanation holds."""
         table, known, words = np.array([*terms.values()]), len(calls.problems), [*terms]
         kept = [text for text in each.condition or () if text in terms]
         members = np.zeros(known, dtype=bool)
@@ -213,6 +223,8 @@ class _Committee:
                 self._add([among] if count == 1 else [], _WITHOUT)
                 for numbers, weight in ((near, _NEAR), (better, _NEAR), (fitting, 1.0)):
                     self._add([among & table[number] for number in numbers], weight)
+        own: Mask = holds[self._new]
+        return own
 
     def _add(self, conditions: Iterable[Mask], weight: float) -> None:
         """Add conditions, and believe them so much together, or more if they are known."""
@@ -296,7 +308,25 @@ def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case]:
                 unseen = [number for number in range(20, _LIMIT) if number not in seen]
             if len(unseen) > turn + rank:
                 change[knob] = [unseen[turn + axis] for axis in range(rank)]
-        yield from _built(base, written, change, _FORMULA)
+        yield from _built(base, written, change, _FIRST)
+
+
+def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case]:
+    """Yield failures of a misreading in which all that its condition does not mention has several, different numbers.
+
+    Of a batch of two the last item is the second one, and of a single channel the first is the last.
+    """
+    if not isinstance(each.what, Misreads):
+        return
+    knobs = {knob for term in each.condition or () for knob in _knobs(term)}
+    failing = _failing(each, calls)
+    for base in {len(case.x.shape): case for case in reversed(failing)}.values():
+        written, rank = settings(base), len(base.x.shape) - 2
+        for knob, number in _GENERAL_SIZES.items():
+            written = {**written, **(_resized(written, knob, number) if knob not in knobs else {})}
+        lists = {knob: list(numbers[:rank]) for knob, numbers in _GENERAL.items() if knob not in knobs}
+        yield from _built(base, written, lists, _FIRST)
+        yield from _built(base, written, {}, _FIRST)
 
 
 def _entries(case: Case, knob: str) -> Sequence[int]:

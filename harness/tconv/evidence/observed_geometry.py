@@ -1,4 +1,7 @@
-"""The geometry that an output of a runtime shows, axis by axis, whether or not it is the text's."""
+"""The geometry that an output of a runtime shows, axis by axis, whether or not it is the text's; and its situation.
+
+A situation is what decides which rule of a text applies to a call.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from tconv.cases.layouts import permutation
 from tconv.diagnosis.placement import Placement
 from tconv.dialects.geometry import reach
 from tconv.evidence.axis_terms import OF_TEXT, terms
-from tconv.evidence.situations import situation_of
 from tconv.expectation.problem import share_problem
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import find_geometry
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.evidence.formulas import Formula
-    from tconv.evidence.situations import Situation
     from tconv.expectation.expected import Values
     from tconv.expectation.problem import Problem
     from tconv.records.record import Record
@@ -33,6 +35,40 @@ _SHOWING_SPACING = 2
 """Elements, or taps, that show how far they are apart."""
 SPACINGS = QUANTITIES[:2]
 """What says how far elements and taps are apart."""
+_SAME = {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Situation:
+    """A padding mode, and whether output_shape is given."""
+
+    output_shape: bool
+    auto_pad: str
+
+
+def situation_of(case: Case) -> Situation:
+    """Return the situation of a case."""
+    return Situation(case.attributes.output_shape is not None, case.attributes.auto_pad or AutoPad.EXPLICIT)
+
+
+def situation_names(situations: Iterable[Situation]) -> str:
+    """Return a name for several situations together, as short as it can be."""
+    modes: dict[bool, list[str]] = {False: [], True: []}
+    for situation in sorted(situations):
+        modes[situation.output_shape].append(situation.auto_pad)
+    without, beside = modes[False], modes[True]
+    if without == beside:
+        return f"{_modes(without)}, with output_shape and without"
+    parts = [_modes(without)] if without else []
+    parts += [f"output_shape beside {_modes(beside)}"] if beside else []
+    return ", and ".join(parts)
+
+
+def _modes(modes: list[str]) -> str:
+    if len(modes) == len(AutoPad):
+        return "any mode"
+    words = [mode for mode in modes if mode not in _SAME]
+    return " or ".join([*words, *(["same_*"] if set(modes) >= _SAME else [mode for mode in modes if mode in _SAME])])
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.evidence.situations import Situation
+    from tconv.evidence.observed_geometry import Situation
 
 _AXES = 200
 """Axes that are drawn. The whole gate tier gives no other formula than these, in any dialect and situation."""

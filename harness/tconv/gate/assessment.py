@@ -176,11 +176,17 @@ def assess(
     members = tuple(_without_twins(members))
     failed = {member.record.case for member in members if member.status in FAILING}
     if find is not None and compares and failed:
-        joint = explain_by_others(run, failed, find)
-        members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
         asked = {record.case: record.new_call for record in run.asked}
         new = [_answer_new(active, record) for record in run.asked]
-        calls = Calls([*map(_answer, members), *new], lambda case: asked.get(case) or find(case), run.dialect)
+
+        def find_any(case: str) -> Case | None:
+            return asked.get(case) or find(case)
+
+        to_explain = failed | {answer.record.case for answer in new if answer.failure is not None}
+        joint = explain_by_others(replace(run, records=[*run.records, *run.asked]), to_explain, find_any)
+        members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
+        new = [answer._replace(why=joint.get(answer.record.case, answer.why)) for answer in new]
+        calls = Calls([*map(_answer, members), *new], find_any, run.dialect)
         explained = explain(calls)
         members = without_doubtful(members, explained) if vary else members
     elif failed:

@@ -14,8 +14,8 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.diagnosis.in_context import misread as misread_in_context
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.evidence.observed_geometry import situation_of
 from tconv.evidence.rules import learn_rules
-from tconv.evidence.situations import situation_of
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth

@@ -103,7 +103,7 @@ OF_OPERANDS = tuple(
         ("last-tap-dropped", "the last tap is left out", "w", _cut(_taps, _last)),
         ("last-column-dropped", "the last taps along the last axis are left out", "w", _cut(_last_axis, _last)),
         ("last-input-channel-dropped", "the last input channel of a group is left out", "w",
-         _cut(_inputs, lambda count: slice(max(count - 1, 1), count))),
+         _cut(_inputs, _last)),
         *(
             (f"input-channels-beyond-{words}-dropped",
              f"input channels of a group beyond its last full block of {width} are left out", "w",
