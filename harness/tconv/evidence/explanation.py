@@ -126,7 +126,7 @@ def _of_others(
                 alike = changed(of.candidate.misreadings, alike, calls)
             if of is not name and alike.sum() <= HARDLY * (of.holds & others).sum():
                 others &= ~of.holds
-            elif of is not name and isinstance(of.candidate.what, Misreads | Follows):
+            elif isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
         denials = denied(candidate.misreadings, others, calls)
         if denials.sum() > _HARDLY_ANY * name.claimed.sum():
