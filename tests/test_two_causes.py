@@ -43,7 +43,8 @@ def computed(problem: Problem, geometry: Geometry | None = None, **operands: Arr
 
 def bias(problem: Problem, times: float) -> dict[str, Array]:
     """Return the bias that is added so often."""
-    return {role: array * times for role, array in problem.truth.operands.items() if role == "b"}
+    b = problem.truth.operands.get("b")
+    return {} if b is None else {"b": b * times if times else np.zeros_like(b)}
 
 
 def longer_under_same(problem: Problem) -> Geometry:

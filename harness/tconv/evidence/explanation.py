@@ -121,13 +121,15 @@ def _of_others(
             continue
         others = calls.wrong & name.holds & ~candidate.confirmed
         for of in cover:
-            alike = of.holds & name.claimed
-            if of.candidate.misreadings:
-                alike = changed(of.candidate.misreadings, alike, calls)
-            if of is not name and alike.sum() <= HARDLY * (of.holds & others).sum():
-                others &= ~of.holds
-            elif isinstance(of.candidate.what, Follows):
+            if isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
+            # What is left of the condition of a name is no other bug.
+            elif of is not name and not (name.condition and set(name.condition) <= set(of.condition or ())):
+                alike = of.holds & name.claimed
+                if of.candidate.misreadings:
+                    alike = changed(of.candidate.misreadings, alike, calls)
+                if alike.sum() <= HARDLY * (of.holds & others).sum():
+                    others &= ~of.holds
         denials = denied(candidate.misreadings, others, calls)
         if denials.sum() > _HARDLY_ANY * name.claimed.sum():
             yield number, denials

@@ -88,7 +88,9 @@ def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask
 
 def _denies(misreadings: Sequence[Misreading], problem: Problem, verdict: object) -> bool:
     case = problem.case
-    if problem.values is None or case.context or {case.x.data, case.w.data} != {"integers"}:
+    if problem.values is None or case.context:
+        return False
+    if any(operand.data != "integers" for operand in (case.x, case.w, case.b) if operand is not None):
         return False
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
     if misread is None:
