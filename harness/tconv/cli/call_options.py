@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
+from tconv.nearest_word import nearest
 from tconv.vocabulary import NEUTRAL, AutoPad
 
 if TYPE_CHECKING:
@@ -36,6 +38,18 @@ class _Sizes(click.ParamType[list[int]]):
         return [int(part) for part in re.split("[,x]", str(value))]
 
 
+class _Mode(click.ParamType[str]):
+    name = "|".join(mode.value for mode in AutoPad)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401
+        words = {mode.value: mode.value for mode in AutoPad}
+        for dialect in DIALECTS.values():
+            words |= {word: mode for mode, word in dialect.spelling.auto_pad.items()}
+        if value not in words:
+            self.fail(f"must be one of {', '.join(words)} (got {value!r}){nearest(value, words)}", param, ctx)
+        return words[value]
+
+
 def sizes(name: str, text: str) -> Callable[[_Command], _Command]:
     """Return an option that takes integers, one for each spatial axis."""
     return click.option(f"--{name.replace('_', '-')}", name, type=_Sizes(), help=text)
@@ -43,9 +57,8 @@ def sizes(name: str, text: str) -> Callable[[_Command], _Command]:
 
 def attributes(command: _Command) -> _Command:
     """Add an option for every attribute of the operator; a single number is meant for every axis."""
-    modes = [mode.value for mode in AutoPad]
     command = click.option("--groups", type=int, help="The number of groups.")(command)
-    command = click.option("--auto-pad", type=click.Choice(modes), help="The padding mode.")(command)
+    command = click.option("--auto-pad", type=_Mode(), help="The padding mode, also in a dialect's own words.")(command)
     for name in reversed((*NEUTRAL, "output_shape")):
         command = sizes(name, _MEANINGS[name])(command)
     return command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,27 +10,47 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv.api.arguments import attributes_of, sizes_of
+from tconv.backends import shipped
 from tconv.cases.case import Case, Operand
 from tconv.cli import call_options, options
 from tconv.cli.output import json_text, print_text, write_output
 from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
-from tconv.porting.model_calls import ModelCall, calls_of
-from tconv.porting.port import Port, ported
+from tconv.execution.asking import Asking
+from tconv.porting.audit import Runtime
+from tconv.porting.between_runtimes import Asked
+from tconv.porting.model_calls import Model, ModelCall
+from tconv.porting.port import Port, is_of_every_size, ported
 from tconv.reports import porting
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DIALECT = click.Choice(list(DIALECTS))
+_ASSUMED = 16
+"""The sizes of data that are not given."""
+
+
+class _Dialect(click.ParamType[str]):
+    name = "DIALECT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401
+        """Return the name of a dialect; of a text alone, that of its newest operator."""
+        _ = param, ctx
+        of_text = [name for name in DIALECTS if name.partition("/")[0] == value]
+        return of_text[-1] if value in {"torch", "tflite"} and of_text else find_dialect(str(value)).name
+
+
+_DIALECT = _Dialect()
 
 
 @click.command(name="port", epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @click.option(
     "--from", "source", type=_DIALECT, metavar="DIALECT", help="The dialect of the call; a model says its own."
 )
-@click.option("--to", "target", type=_DIALECT, metavar="DIALECT", required=True, help="The dialect to which it goes.")
+@click.option("--to", "target", type=_DIALECT, metavar="DIALECT", help="The dialect to which it goes.")
+@click.option("--from-runtime", metavar="NAME[==VERSION]", help="Port what this runtime computes.")
+@click.option("--to-runtime", metavar="NAME[==VERSION]", help="Write what this runtime gives.")
 @click.option("--model", type=click.Path(path_type=Path), help="Every ConvTranspose of an ONNX model.")
 @options.model_sizes
 @call_options.sizes("spatial", "The data's spatial sizes.")
@@ -50,7 +71,9 @@ _DIALECT = click.Choice(list(DIALECTS))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a list with an entry for each call.")
 def command(
     source: str | None,
-    target: str,
+    target: str | None,
+    from_runtime: str | None,
+    to_runtime: str | None,
     model: Path | None,
     sizes: dict[str, int],
     reading: str | None,
@@ -61,35 +84,66 @@ def command(
     """Print what to write in another dialect so that the output of a call stays.
 
     The call is given by sizes and attributes, or by an ONNX model whose every ConvTranspose is one. What is proposed is
-    proven: both texts are resolved, and their geometries are equal. Exits with 1 where a call cannot be ported.
+    proven: both texts are resolved, and their geometries are equal. With --from-runtime what this runtime computes is
+    ported, and with --to-runtime only what this runtime gives is written: runtimes that are installed are run, and of
+    others tconv's pins and waivers tell. Exits with 1 where a call cannot be ported.
     """
-    calls = list(_calls(source, model, sizes, values))
-    results = [(call, _result(call, find_dialect(target), reading)) for call in calls]
+    source = source or (None if model or not from_runtime else _spoken(from_runtime))
+    target = target or (_spoken(to_runtime) if to_runtime else None)
+    if target is None:
+        raise UsageError("there must be --to or --to-runtime (got neither)")
+    with ExitStack() as stack:
+        ends = [_started(name, stack) if name else None for name in (from_runtime, to_runtime)]
+        answers = [
+            _answer(call, find_dialect(target), reading, *ends, every_only=every)
+            for call, every in _calls(source, model, sizes, values)
+        ]
     if as_json:
-        write_output(json_text([_entry(call, result) for call, result in results]), None)
+        write_output(json_text([_entry(*answer) for answer in answers]), None)
     else:
-        print_text("\n\n".join("\n".join(_block(call, result, target)) for call, result in results))
-    return int(any(isinstance(result, str) or result.written is None for _, result in results))
+        print_text("\n\n".join("\n".join(_block(*answer, target)) for answer in answers))
+    return int(any(isinstance(result, str) or result.written is None for _, result, _, _ in answers))
+
+
+def _spoken(runtime: str) -> str:
+    """Return the first dialect of a runtime."""
+    name = runtime.partition("==")[0]
+    if (backend := shipped(name)) is None:
+        raise UsageError(f"a runtime must be one that ships, or stand beside its dialect (got {name!r})")
+    return str(backend.DIALECTS[0])
+
+
+def _started(name: str, stack: ExitStack) -> Asked:
+    runtime = Runtime(Asking(name), runs=True)
+    stack.callback(runtime.close)
+    return Asked(runtime)
 
 
 def _calls(
     source: str | None, model: Path | None, sizes: dict[str, int], values: dict[str, Any]
-) -> Iterator[ModelCall]:
+) -> Iterator[tuple[ModelCall, bool]]:
+    """Yield the calls, each with whether its sizes are made up, so that the answer must hold for every size."""
     written = {name: value for name, value in values.items() if value not in (None, False) and name != "dtype"}
     if model is not None:
         if source or written:
             first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
             raise UsageError(f"--model must stand without {first}: the model says it; leave one of the two out")
-        yield from calls_of(model, sizes)
+        loaded = Model(model, sizes)
+        for call, assumed in zip(loaded.calls(), loaded.calls(_ASSUMED), strict=True):
+            of_every = call.case is None and assumed.case is not None and not assumed.case.attributes.output_shape
+            yield (replace(assumed, unknown=call.unknown), True) if of_every else (call, False)
         return
+    of_every = written.get("spatial") is None and written.get("output_shape") is None
+    if of_every and written.get("kernel"):
+        written["spatial"] = values["spatial"] = [_ASSUMED] * len(written["kernel"])
     needed = {"--from": source, "--spatial": written.get("spatial"), "--kernel": written.get("kernel")}
     if source is None or None in needed.values():
         lacking = " and ".join(name for name, value in needed.items() if value is None)
         raise UsageError(f"a call must have --from, --spatial and --kernel, or be of a --model (got no {lacking})")
     if sizes:
         raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
-    dialect = find_dialect(source)
-    yield ModelCall("", dialect, _case(values))
+    unknown = "what is written depends on the sizes: give --spatial"
+    yield ModelCall("", find_dialect(source), _case(values), unknown), of_every
 
 
 def _case(values: dict[str, Any]) -> Case:
@@ -104,26 +158,51 @@ def _case(values: dict[str, Any]) -> Case:
     return Case("call", replace(attributes, **layouts), x, w, Operand((groups,), dtype) if values["bias"] else None)
 
 
-def _result(call: ModelCall, target: Dialect, reading: str | None) -> Port | str:
-    """Return what gives a call's output in the target, or why nothing is known of it."""
+def _answer(
+    call: ModelCall,
+    target: Dialect,
+    reading: str | None,
+    source_end: Asked | None,
+    target_end: Asked | None,
+    *,
+    every_only: bool,
+) -> tuple[ModelCall, Port | str, str, bool]:
+    """Return a call, what gives its output in the target or why nothing does, how that is known, and for every size?"""
+
+    def again(case: Case) -> Port:
+        followed = source_end.gives(case, call.dialect) if source_end else None
+        if isinstance(followed, str):
+            raise _RefusedError(followed)
+        accepts = target_end.accepts if target_end else (lambda *_: "")
+        return ported(case, call.dialect, target, reading, followed=followed, accepts=accepts)
+
+    computed = "; ".join(end.basis for end in (source_end, target_end) if end)
     if call.case is None:
-        return call.unknown
+        return call, call.unknown, "", False
     try:
-        return ported(call.case, call.dialect, target, reading)
+        result = again(call.case)
+        every = is_of_every_size(result, again)
     except Invalid as error:
-        return f"{call.dialect} gives no value for it: {error}"
+        return call, f"{call.dialect} gives no value for it: {error}", "", False
+    except _RefusedError as error:
+        return call, str(error), "", False
+    return (call, call.unknown, "", False) if every_only and not every else (call, result, computed, every)
 
 
-def _block(call: ModelCall, result: Port | str, target: str) -> Iterator[str]:
+class _RefusedError(UsageError):
+    """The source's runtime gives no value for a call."""
+
+
+def _block(call: ModelCall, result: Port | str, computed: str, every: bool, target: str) -> Iterator[str]:  # noqa: FBT001
     if call.name:
         yield call.name
     if isinstance(result, str):
         yield porting.heading(call.dialect.name, target)
         yield f"  cannot be ported: {result}"
     else:
-        yield from porting.lines(result)
+        yield from porting.lines(result, computed, every_size=every)
 
 
-def _entry(call: ModelCall, result: Port | str) -> dict[str, Any]:
+def _entry(call: ModelCall, result: Port | str, computed: str, every: bool) -> dict[str, Any]:  # noqa: FBT001
     entry = {"cannot": result} if isinstance(result, str) else porting.plain(result)
-    return {"name": call.name} | entry
+    return {"name": call.name, "by": computed, "every_size": every} | entry

@@ -8,9 +8,9 @@ taps, so that it holds the bias alone, and is appended behind the operator.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tconv.cases.call import write_signature
+from tconv.cases.call import express, write_signature
 from tconv.dialects import DIALECTS, NoWord
 from tconv.dialects.readings import Combination
 from tconv.errors import Invalid, UsageError
@@ -19,7 +19,7 @@ from tconv.nearest_word import nearest
 from tconv.vocabulary import NEUTRAL, Attributes, DataFormat, DType, FilterFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -45,8 +45,9 @@ class PortedCase:
     Attributes:
         case: the case.
         values: the values that are expected of the target.
-        before: how many elements of the bias are to be put before the output, for each spatial axis.
-        behind: how many are to be put behind it.
+        before: how many elements of the bias are to be put before the output, for each spatial axis; below 0, how many
+            of the output are to be cropped there.
+        behind: how many are to be put, or cropped, behind it.
     """
 
     case: Case
@@ -80,6 +81,7 @@ class Port:
         same_words_disputed: the readings of the target's text that make something else of the same attributes.
         written: what to write there; None where the target cannot say the call at all.
         besides: what else changes: layouts, types, operations before or behind the operator; each a sentence.
+        refused: why nothing is written that the target's text can say: its runtime does not give it.
     """
 
     case: Case
@@ -91,29 +93,53 @@ class Port:
     same_words_disputed: tuple[tuple[str, Geometry], ...]
     written: PortedCase | None
     besides: tuple[str, ...]
+    refused: str = ""
 
 
-def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = None) -> Port:
+Accepts: TypeAlias = "Callable[[PortedCase, Dialect], str]"
+"""Returns why a way to write a call is of no use; empty if it is."""
+
+
+def ported(
+    case: Case,
+    source: Dialect,
+    target: Dialect,
+    reading: str | None = None,
+    *,
+    followed: Geometry | None = None,
+    accepts: Accepts = lambda *_: "",
+    pads_first: bool = False,
+) -> Port:
     """Return what gives a call's output in another dialect.
 
     Args:
         case: the call, as the source's words say it.
         source: the dialect in which it is written.
         target: the dialect to which it goes.
-        reading: a disputed reading of the source that its runtime follows; None for the primary ones.
+        reading: a disputed reading of the source that its runtime follows, where it makes a difference; None for the
+            primary ones.
+        followed: the geometry that the source's runtime gives instead; None for that of the text.
+        accepts: says which ways to write the call are of use in the target.
+        pads_first: whether explicit pads are better than the same words.
 
     Raises:
         Invalid: no value is expected of the source for the call.
-        UsageError: the source has no such reading of this call.
+        UsageError: the source has no such reading.
     """
     expected = expect(case, source)
     if not isinstance(expected, Values):
         raise Invalid(expected.violation)
-    geometry = _find_followed(expected, reading, source)
+    geometry = followed or _find_followed(expected, reading, source)
     adapted, target, besides = _adapted(case, source, target)
     # Runtimes part most where a size is asked for: there the pads are written, unless both texts have the same rules.
     sized = adapted.attributes.output_shape is not None and source.rules != target.rules
-    written = _written(adapted, geometry, target, pads_first=sized)
+    written, refused = None, ""
+    for way in _ways(adapted, geometry, target, pads_first=sized or pads_first):
+        if reason := accepts(way, target):
+            refused = refused or reason
+            continue
+        written = way
+        break
     return Port(
         case,
         source,
@@ -123,17 +149,46 @@ def ported(case: Case, source: Dialect, target: Dialect, reading: str | None = N
         *_same_words(adapted, target),
         written,
         tuple(besides),
+        "" if written else refused,
     )
+
+
+def is_of_every_size(port: Port, again: Callable[[Case], Port]) -> bool:
+    """Return whether what is written does not depend on the data's sizes.
+
+    Without output_shape no rule makes a pad depend on them, see `dialects.geometry`; two other sizes are ported too.
+
+    Args:
+        port: the port of a call.
+        again: ports the same call with other sizes.
+    """
+    if port.written is None or port.written.case.attributes.output_shape or port.case.attributes.output_shape:
+        return False
+    for more in (1, 4):
+        x = port.case.x
+        larger = replace(x, shape=(*x.shape[:2], *(size + more for size in x.shape[2:])))
+        try:
+            other = again(replace(port.case, x=larger)).written
+        except (Invalid, UsageError):
+            return False
+        if other is None or "output_shape" in str(express(other.case, port.target).inputs):
+            return False
+        this = port.written
+        if (other.case.attributes, other.before, other.behind) != (this.case.attributes, this.before, this.behind):
+            return False
+    return True
 
 
 def _find_followed(expected: Values, reading: str | None, source: Dialect) -> Geometry:
     if reading is None:
         return expected.primary.geometry
-    known = {str(Combination(candidate.readings)): candidate.geometry for candidate in expected.disputed}
+    here = {name: candidate.geometry for candidate in expected.disputed for name in candidate.names}
+    # A reading need not make a difference to each node of a model.
+    known = [*here, *(other.name for other in source.disputed)]
     if reading not in known:
-        what = f"a reading that gives this call another output in {source}: {', '.join(known) or 'there is none'}"
+        what = f"a reading of {source}: {', '.join(dict.fromkeys(known)) or 'there is none'}"
         raise UsageError(f"--reading must be {what} (got {reading!r}){nearest(reading, known)}")
-    return known[reading]
+    return here.get(reading, expected.primary.geometry)
 
 
 def _disputed(expected: Values) -> tuple[tuple[str, Geometry], ...]:
@@ -200,17 +255,35 @@ def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFor
     return "transpose"
 
 
-def _written(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> PortedCase | None:
-    """Return the first way to write a geometry that the target's text does not dispute, or else the first.
+def _ways(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> Iterator[PortedCase]:
+    """Yield the ways to write a geometry, those first that the target's text does not dispute.
 
-    The ways are the case's own words, explicit pads, and explicit pads of a smaller output.
+    The ways are the case's own words, explicit pads, explicit pads of a smaller output that is padded, and those of a
+    larger output that is cropped.
     """
     nothing = (0,) * len(geometry.output)
     plain = _said(case, geometry, target), rewritten(case, geometry, target)
     smaller = ((rewritten(case, near, target), before, behind) for near, before, behind in _nearest(geometry))
-    tried = [*((way, nothing, nothing) for way in (plain[::-1] if pads_first else plain)), *smaller]
+    larger = ((rewritten(case, near, target), before, behind) for near, before, behind in _cropped(geometry))
+    tried = [*((way, nothing, nothing) for way in (plain[::-1] if pads_first else plain)), *smaller, *larger]
     ways = [replace(way, before=before, behind=behind) for way, before, behind in tried if way]
-    return next((way for way in ways if not way.disputed), ways[0] if ways else None)
+    yield from sorted(ways, key=lambda way: bool(way.disputed))
+
+
+def _cropped(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
+    """Yield the geometry with the same padding on both sides, and what its output has more there, below 0.
+
+    A target may have symmetric padding alone.
+    """
+    axes = tuple(zip(geometry.pads_begin, geometry.pads_end, strict=True))
+    if min((begin for begin, _ in axes), default=0) >= 0:
+        both = tuple(max(min(begin, end), 0) for begin, end in axes)
+        more = tuple(max(-end, 0) for _, end in axes)
+        before = tuple(pad - begin for pad, (begin, _) in zip(both, axes, strict=True))
+        behind = tuple(pad - max(end, 0) for pad, (_, end) in zip(both, axes, strict=True))
+        sizes = zip(geometry.full, both, more, strict=True)
+        output = tuple(full - 2 * pad + added for full, pad, added in sizes)
+        yield replace(geometry, pads_begin=both, output=output), before, behind
 
 
 def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:

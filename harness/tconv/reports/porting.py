@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from tconv.porting.port import Port, PortedCase
 
 
-def lines(port: Port) -> Iterator[str]:
-    """Yield a port as text."""
+def lines(port: Port, computed: str = "", *, every_size: bool = False) -> Iterator[str]:
+    """Yield a port as text.
+
+    Args:
+        port: the port.
+        computed: by what it is known what the source computes, and that the target gives it; empty for the texts alone.
+        every_size: whether it holds for data of every size.
+    """
     yield from _of_source(port)
     if isinstance(port.same_words, str):
         yield _line("same words", f"cannot be said: {port.same_words}")
@@ -26,11 +32,15 @@ def lines(port: Port) -> Iterator[str]:
     for reading, geometry in port.same_words_disputed:
         yield _line("", f"under its reading {reading} {_beside(port, geometry)}")
     if port.written is None:
-        yield _line("write", "nothing: the text cannot say it")
+        yield _line("write", f"nothing: {port.refused or 'the text cannot say it'}")
     else:
         yield from _of_target(port, port.written)
     for sentence in port.besides:
         yield _line("besides", sentence)
+    if computed:
+        yield _line("by", computed)
+    if every_size:
+        yield _line("holds", "for every size")
 
 
 def heading(source: str, target: str) -> str:
@@ -57,11 +67,36 @@ def _of_target(port: Port, way: PortedCase) -> Iterator[str]:
     yield _line(proof, f"{port.target} gives {_geometry(way.values.primary.geometry)}")
     if not way.complete:
         before, behind = list(way.before), list(way.behind)
-        yield _line("then", f"pad the output with {_filling(port, way)}: {before} before, {behind} behind")
+        if min(*before, *behind) < 0:
+            yield _line("then", f"crop the output: {[-b for b in before]} before, {[-b for b in behind]} behind")
+        else:
+            yield _line("then", f"pad the output with {_filling(port, way)}: {before} before, {behind} behind")
+    if port.target.name == TORCH:
+        yield _line("code", code_of(port, way))
     if way.disputed:
         yield _line("beware", f"the text also allows {', '.join(way.disputed)}: see what the runtime does")
     if way.values.open_constraints:
         yield _line("beware", f"the text leaves open, so may refuse: {', '.join(way.values.open_constraints)}")
+
+
+TORCH = "torch/conv_transpose"
+
+
+def code_of(port: Port, way: PortedCase) -> str:
+    """Return a line of code for torch; its filter has ONNX's layout, (C, O/G, K...)."""
+    rank, padded = len(way.before), max((*way.before, *way.behind), default=0) > 0
+    words = [f"{name}={tuple(v) if isinstance(v, list) else v}" for name, v in values_of(way.case, port.target).items()]
+    bias = "b" if port.case.b is not None and not padded else "None"
+    call = f"y = torch.nn.functional.conv_transpose{rank}d({', '.join(['x', 'w', bias, *words])})"
+    sides = list(zip(way.before, way.behind, strict=True))
+    if padded:
+        pads = [number for before, behind in reversed(sides) for number in (before, behind)]
+        added = f" + b.reshape(-1, {', '.join(['1'] * rank)})" if port.case.b is not None else ""
+        return f"{call}; y = torch.nn.functional.pad(y, {pads}){added}"
+    if way.complete:
+        return call
+    cuts = (f"{-before or ''}:{behind if behind < 0 else ''}" for before, behind in sides)
+    return f"{call}[..., {', '.join(cuts)}]"
 
 
 def _filling(port: Port, way: PortedCase) -> str:
@@ -86,6 +121,7 @@ def plain(port: Port) -> dict[str, Any]:
         "write": None if way is None else values_of(way.case, port.target),
         "write_gives": None if way is None else plain_geometry(way.values.primary.geometry),
         "complete": way is not None and way.complete,
+        "refused": port.refused,
         "pad_before": [] if way is None else list(way.before),
         "pad_behind": [] if way is None else list(way.behind),
         "also_allowed": [] if way is None else [*way.disputed, *way.values.open_constraints],

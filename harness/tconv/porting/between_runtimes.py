@@ -1,0 +1,97 @@
+"""A port between runtimes: what the source's runtime computes, and what of it the target's runtime gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tconv.corpus.facts import work_out_facts
+from tconv.corpus.writing import settings
+from tconv.expectation.problem import Problem
+from tconv.verdict import kinds as ver
+from tconv.verdict.judge import find_geometry
+
+if TYPE_CHECKING:
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.porting.audit import Runtime
+    from tconv.porting.port import PortedCase
+
+_REFUSING = {"refused-valid", "unsupported", "crashed", "timed-out", "backend-error"}
+
+
+@dataclass(slots=True)
+class Asked:
+    """A runtime, and how it is known what it gives.
+
+    Attributes:
+        runtime: the runtime.
+        seen: what each call was found to give when it was run: a geometry, or why there is none.
+    """
+
+    runtime: Runtime
+    seen: dict[tuple[object, ...], Geometry | str] = field(default_factory=dict)
+
+    @property
+    def basis(self) -> str:
+        """By what it is known what the runtime gives."""
+        missing = self.runtime.missing
+        return (
+            f"{self.runtime.title} {f'by its pins and waivers, as it was not run: {missing}' if missing else 'was run'}"
+        )
+
+    def gives(self, case: Case, dialect: Dialect) -> Geometry | str | None:
+        """Return the geometry of a runtime's output.
+
+        If it is installed, it is run on integers, so that no other geometry gives the output. If not, pins and waivers
+        tell.
+
+        Returns:
+            The geometry; why there is none; None if nothing is known.
+        """
+        title = self.runtime.title
+        if not self.runtime.missing:
+            key = (*case.content, dialect.name)
+            if key not in self.seen:
+                self.seen[key] = self._run(case, dialect)
+            return self.seen[key]
+        case = _with_facts(case)
+        for deviation in self.runtime.known.deviations(case, dialect):
+            if deviation.holds and deviation.kind in _REFUSING:
+                when = f" ({deviation.when})" if deviation.when else ""
+                return f"{title} is known not to run it: {deviation.because}{when}"
+        followed = self.runtime.known.followed(case, dialect)
+        return f"{title}: {followed}" if isinstance(followed, str) else followed
+
+    def _run(self, case: Case, dialect: Dialect) -> Geometry | str:
+        record = self.runtime.pool(dialect).record(replace(case, id="port"))
+        geometry = find_geometry(record.verdict, Problem(case, dialect).expectation)
+        title = self.runtime.title
+        match record.verdict:
+            case ver.RefusedValid(message) | ver.Unsupported(message) | ver.BackendError(message):
+                return f"{title} does not run it: {' '.join(message.split())}"
+            case ver.Disputed(message=str(message)):
+                return f"{title} refuses it, as the text allows: {' '.join(message.split())}"
+            case ver.Crashed(cause):
+                return f"{title} ends with {cause}"
+            case verdict:
+                return geometry or f"{title} gives what no reading of {dialect} gives ({verdict.kind})"
+
+    def accepts(self, way: PortedCase, dialect: Dialect) -> str:
+        """Return why a way to write a call is of no use on this runtime; empty if it is."""
+        given = self.gives(way.case, dialect)
+        if isinstance(given, str):
+            return given
+        wanted = way.values.primary.geometry
+        if given is not None and given != wanted:
+            return f"{self.runtime.title} gives {list(given.output)} with pads {[*given.pads_begin, *given.pads_end]}"
+        return ""
+
+
+def _with_facts(case: Case) -> Case:
+    return (
+        case
+        if case.facts
+        else replace(case, facts=work_out_facts("model", (settings(case),), case.attributes, case.x, case.w))
+    )

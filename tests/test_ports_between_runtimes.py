@@ -1,0 +1,145 @@
+"""Ports between runtimes: what one computes, written so that the other gives it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+
+from exported_models import constant, made, up, weights, write
+from tconv import conv_transpose
+from tconv.cases.case import Case, Operand
+from tconv.cli.port_command import command
+from tconv.dialects import DIALECTS
+from tconv.dialects.geometry import Geometry
+from tconv.errors import UsageError
+from tconv.execution.asking import Asking
+from tconv.porting.audit import Runtime
+from tconv.porting.between_runtimes import Asked
+from tconv.vocabulary import Attributes, DType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONNX = "onnx/ConvTranspose-22"
+STRIDE_ABOVE_KERNEL = ("--spatial", "5,5", "--kernel", "2,2", "--strides", "4", "--auto-pad", "SAME_UPPER")
+BEYOND = ("--spatial", "5", "--kernel", "3", "--strides", "2", "--output-shape", "14")
+
+
+def ported(*arguments: object) -> tuple[int, list[dict[str, Any]]]:
+    """Return the exit code and the JSON of a port."""
+    result = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.return_value, json.loads(result.stdout)
+
+
+def test_what_a_runtime_computes_is_ported_and_not_what_its_text_says_first() -> None:
+    """ONNX's first reading gives 20, and onnxruntime gives 18."""
+    code, (call,) = ported("--from-runtime", "onnxruntime", "--from", ONNX, "--to", ONNX, *STRIDE_ABOVE_KERNEL)
+    assert (code, call["gives"]["output"]) == (0, [18, 18])
+    code, (call,) = ported("--from", ONNX, "--to", ONNX, *STRIDE_ABOVE_KERNEL)
+    assert (code, call["gives"]["output"]) == (0, [20, 20])
+
+
+def test_a_runtime_that_is_not_there_is_known_by_pins_and_waivers() -> None:
+    """It gives what its pins say, and does not run what a waiver says that it refuses in this version."""
+    x, w = Operand((1, 1, 5), DType.F32), Operand((1, 1, 2), DType.F32)
+    known = Asked(Runtime(Asking("onnxruntime==1.32"), runs=False))
+    given = known.gives(Case("c", Attributes(strides=(4,), auto_pad="same_upper"), x, w), DIALECTS[ONNX])
+    assert isinstance(given, Geometry)
+    assert given.output == (18,)
+    refused = known.gives(Case("c", Attributes(strides=(2,), output_shape=(14,)), x, w), DIALECTS[ONNX])
+    assert isinstance(refused, str)
+    assert "is known not to run it" in refused
+
+
+def test_what_the_source_refuses_is_not_ported() -> None:
+    """The exit code is 1, and the reason is the runtime's own."""
+    code, (call,) = ported("--from-runtime", "onnxruntime", "--to", "torch", *BEYOND)
+    assert code == 1
+    assert "Explicit output_shape is inconsistent" in call["cannot"]
+
+
+def test_what_the_target_refuses_is_written_differently() -> None:
+    """The same words are refused by onnxruntime, so other words are written, which it was seen to run."""
+    code, (call,) = ported("--from", ONNX, "--to-runtime", "onnxruntime", *BEYOND)
+    assert code == 0
+    assert "output_shape" not in call["write"]
+    assert "was run" in call["by"]
+
+
+def test_a_model_goes_to_a_runtime(tmp_path: Path) -> None:
+    """Each node is written so that the target gives the source's output."""
+    path = write("keras-output-shape", tmp_path)
+    code, (call,) = ported("--model", path, "--from-runtime", "onnxruntime", "--to-runtime", "openvino-onnx")
+    assert code == 0
+    assert call["write"]["pads"] == [0, 0, 1, 1]
+
+
+def test_an_answer_for_every_size_needs_none(tmp_path: Path) -> None:
+    """SAME without output_shape does not depend on sizes; with output_shape sizes are asked for."""
+    code, (call,) = ported(
+        "--from", ONNX, "--to", "torch", "--kernel", "3", "--strides", "2", "--auto-pad", "same_lower"
+    )
+    assert (code, call["every_size"]) == (0, True)
+    model = made([up("x", "w", "y", strides=[2], auto_pad="SAME_LOWER")], [constant("w", weights(1, 1, 3))],
+                 [1, 1, "time"], 17)  # fmt: skip
+    onnx.save(model, tmp_path / "a.onnx")
+    code, (call,) = ported("--model", tmp_path / "a.onnx", "--to", "torch")
+    assert (code, call["every_size"]) == (0, True)
+    with pytest.raises(UsageError, match="--spatial"):
+        ported("--from", ONNX, "--to", "torch", "--kernel", "3", "--output-shape", "9")
+
+
+def test_a_reading_need_not_make_a_difference() -> None:
+    """A reading that the text has is taken where it matters; one that it does not have is refused."""
+    plain = ("--from", ONNX, "--to", ONNX, "--kernel", "3", "--strides", "2")
+    assert ported(*plain, "--reading", "negative-same-shrunk")[0] == 0
+    with pytest.raises(UsageError, match="--reading must be a reading of"):
+        ported(*plain, "--reading", "nothing")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--kernel", "3,3", "--strides", "2", "--auto-pad", "SAME_UPPER", "--bias"),
+        ("--kernel", "2,3", "--strides", "4", "--auto-pad", "SAME_LOWER", "--bias"),
+        ("--kernel", "4,4", "--strides", "2", "--pads-begin", "0,2", "--pads-end", "1,1"),
+        (
+            "--kernel",
+            "3,3",
+            "--strides",
+            "2",
+            "--pads-begin",
+            "1",
+            "--pads-end",
+            "1",
+            "--output-padding",
+            "1",
+            "--bias",
+        ),
+    ],
+)
+def test_the_code_for_torch_runs(arguments: tuple[str, ...]) -> None:
+    """Torch has symmetric padding alone: the line of code crops or pads, and gives the source's values."""
+    torch = pytest.importorskip("torch")
+    result = CliRunner().invoke(command, ["--from", ONNX, "--to", "torch", *arguments], standalone_mode=False)
+    (line,) = [line for line in result.stdout.splitlines() if line.strip().startswith("code")]
+    operands = {name: np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for name, shape in
+                (("x", (1, 1, 5, 6)), ("w", (1, 1, *map(int, arguments[1].split(",")))), ("b", (1,)))}  # fmt: skip
+    scope: dict[str, Any] = {"torch": torch} | {name: torch.tensor(array) for name, array in operands.items()}
+    exec(line.strip().removeprefix("code").strip(), scope)  # noqa: S102 - it is what a user would paste
+    words = {
+        name.strip("-").replace("-", "_"): value for name, value in zip(arguments[2::2], arguments[3::2], strict=False)
+    }
+    lists = {name: [*map(int, value.split(","))] * (2 if "," not in value else 1) for name, value in words.items()
+             if name != "auto_pad"}  # fmt: skip
+    mode = {"auto_pad": words["auto_pad"].lower()} if "auto_pad" in words else {}
+    bias = operands["b"] if "--bias" in arguments else None
+    expected = conv_transpose(operands["x"], operands["w"], bias, dialect=ONNX, **lists, **mode)
+    np.testing.assert_array_equal(scope["y"].numpy(), expected)
