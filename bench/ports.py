@@ -1,0 +1,104 @@
+"""Ports between runtimes: how many of random calls are written so that the target was seen to give the source's output.
+
+At least half of the calls have SAME, output_shape, asymmetric pads or a stride above the kernel. For each pair of
+runtimes each call is asked of the source, ported, and asked of the target; both compute on integers, so that no other
+geometry gives their outputs. Counted are the calls that are proven so, those that the source does not run, those that
+nothing is written for, and those that are written and not seen to be right, which there must be none of.
+
+Run `python bench/ports.py [--count 200] [--seed 49] [--small] [--json FILE] [--against FILE]`. At the small size, ten
+calls of the first pair, it ends with 1 if one is written that is not right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from random import Random
+
+from command import run
+from figures import Figure, Findings
+from tconv.backends import shipped
+from tconv.cases.case import Case, Operand
+from tconv.dialects import DIALECTS
+from tconv.errors import Invalid
+from tconv.execution.asking import Asking
+from tconv.porting.audit import Runtime
+from tconv.porting.between_runtimes import Asked
+from tconv.porting.port import ported
+from tconv.vocabulary import Attributes, DType
+
+PAIRS = (
+    ("onnxruntime", "openvino-onnx"),
+    ("onnxruntime", "openvino"),
+    ("onnxruntime", "torch"),
+    ("openvino", "onnxruntime"),
+    ("tract", "onnxruntime"),
+)
+
+
+def drawn(random: Random, number: int) -> Case:
+    """Return a random call of two spatial axes."""
+    spatial, kernel, strides = ([random.randint(low, high) for _ in "xy"] for low, high in ((2, 6), (1, 4), (1, 4)))
+    given: dict[str, object] = {"strides": tuple(strides)}
+    reach = [(x - 1) * s + k for x, k, s in zip(spatial, kernel, strides, strict=True)]
+    match random.choice(["plain", "asymmetric", "same", "sized", "both", "added"]):
+        case "asymmetric":
+            given |= {"pads_begin": tuple(random.randint(0, k - 1) for k in kernel), "pads_end": (0, 0)}
+        case "same":
+            given |= {"auto_pad": random.choice(["same_upper", "same_lower"])}
+        case "sized":
+            given |= {
+                "output_shape": tuple(size - random.randint(0, k - 1) for size, k in zip(reach, kernel, strict=True))
+            }
+        case "both":
+            given |= {"auto_pad": random.choice(["same_upper", "same_lower"])}
+            given |= {"output_shape": tuple(x * s for x, s in zip(spatial, strides, strict=True))}
+        case "added":
+            given |= {"output_padding": tuple(random.randint(0, s - 1) for s in strides)}
+    groups = random.choice([1, 1, 2])
+    given |= {"groups": groups} if groups > 1 else {}
+    x, w = Operand((1, 2 * groups, *spatial), DType.F32), Operand((2 * groups, 2, *kernel), DType.F32)
+    return Case(f"call-{number}", Attributes(**given), x, w)  # type: ignore[arg-type]
+
+
+def measured(arguments: argparse.Namespace) -> Findings:
+    """Return the counts of each pair."""
+    figures: dict[str, Figure] = {}
+    count, pairs = (10, PAIRS[:1]) if arguments.small else (arguments.count, PAIRS)
+    for names in pairs:
+        ends = [Asked(Runtime(Asking(name), runs=True)) for name in names]
+        source, target = (DIALECTS[shipped(name).DIALECTS[0]] for name in names)  # type: ignore[union-attr]
+        random, counts = Random(arguments.seed), Counter[str]()  # noqa: S311 - no secret
+        for number in range(count):
+            case = drawn(random, number)
+            followed = ends[0].gives(case, source)
+            if not followed or isinstance(followed, str):
+                counts["source does not run it"] += 1
+                continue
+            try:
+                port = ported(case, source, target, followed=followed, accepts=ends[1].accepts)
+            except Invalid:
+                counts["invalid in the source"] += 1
+                continue
+            if port.written is None:
+                counts["nothing is written"] += 1
+                continue
+            seen = ends[1].gives(port.written.case, port.target)
+            right = seen == port.written.values.primary.geometry
+            counts["proven" if right else "written, and not right"] += 1
+            counts["of these by a pad or a crop"] += right and not port.written.complete
+        for end in ends:
+            end.runtime.close()
+        for what in ("proven", "of these by a pad or a crop", "source does not run it", "invalid in the source",
+                     "nothing is written", "written, and not right"):  # fmt: skip
+            band = (0.0, 0.0) if what == "written, and not right" else None
+            figures[f"{names[0]} to {names[1]}: {what}"] = Figure.of([counts[what]], "calls", band)
+    return Findings(figures)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200, help="calls of each pair")
+    parser.add_argument("--seed", type=int, default=49, help="of the calls")
+    sys.exit(run("ports", measured, parser))
