@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from click.testing import CliRunner
 from onnx import TensorProto, helper
 
 from exported_models import FLOAT, MODELS, constant, made, up, weights, write
 from tconv.cli.audit_command import command
+from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, DialectError, FileError, UsageError
 from tconv.porting.model_calls import Model
+from tconv.porting.neighbourhood import evaluate
 from wrong_backends.seeded import FAULTS, NONE
 
 if TYPE_CHECKING:
@@ -161,6 +164,38 @@ def test_a_node_in_a_branch_is_asked_alone(tmp_path: Path) -> None:
     _, audit = audited(write("branch", tmp_path), "--backend", SEEDED)
     found = neighbourhoods(audit)
     assert {finding["kind"] for finding in found.values()} == {"not-asked"}
+
+
+# Recipes.
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_fixed_model_gives_on_the_runtime_what_the_text_says_of_the_old_one(tmp_path: Path, bias: bool) -> None:  # noqa: FBT001
+    """The stride exceeds the kernel: the node is written with a Pad behind it, and the whole model is right."""
+    more = ("b",) if bias else ()
+    constants = [constant("w", weights(3, 5, 2, 2)), *([constant("b", weights(5, 1)[:, 0])] if bias else [])]
+    model = made([up("x", "w", "y", *more, strides=[4, 4], auto_pad="SAME_UPPER")], constants, [1, 3, 5, 5], 13)
+    onnx.save(model, tmp_path / "a.onnx")
+    code, audit = audited(tmp_path / "a.onnx", "--fix", tmp_path / "fixed.onnx")
+    assert (code, audit["models"][0]["nodes"][0]["proven"]) == (1, True)
+    x = weights(1, 3, 5, 5)
+    session = onnxruntime.InferenceSession(str(tmp_path / "fixed.onnx"), providers=["CPUExecutionProvider"])
+    expected = evaluate(model, {"x": x}, DIALECTS["onnx/ConvTranspose-11"])
+    assert expected.shape == (1, 5, 20, 20)
+    np.testing.assert_allclose(session.run(None, {"x": x})[0], expected, rtol=1e-5, atol=1e-6)
+    assert audited(tmp_path / "fixed.onnx")[0] == 0
+
+
+def test_a_fix_is_of_one_model_and_for_every_size(tmp_path: Path) -> None:
+    """A recipe that depends on sizes is not written where the model leaves them open."""
+    with pytest.raises(UsageError, match="one model"):
+        audited(write("decoder", tmp_path), write("branch", tmp_path), "--fix", tmp_path / "fixed.onnx")
+    model = made(
+        [up("x", "w", "y", strides=[2], output_shape=[14])], [constant("w", weights(1, 1, 3))], [1, 1, "time"], 11
+    )
+    onnx.save(model, tmp_path / "a.onnx")
+    with pytest.raises(UsageError, match="declare the sizes"):
+        audited(tmp_path / "a.onnx", "--size", "time=5", "--fix", tmp_path / "fixed.onnx")
 
 
 # Sizes.

@@ -9,9 +9,10 @@ import click
 
 from tconv.cli import options
 from tconv.cli.output import json_text, print_text, printing, write_output
-from tconv.errors import BackendMissing, FileError, UsageError
+from tconv.errors import BackendMissing, FileError, UsageError, writing
 from tconv.execution.asking import Asking
 from tconv.porting.audit import Runtime, audit
+from tconv.porting.fixing import write_fixed
 from tconv.reports import auditing
 
 
@@ -28,6 +29,7 @@ from tconv.reports import auditing
     type=click.Path(path_type=Path),
     help="A file of findings that are accepted, a line each, as --json prints them under 'accept'.",
 )
+@click.option("--fix", type=options.FILE, help="Write the model there with every unsafe node written differently.")
 @options.timeout()
 @options.as_json
 def command(
@@ -36,6 +38,7 @@ def command(
     option: dict[str, str],
     sizes: dict[str, int],
     accept: Path | None,
+    fix: Path | None,
     timeout: float,
     *,
     runs: bool,
@@ -51,12 +54,17 @@ def command(
     """
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each runtime once (got {', '.join(backends)})")
+    if fix is not None and len(models) > 1:
+        raise UsageError(f"--fix must stand beside one model (got {len(models)})")
     accepted = _accepted(accept)
     with ExitStack() as stack:
         runtimes = [Runtime(Asking(name, None, option, timeout), runs=runs) for name in backends]
         for runtime in runtimes:
             stack.callback(runtime.close)
         audits = [audit(path, sizes, runtimes) for path in models]
+    if fix is not None:
+        with writing(fix):
+            fix.write_bytes(write_fixed(audits[0].model, audits[0].recipes).SerializeToString())
     summaries = [auditing.summarise(audits, runtime, accepted) for runtime in runtimes]
     if as_json:
         write_output(json_text(auditing.plain(audits, summaries)), None)

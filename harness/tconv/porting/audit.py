@@ -22,9 +22,12 @@ from tconv.execution.pool import Pool
 from tconv.expectation.expected import LARGEST_OUTPUT, Values, expect
 from tconv.expectation.problem import share_problem
 from tconv.gate.entries import select_active
+from tconv.porting.between_runtimes import Asked
+from tconv.porting.fixing import prove
 from tconv.porting.known import Known, reading_names
 from tconv.porting.model_calls import Model
 from tconv.porting.neighbourhood import compare
+from tconv.porting.port import ported
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import find_geometry
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from tconv.execution.asking import Asking
     from tconv.gate.status import RecordStatus
     from tconv.porting.model_calls import ModelCall
+    from tconv.porting.port import Port, PortedCase
     from tconv.vocabulary import Array
 
 Answer = Literal["safe", "to look at", "not known", "unsafe"]
@@ -85,11 +89,15 @@ class NodeAudit:
         call: the node.
         sizes: the sizes of the model.
         findings: what is found.
+        recipe: how to write the node so that every runtime gives what the text says; None if it need not be.
+        unproven: why the recipe is of no use; empty if runtimes were seen to give the output.
     """
 
     call: ModelCall
     sizes: Mapping[str, int]
     findings: list[Finding] = field(default_factory=list)
+    recipe: Port | None = None
+    unproven: str = ""
 
     def answer(self, runtime: str) -> tuple[Answer, Finding | None]:
         """Return the answer for a runtime, and the finding that decides it."""
@@ -112,12 +120,20 @@ class ModelAudit:
         nodes: its nodes, each with the sizes that were taken.
         left_out: sizes that other nodes of the model cannot have, each with what onnx says.
         tried: whether sizes were taken that nobody gave.
+        model: the model, with the first of the sizes.
     """
 
     path: Path
     nodes: Sequence[NodeAudit]
-    left_out: Sequence[str] = ()
-    tried: bool = False
+    left_out: Sequence[str]
+    tried: bool
+    model: Model
+
+    @property
+    def recipes(self) -> dict[str, Port]:
+        """The recipes that were proven, by the output of their nodes."""
+        proven = [node for node in self.nodes if node.recipe and not node.unproven and node.call.node]
+        return {node.call.node.output[0]: node.recipe for node in proven if node.call.node and node.recipe}
 
 
 class Runtime:
@@ -190,8 +206,27 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
                     _drop_unseen(node, runtime.title)
                     if model is models[0]:
                         node.findings += _among_neighbours(model, node, runtime)
+        for node in own:
+            _find_recipe(model, node, runtimes)
         nodes += own
-    return ModelAudit(path, nodes, left_out, tried)
+    return ModelAudit(path, nodes, left_out, tried, models[0])
+
+
+def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> None:
+    """Look for another way to write a node that is valid and unsafe, which every runtime gives."""
+    case, dialect = node.call.case, node.call.dialect
+    if case is None or not isinstance(expect(case, dialect), Values):
+        return
+    if all(node.answer(runtime.title)[0] != "unsafe" for runtime in runtimes):
+        return
+    ends = [Asked(runtime) for runtime in runtimes]
+
+    def accepts(way: PortedCase, target: Dialect) -> str:
+        return next(filter(None, (end.accepts(way, target) for end in ends)), "")
+
+    node.recipe = ported(_fitted(case), dialect, dialect, accepts=accepts, pads_first=True)
+    asked = [runtime.asking for runtime in runtimes if not runtime.missing]
+    node.unproven = prove(node.recipe, model.version, asked) if asked else "no runtime was run"
 
 
 def _with_sizes(path: Path, sizes: Mapping[str, int]) -> tuple[list[Model], list[str], bool]:

@@ -152,7 +152,7 @@ class Model:
         while wanted:
             each = wanted.pop()
             if each in tensors:
-                used[each] = self._read(tensors[each])
+                used[each] = self.read(tensors[each])
             elif (node := makers.get(each)) is None or any(a.HasField("g") or a.graphs for a in node.attribute):
                 return None
             elif id(node) not in nodes:
@@ -167,7 +167,12 @@ class Model:
         versions = (self.version, _DEQUANTIZING)
         return next((value for version in versions if (value := _evaluated(graph, version)) is not None), None)
 
-    def _read(self, tensor: onnx.TensorProto) -> onnx.TensorProto:
+    def read(self, tensor: onnx.TensorProto) -> onnx.TensorProto:
+        """Return a tensor with its values, those of a file beside the model too.
+
+        Raises:
+            FileError: the file is not there.
+        """
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return tensor
         read = onnx.TensorProto()

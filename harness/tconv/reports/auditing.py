@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tconv.porting.audit import ANSWERS
 from tconv.reports.phrases import attribute_words, phrase
-from tconv.reports.porting import values_of
+from tconv.reports.porting import recipe_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,6 +99,10 @@ def lines(audit: ModelAudit) -> Iterator[str]:
         words = "" if call.case is None else attribute_words(values_of(call.case, call.dialect))
         yield f"{name}  {call.dialect.name} {words}".rstrip()
         yield from _findings([finding for node in of_name for finding in node.findings])
+        for node in of_name[:1]:
+            if node.recipe is not None:
+                proof = f"not proven: {node.unproven}" if node.unproven else "proven by running it"
+                yield f"  write instead: {recipe_of(node.recipe)} ({proof})"
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
@@ -143,6 +147,8 @@ def _plain_node(audit: ModelAudit, node: NodeAudit) -> dict[str, Any]:
         "data": None if case is None else list(case.x.shape),
         "filter": None if case is None else list(case.w.shape),
         "attributes": {} if case is None else values_of(case, node.call.dialect),
+        "recipe": None if node.recipe is None else recipe_of(node.recipe),
+        "proven": node.recipe is not None and not node.unproven,
         "findings": [
             {
                 "by": finding.by,

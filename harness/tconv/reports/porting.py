@@ -99,6 +99,16 @@ def code_of(port: Port, way: PortedCase) -> str:
     return f"{call}[..., {', '.join(cuts)}]"
 
 
+def recipe_of(port: Port) -> str:
+    """Return what to write instead of a call in the same text, in one line."""
+    way = port.written
+    if way is None:
+        return f"nothing: {port.refused or 'the text cannot say it'}"
+    words, (_, *more) = _words(way.case, port.target), [*_of_target(port, way)]
+    then = [line.strip().removeprefix("then").strip() for line in more if line.strip().startswith("then")]
+    return "; then ".join([words, *then])
+
+
 def _filling(port: Port, way: PortedCase) -> str:
     """Return what stands where no tap reaches."""
     if way.case.b is not None:
