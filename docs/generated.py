@@ -11,19 +11,18 @@ import click
 
 import tconv
 from tconv.cli import GROUPS, _tconv
-from tconv.diagnosis.misreadings import CATALOGUE
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
-from tconv.gate.status import RULINGS
+from tconv.reports.names import entries
 from tconv.reports.statuses import STATUSES
 from tconv.schemas import SCHEMAS
-from tconv.verdict.kinds import NOTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tconv.dialects.rules import Answer
+    from tconv.reports.names import Entry
 
 _MARK = re.compile(r"^<!-- generated: (?P<name>[\w-]+) -->$", re.MULTILINE)
 _WIDTH = 100
@@ -61,10 +60,15 @@ def _command(path: tuple[str, ...], command: click.Command | None) -> Iterator[s
         yield from _command((*path, name), below)
 
 
+def _entries(kind: str) -> list[Entry]:
+    """Return what `tconv explain NAME` says of each name of a kind."""
+    return [entry for of_name in entries().values() for entry in of_name if entry.kind == kind]
+
+
 def _verdicts() -> Iterator[str]:
     """Yield a row for each verdict and ruling."""
-    rows = ((f"`{name}`", (kind.__doc__ or "").partition("\n")[0]) for name, kind in RULINGS.items())
-    return _table(("verdict", "meaning"), rows)
+    rows = ((f"`{each.name}`", each.meaning, each.example, each.to_do) for each in _entries("verdict"))
+    return _table(("verdict", "meaning", "example", "what to do"), rows)
 
 
 def _statuses() -> Iterator[str]:
@@ -101,10 +105,9 @@ def _readings() -> Iterator[str]:
 
 
 def _misreadings() -> Iterator[str]:
-    """Yield a row for each misreading of the catalogue."""
-    return _table(
-        ("misreading", "in words"), ((f"`{one.name}`", one.says) for one in sorted(CATALOGUE, key=lambda o: o.name))
-    )
+    """Yield a row for each misreading."""
+    rows = sorted((f"`{each.name}`", each.meaning, each.example) for each in _entries("misreading"))
+    return _table(("misreading", "meaning", "example"), rows)
 
 
 def _constraints() -> Iterator[str]:
@@ -114,8 +117,13 @@ def _constraints() -> Iterator[str]:
 
 
 def _notes() -> Iterator[str]:
-    """Yield a row for each note of a verdict."""
-    return _table(("note", "meaning"), ((f"`{name}`", says) for name, says in NOTES.items()))
+    """Yield a row for each note."""
+    return _table(("note", "meaning"), ((f"`{each.name}`", each.meaning) for each in _entries("note")))
+
+
+def _facts() -> Iterator[str]:
+    """Yield a row for each fact of a case."""
+    return _table(("fact", "meaning"), sorted((f"`{each.name}`", each.meaning) for each in _entries("fact")))
 
 
 def _schemas() -> Iterator[str]:
@@ -155,6 +163,7 @@ PARTS = {
     "misreadings": _misreadings,
     "constraints": _constraints,
     "notes": _notes,
+    "facts": _facts,
     "schemas": _schemas,
 }
 """What a page may ask for, by name."""
