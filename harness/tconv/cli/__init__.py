@@ -98,7 +98,17 @@ class _Commands(click.Group):
         return name, command, left
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+_EXAMPLES = """\b
+Examples:
+  tconv run                              Judge onnxruntime.
+  tconv run --backend acme_tconv:Acme    Judge a runtime of your own.
+  tconv explain CASE --backend NAME      Say why a case fails.
+  tconv explain wrong-dtype              Say what a word of a report means."""
+
+
+@click.command(
+    cls=_Commands, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(__version__, prog_name="tconv")
 def _tconv() -> None:
     """Tell whether a runtime computes transposed convolution as its specification says.

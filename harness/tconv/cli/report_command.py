@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     type=options.FILE,
     help="The file of the HTML page; default: index.html beside the first records, none for standard input.",
 )
+@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--badge", type=options.FILE, help="Write the JSON of a shields.io badge.")
 @with_options(Reporting)
 def command(
@@ -44,6 +45,7 @@ def command(
     badge: Path | None,
     *,
     strict: bool,
+    open_page: bool,
 ) -> int:
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
@@ -66,4 +68,6 @@ def command(
     if badge is not None:
         write_output(json_text(plain.badge(report)), badge)
     reporting.write(report, cases, waivers, page)
+    if open_page and page is not None:
+        click.launch(str(page))
     return int(report.is_red)
