@@ -5,6 +5,7 @@ of pads on each side. What they cannot say is `unsupported`: the adapter asks fo
 """
 
 import os
+import re
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -67,7 +68,8 @@ def answer(run, arrays):
 
 
 def _first(error):
-    return str(error).strip().partition("\n")[0].partition("{{")[0] or type(error).__name__
+    """Return what an error says, without the names of functions that stand before or behind it."""
+    return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error).strip().partition("\n")[0]).strip() or type(error).__name__
 
 
 if __name__ == "__main__":
