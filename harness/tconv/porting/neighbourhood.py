@@ -177,7 +177,14 @@ def _cut(model: Model, call: ModelCall) -> Cut | str:
     if own not in chosen:
         return "its output is not used by a neighbour"
     kept = [nodes[n] for n in sorted(chosen)]
-    return _made(model, kept, nodes[end].output[0], call.dialect)
+    # What makes their constants stays as it is: a runtime may treat a filter behind DequantizeLinear differently.
+    making, names = set(), [name for node in kept for name in node.input if name in constants]
+    while names:
+        name = names.pop()
+        if name in makers and makers[name] not in making:
+            making.add(makers[name])
+            names += nodes[makers[name]].input
+    return _made(model, kept, [nodes[n] for n in sorted(making)], nodes[end].output[0], call.dialect)
 
 
 def _reached(start: Sequence[int], following: Any, nodes: Sequence[onnx.NodeProto]) -> set[int]:  # noqa: ANN401
@@ -199,7 +206,9 @@ def _is_constant(model: Model, name: str, makers: Mapping[str, int], nodes: Sequ
     )
 
 
-def _made(model: Model, kept: Sequence[onnx.NodeProto], output: str, dialect: Dialect) -> Cut | str:
+def _made(
+    model: Model, kept: Sequence[onnx.NodeProto], making: Sequence[onnx.NodeProto], output: str, dialect: Dialect
+) -> Cut | str:
     """Return the part of these nodes, and its inputs."""
     made = {name for node in kept for name in node.output}
     known = {
@@ -225,7 +234,12 @@ def _made(model: Model, kept: Sequence[onnx.NodeProto], output: str, dialect: Di
     scales = [
         float(np.max(weights[n.input[1]])) for n in kept if n.op_type == "QuantizeLinear" and n.input[1] in weights
     ]
-    cut = Cut(_model(model, kept, weights, feeds, output), feeds, kinds, steps=max(scales, default=0.0))
+    made |= {name for node in making for name in node.output}
+    needed = {name for node in (*making, *kept) for name in node.input if name} - made - feeds.keys()
+    read = {name: model.constant(name, (model.proto.graph,)) for name in sorted(needed)}
+    own = {name: array for name, array in read.items() if array is not None}
+    part = _model(model, [*making, *kept], own, feeds, output)
+    cut = Cut(part, feeds, kinds, steps=max(scales, default=0.0))
     if _EXACT.issuperset(kinds) and all(array.dtype in _NUMBERS for array in feeds.values()):
         integers = {
             name: _integers(name, array.shape, array.dtype, 2) if array.dtype in _NUMBERS else array
