@@ -119,7 +119,8 @@ def _of_others(
         name = next((of for of in cover if of.candidate is candidate), None)
         if name is None or not candidate.misreadings or name.condition is None:
             continue
-        others = calls.wrong & name.holds & ~candidate.confirmed
+        # If answers depend on earlier calls, those of new calls do too, and they are not asked again.
+        others = calls.wrong & name.holds & ~candidate.confirmed & ~(calls.new & calls.vary)
         for of in cover:
             if isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
