@@ -8,7 +8,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import misreadings_in_context
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, resolve
@@ -143,7 +143,7 @@ def _of_texts() -> Iterator[Entry]:
         for reading in dialect.disputed:
             example = _example(dialect.rules, reading.change)
             yield Entry("reading", reading.name, reading.says, example, "nothing: the text allows it; pin it")
-        for misreading in misreadings_of(dialect):
+        for misreading in misreadings_in_context(dialect):
             change = misreading.change
             example = _example(dialect.rules, change) if isinstance(change, AnswerOtherwise) else ""
             yield Entry("misreading", misreading.name, misreading.says, example, "correct it: no text allows this")
