@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings import misreadings_in_context
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS
@@ -32,7 +32,7 @@ def test_each_name_that_is_printed_has_an_entry(smoke_cases: tuple[Case, ...]) -
         "question": {*QUESTIONS},
         "constraint": {*CONSTRAINTS},
         "reading": {reading.name for dialect in dialects for reading in dialect.disputed},
-        "misreading": {misreading.name for dialect in dialects for misreading in misreadings_of(dialect)},
+        "misreading": {misreading.name for dialect in dialects for misreading in misreadings_in_context(dialect)},
         "fact": {*facts.words},
     }
     for kind, names in wanted.items():
