@@ -7,9 +7,9 @@ from openvino_on_cpu import output, ov, tensor, version
 from runner_protocol import serve
 
 try:
-    from openvino import opset1
+    from openvino import op, opset1
 except ImportError:  # before 2025
-    from openvino.runtime import opset1
+    from openvino.runtime import op, opset1
 
 _GROUPED = "openvino/GroupConvolutionBackpropData-1"
 # bfloat16 comes as bit patterns.
@@ -43,7 +43,7 @@ def _model(run, inputs):
         of_sizes = place == 2
         element_type = ov.Type.i64 if of_sizes else _TYPES[array.dtype.name]
         if name in run["constants"]:
-            nodes.append(ov.op.Constant(tensor(array, element_type)))
+            nodes.append(op.Constant(tensor(array, element_type)))
         else:
             nodes.append(opset1.parameter(_declared(array, run["shapes"], of_sizes), element_type))
             parameters.append(nodes[-1])
