@@ -29,6 +29,8 @@ _BROKEN_PERCENT = 15
 """How many cases in a hundred have a fault, where faults are allowed."""
 _LEVEL_PERCENT = 35
 """In a context, how many in a hundred of an axis's levels are not neutral: about three of nine axes."""
+_BESIDE_QUANTA = ("values", "scales")
+"""The axes that are free if quanta are types of the operator itself."""
 
 
 def drawn(
@@ -70,10 +72,14 @@ def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: b
 
 def draw_in_context(choose: Choices, dialect: Dialect) -> Case | None:
     """Return the case that the choices give, with a level of each axis around the operator; None as `draw_case`."""
-    settings = _expressible(_settings(choose), dialect)
-    settings |= {"dtype": "f32", "data": "integers", "data_format": "NCX", "filter_format": "IOX"}
+    settings = _expressible(_settings(choose), dialect) | {"dtype": "f32", "data": "integers"}
+    if not dialect.quantised:
+        settings |= {"data_format": "NCX", "filter_format": "IOX"}
     hints = get_type_hints(context.Context)
-    levels = {axis: choose.among(get_args(hints[axis])[1:]) for axis in context.AXES if choose.often(_LEVEL_PERCENT)}
+    axes = _BESIDE_QUANTA if dialect.quantised else context.AXES
+    levels = {axis: choose.among(get_args(hints[axis])[1:]) for axis in axes if choose.often(_LEVEL_PERCENT)}
+    if dialect.quantised:
+        levels |= {axis: choose.among(tuple(of)) for axis, of in choose.among(dialect.quantised).items()}
     return _built(settings | {"context": levels}, dialect)
 
 
