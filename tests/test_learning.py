@@ -78,8 +78,8 @@ def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def valid(gate_cases: tuple[Case, ...]) -> list[Case]:
-    """Return valid cases of the gate tier, few enough for a test."""
-    return [case for case in gate_cases if case.breaks is None][::7]
+    """Return valid cases of the gate tier, few enough for a test; a rule is learnt of the operator alone."""
+    return [case for case in gate_cases if case.breaks is None and not case.context][::7]
 
 
 def said_of(learnt: RuleEvidence) -> str:
@@ -382,7 +382,7 @@ def test_a_term_that_is_0_in_all_answers_is_no_difference(command: Command, tmp_
     written(tmp_path, UNPADDED)
     backend = ("--backend", "wrong_backends:LowerAsUpper")
     done = command("run", "--cases", "small.yaml", *backend, "--waivers", "none", "--output", "out", "-j", "1")
-    total = "(((X-1)*s + (K-1)*d + 1 + op - size) / 2)"
+    total = "(((input - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - size) / 2)"
     assert f"pads_begin is floor{total}, the text says ceil{total}" in " ".join(done.stdout.split())
 
 
