@@ -271,7 +271,7 @@ def test_the_help_has_a_line_for_each_command_and_imports_none() -> None:
     titles = "|".join(GROUPS)
     commands = done.stdout.partition("Examples:")[0]
     listed = re.split(rf"^(?:{titles}):\n", commands, flags=re.MULTILINE)[1:]
-    assert [[line.split()[0] for line in part.splitlines() if line] for part in listed] == list(
+    assert [[line.split()[0] for line in part.splitlines() if line.strip()] for part in listed] == list(
         map(list, GROUPS.values())
     )
 

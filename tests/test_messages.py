@@ -155,10 +155,9 @@ def test_a_reason_is_one_cause(backend: str, said: list[str], command: Command, 
     done = command("run", *asked, "--backend", f"wrong_backends:{backend}", "-j", "1", "--output", "out", "--json")
     assert done.returncode == 1, done.stderr
     causes: list[dict[str, Any]] = json.loads(done.stdout)["runs"][0]["causes"]
-    lines = sorted(cause["what"] for cause in causes if cause["kinds"] == ["refused-valid"])
+    lines = [cause["what"] for cause in causes if cause["kinds"] == ["refused-valid"]]
     assert len(lines) == len(said), lines
-    for line, words in zip(lines, said, strict=True):
-        assert words in line
+    assert all(sum(words in line for line in lines) == 1 for words in said)
     assert command("waivers", "propose", "out", "--output", "known.yaml").returncode == 0
     proposed = tmp_path / "known.yaml"
     proposed.write_text(proposed.read_text().replace("TODO", "it says so"))
