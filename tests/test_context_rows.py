@@ -66,7 +66,8 @@ def test_the_rows_of_contexts_hold_every_tuple_of_random_rows(corpus: Corpus) ->
     for sweep in sweeps:
         cover = sweep.cover
         assert cover is not None
-        rows = np.concatenate(list(corpus.tiers.blocks(sweep, "gate")))
+        blocks = list(corpus.tiers.blocks(sweep, "gate")) or list(corpus.tiers.blocks(sweep, "full"))
+        rows = np.concatenate(blocks)
         random = np.random.default_rng(0)
         drawn = np.stack([random.integers(0, size, 100_000) for size in sweep.radix], axis=1).astype(np.int32)
         limited = np.array(sorted(cover.limited))

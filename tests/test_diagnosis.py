@@ -112,7 +112,8 @@ def test_each_misreading_is_given_its_name(small: list[Case]) -> None:
     alone: dict[str, int] = defaultdict(int)
     for case in small[::3]:
         problem = Problem(case, ONNX)
-        if problem.values is None:
+        # In a graph fewer of them are tried; tests of quantised cases name these.
+        if problem.values is None or case.context:
             continue
         for misreading in misreadings_of(ONNX):
             # Two failures of each topic are enough of each.
