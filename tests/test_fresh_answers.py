@@ -164,7 +164,7 @@ def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict
 @pytest.mark.parametrize(
     ("verdict", "alone", "words"),
     [
-        (WRONG, FreshAnswer("differed", same=True), "the same alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=True), "the answer is the same alone in a fresh process"),
         (BEYOND, FreshAnswer("differed", same=True), "differed too alone in a fresh process"),
         (WRONG, FreshAnswer("differed", same=False), "after other calls, and differently alone in a fresh process"),
         (WRONG, FreshAnswer("unstable", same=False), "in the run, and unstable alone in a fresh process"),

@@ -129,6 +129,15 @@ def test_what_names_no_release_is_refused(spec: str, must: str, command: Command
     assert must in done.stderr
 
 
+@pytest.mark.parametrize("text", ["", "- acme", "acme: 3", "acme: {runner: acme.py, version: 3}"])
+def test_a_table_that_is_not_whole_is_refused(text: str, command: Command, tmp_path: Path) -> None:
+    """It says what each runtime must have."""
+    (tmp_path / "engines.yaml").write_text(text, encoding="utf-8")
+    done = command("run", "--backend", f"runner:{tmp_path}/acme")
+    assert (done.returncode, done.stderr.count("Traceback")) == (3, 0)
+    assert "must give each runtime dialects, package, runner, version" in done.stderr
+
+
 def test_each_row_of_the_table_is_whole() -> None:
     """Its runner is there, its dialects are known, and its own release has requirements and a Python."""
     for name, row in engines().items():

@@ -34,6 +34,7 @@ def test_the_project_sets_options_and_the_command_line_wins(command: Command, tm
     [
         ('bakend = "onnxruntime"', "tool.tconv.bakend: must be an option of tconv run (got 'bakend')"),
         ('backend = "exec:rm -rf x"', "tool.tconv.backend: must be no command"),
+        ('backend = ["onnxruntime", "runner:./tools/acme"]', "tool.tconv.backend: must be no command and no runner"),
         ('tier = ["gate", "full"]', "tool.tconv.tier: must be a single value"),
         ("tier = ", "must be TOML with a table"),
     ],

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tconv.backends.interpreters import Interpreter
 
 TABLE = "engines.yaml"
+_NEEDED = ("dialects", "package", "runner", "version")
 _PREFIX = "runner:"
 _SPEC = re.compile(r"(?P<runner>runner:)?(?P<name>[^=]+)(?:==(?P<version>.*))?")
 _USUAL_PYTHON = "3.11"
@@ -206,6 +207,9 @@ def engines(folder: Path | None = None) -> Mapping[str, Mapping[str, Any]]:
         rows: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise BackendMissing(f"{path} must be a table of runtimes (got: {one_line(str(error))})") from None
+    for name, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
+        if not isinstance(row, dict) or not row.keys() >= {*_NEEDED}:
+            raise BackendMissing(f"{path} must give each runtime {', '.join(_NEEDED)} (got {name}: {row!r:.80})")
     return rows
 
 

@@ -46,9 +46,16 @@ def read_settings(command: click.Command) -> dict[str, Any]:
             raise UsageError(
                 f"{place}: must be a single value{' or a list of them' if several else ''} (got {value!r})"
             )
-        if key == "backend" and any(str(one).startswith("exec:") for one in values):
-            raise UsageError(f"{place}: must be no command; give exec: on the command line (got {value!r})")
+        if key == "backend" and any(map(_is_program, values)):
+            must = "must be no command and no runner of a folder; give it on the command line"
+            raise UsageError(f"{place}: {must} (got {value!r})")
         if key in _PATHS:
             values = [one if one == "none" else str(file.parent / str(one)) for one in values]
         settings[str(known[key].name)] = values if several else values[0]
     return settings
+
+
+def _is_program(backend: object) -> bool:
+    """Return whether a backend is a program that a project's own files choose."""
+    name = str(backend)
+    return name.startswith("exec:") or (name.startswith("runner:") and "/" in name)

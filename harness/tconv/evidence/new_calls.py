@@ -95,7 +95,7 @@ _TOGETHER = {
 """What is changed for a word of a term that has no name of its own among the settings."""
 _GENERAL_SIZES = {"batch": 3, "channels / groups": 3, "out_channels / groups": 2}
 _GENERAL = {"kernel": (4, 2, 3), "spatial": (5, 4, 6)}
-"""Sizes by which parts of operands and outputs are told apart."""
+"""Sizes that differ along the axes, so that a bug that takes one part for another shows."""
 _IN_FORMULAS = {
     "X": "spatial", "K": "kernel", "s": "strides", "d": "dilations", "op": "output_padding", "pads": "pads_end",
     **{name: name for name in ("output_shape", *NEUTRAL)},

@@ -116,7 +116,7 @@ def ported(
         case: the call, as the source's words say it.
         source: the dialect in which it is written.
         target: the dialect to which it goes.
-        reading: a disputed reading of the source that its runtime follows, where it makes a difference; None for the
+        reading: a disputed reading of the source that its runtime follows, if it changes the output; None for the
             primary ones.
         followed: the geometry that the source's runtime gives instead; None for that of the text.
         accepts: says which ways to write the call are of use in the target.

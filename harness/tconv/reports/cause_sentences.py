@@ -58,7 +58,7 @@ _LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "
 _LETTER = re.compile(rf"(?<!')\b({'|'.join(_LETTERS)})\b(?!\[)")
 _TIGHT = re.compile(r"(?<=[\w)])([*-])(?=[\w(])")
 
-Told = tuple[str, tuple[str, ...]]
+Sentence = tuple[str, tuple[str, ...]]
 """A sentence, and what a reader may want next."""
 
 
@@ -78,7 +78,7 @@ class Failures:
     phrase: str
     is_invalid: bool
 
-    def explained(self, explanation: Explanation) -> Told:
+    def explained(self, explanation: Explanation) -> Sentence:
         """Return what they are if something explains them."""
         what, happens, condition = explanation.what, self._happens(), _condition(explanation)
         example = f"for example, {self.phrase}"
@@ -115,7 +115,7 @@ class Failures:
                 elements = f": the wrong elements {relation}" if relation else ""
                 return _sentence(f"{happens}{condition or ' nearly everywhere'}{elements}"), (example,)
 
-    def unexplained(self, sweep: str) -> Told:
+    def unexplained(self, sweep: str) -> Sentence:
         """Return what they are if nothing explains them; those of a sweep have only that in common."""
         shown, happens = self.shown, self._happens()
         if shown.record.varies:
@@ -179,7 +179,7 @@ class Failures:
         return ""
 
 
-def of_disputed(shown: RecordStatus, phrase: str) -> Told:
+def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
     """Return what answers are that follow another reading of the text than its first one."""
     ruling = shown.ruling
     if not isinstance(ruling, ver.Disputed):
@@ -193,7 +193,7 @@ def of_disputed(shown: RecordStatus, phrase: str) -> Told:
     return _sentence(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
 
 
-def of_accepted(shown: RecordStatus) -> Told:
+def of_accepted(shown: RecordStatus) -> Sentence:
     """Return what answers to invalid calls are."""
     ruling = shown.ruling
     if not isinstance(ruling, ver.AcceptedInvalid):

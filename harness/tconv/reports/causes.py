@@ -148,7 +148,7 @@ def _cause(
     return Cause(shown.status, key, tuple(members), shown.record.case, line, details, explanation)
 
 
-def _told(key: GroupKey, of: cause_sentences.Failures, explanation: Explanation | None) -> cause_sentences.Told:
+def _told(key: GroupKey, of: cause_sentences.Failures, explanation: Explanation | None) -> cause_sentences.Sentence:
     """Return the sentence of a cause, and its details."""
     shown = of.shown
     if shown.status in FAILING:

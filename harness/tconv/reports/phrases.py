@@ -175,7 +175,9 @@ def fresh_process_phrase(record: Record) -> str:
         return ""
     if record.alone.same:
         # Of sums with rounding no more is compared than that they are wrong.
-        same = "the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
+        same = (
+            "the answer is the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
+        )
         return f"{same} alone in a fresh process"
     if record.alone.first_only:
         return "in the run, and alone in a fresh process only as the first call: those after it are right"
