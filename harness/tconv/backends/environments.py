@@ -204,10 +204,11 @@ def engines(folder: Path | None = None) -> Mapping[str, Mapping[str, Any]]:
     """
     path = (folder or data_folder("runners")) / TABLE
     try:
-        rows: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        table: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise BackendMissing(f"{path} must be a table of runtimes (got: {one_line(str(error))})") from None
-    for name, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
+    rows: dict[str, Any] = table if isinstance(table, dict) else {"the table": table}
+    for name, row in rows.items():
         if not isinstance(row, dict) or not row.keys() >= {*_NEEDED}:
             raise BackendMissing(f"{path} must give each runtime {', '.join(_NEEDED)} (got {name}: {row!r:.80})")
     return rows
