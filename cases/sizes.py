@@ -38,7 +38,7 @@ ELEMENT = 4
 MOST_REAL = {"f64": 2**12, "f32": 2**10, "f16": 64, "bf16": 16}
 """So many products of an element real numbers may have."""
 CONTEXT = ("dtype", "kind", "rank", "data_format", "filter_format", "bias")
-"""What each size of the gate tier stands beside; the full tier has all other pairs."""
+"""What each size of the gate tier is combined with; the full tier has all other pairs."""
 LABELS = [(name, value) for name, values in SIZES.items() for value in values]
 NUMBERS = {label: number for number, label in enumerate(LABELS)}
 SMALL = {"channels": 4, "outputs": 4, "groups": 3, "single_channel_groups": 4, "batch": 2}
@@ -52,7 +52,7 @@ HEADER = """\
 format: 1
 about: >-
   The sizes at which the code of a kernel changes: vector widths, ends of unrolled loops, whole blocks, long pads. Each
-  size stands beside each type and kind of group, rank, layout and bias; in the tier full also beside each other size.
+  size is combined with each type and kind of group, rank, layout and bias; in the tier full also with each other size.
 cites:
   - {dialect: onnx/ConvTranspose-11, clause: "doc, both equations; attributes dilations, group, pads, strides; input W"}
   - {dialect: onednn/ConvTranspose-1, clause: "detailed description; attributes dilations, groups, pads_begin, strides"}
@@ -71,7 +71,7 @@ class Drawn:
     """A row at random. It has the sizes that are wanted, if a draw succeeds.
 
     Args:
-        random: where chance comes from.
+        random: the source of chance.
         wanted: the sizes that it must have, by name.
         many: how often another size is any of its values.
     """
@@ -226,7 +226,7 @@ def data_of(row: Row, number: int) -> str:
     terms = row["channels"] * prod(row["kernel"])
     if number % 2 and terms // groups < MOST_REAL[row["dtype"]]:
         return "all-bits" if row["dtype"] == "f64" else "normal"
-    # Integers are budgeted for all channels, whatever the groups are.
+    # Integers are budgeted for all channels, for any groups.
     return "integers" if terms < 0.9 * 2**bits else "sparse"
 
 
