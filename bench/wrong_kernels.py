@@ -14,15 +14,15 @@ import argparse
 import sys
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from tconv.backends.outcome import Produced
+from tconv.cases.case import KindOfGroup
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus import Corpus
-from tconv.corpus.size_coverage import AXES, KINDS
 from tconv.dialects import find_dialect
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.vocabulary import Array, Tier
 
+KINDS: tuple[KindOfGroup, ...] = get_args(KindOfGroup)
+AXES = "WHD"
+"""The last spatial axis, the one before it, and the one before that."""
 LEAST = {"gate": 80, "full": 95}
 """How many of a hundred must die."""
 DIALECT = find_dialect("onnx/ConvTranspose-22")

@@ -1,11 +1,11 @@
-"""Write cases/sizes/sizes.yaml: rows that have the sizes at which a kernel's code changes, alone and in pairs.
+"""Write cases/sizes/sizes.yaml: rows with the sizes at which a kernel's code changes, alone and in pairs.
 
     python cases/sizes.py
 
-The sizes are those of `tconv.corpus.size_coverage`. A covering array is built row by row: some random rows with one
-missing pair are compared, and the one with the most missing pairs is taken. Source: Cohen, Dalal, Fredman and Patton,
-The AETG system, IEEE Transactions on Software Engineering 23, 1997. Libraries build rows from values that do not depend
-on each other; here an output's size follows from six values, and a row must be cheap.
+A covering array is built row by row: some random rows with one missing pair are compared, and the one with the most
+missing pairs is taken. Source: Cohen, Dalal, Fredman and Patton, The AETG system, IEEE Transactions on Software
+Engineering 23, 1997. Libraries build rows from values that do not depend on each other. Here the size of an output
+follows from six values, and a row must be cheap.
 """
 
 from __future__ import annotations
@@ -17,15 +17,59 @@ from itertools import combinations, starmap
 from math import prod
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from tconv.cases.case import KindOfGroup
 from tconv.cases.operands import EXACT_BITS
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.size_coverage import AXES, SIZES, find_sizes, is_possible
 from tconv.dialects.geometry import reach
-from tconv.vocabulary import DType
+from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType, FilterFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tconv.cases.case import Case
+
+Label = tuple[str, str]
+"""A size by its name, such as `kernel W`, and its value in words."""
+
+_CHANNELS = (*range(1, 10), 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
+KINDS: tuple[KindOfGroup, ...] = get_args(KindOfGroup)
+AXES = "WHD"
+"""The last spatial axis, the one before it, and the one before that."""
+_OF_CALLS: dict[str, tuple[Any, ...]] = {
+    "dtype": tuple(DType),
+    "kind": KINDS,
+    "path": tuple(f"{dtype} {kind}" for dtype in DType for kind in KINDS),
+    "rank": (1, 2, 3),
+    "data_format": (DataFormat.NCX, DataFormat.NXC),
+    "filter_format": (FilterFormat.IOX, FilterFormat.XOI),
+    "bias": ("no", "yes"),
+    "channels": _CHANNELS,
+    "outputs": _CHANNELS,
+    "groups": (1, 2, 3, 4, 5, 8, 16),
+    "single_channel_groups": _CHANNELS[1:],
+    "batch": (1, 2, 3, 4, 7, 8, 9, 16),
+}
+_OF_AXES: dict[str, tuple[Any, ...]] = {
+    "kernel": (*range(1, 10), 11),
+    "stride": tuple(range(1, 9)),
+    "dilation": tuple(range(1, 6)),
+    "output": (31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257),
+    "begin": ("0", "below K", "K", "K+s", "K+2s", "K+3s"),
+    "end": ("0", "below K", "K", "K+s", "K+2s", "K+3s"),
+    "sides": ("<", "=", ">"),
+}
+_VALUES = _OF_CALLS | {f"{name} {axis}": values for axis in AXES for name, values in _OF_AXES.items()}
+SIZES: dict[str, tuple[str, ...]] = {name: tuple(map(str, values)) for name, values in _VALUES.items()}
+"""The values that a corpus must have of each size.
+
+`channels` and `outputs` are those of a group. `single_channel_groups` is the number of groups, if each has one channel.
+`path` is the type and the kind of group. `begin` and `end` compare the pads of an axis with kernel K and stride s; a
+word stands for all values up to the next one. `sides` compares the two pads.
+"""
 
 FILE = Path(__file__).parent / "sizes" / "sizes.yaml"
 SEED = 41
@@ -65,6 +109,93 @@ sweeps:
 Row = dict[str, Any]
 Mask = np.ndarray[Any, np.dtype[np.bool]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def find_sizes(case: Case) -> dict[str, str]:
+    """Return the sizes of a case that are among `SIZES`, by name. The case must break no constraint."""
+    groups, (channels, outputs) = case.attributes.groups or 1, case.w.shape[:2]
+    inputs = channels // max(groups, 1)
+    found: dict[str, Any] = {
+        "dtype": case.x.dtype,
+        "kind": case.kind_of_group,
+        "path": f"{case.x.dtype} {case.kind_of_group}",
+        "rank": len(case.x.shape) - 2,
+        "data_format": case.attributes.data_format or DataFormat.NCX,
+        "filter_format": case.attributes.filter_format or FilterFormat.IOX,
+        "bias": "no" if case.b is None else "yes",
+        "channels": inputs,
+        "outputs": outputs,
+        "groups": groups,
+        "batch": case.x.shape[0],
+    }
+    if groups > 1 and inputs == 1:
+        found["single_channel_groups"] = groups
+    for axis, values in zip(AXES, _of_axes(case), strict=False):
+        found |= {f"{name} {axis}": value for name, value in values.items()}
+    return {name: str(value) for name, value in found.items() if str(value) in SIZES[name]}
+
+
+def _of_axes(case: Case) -> Iterator[dict[str, Any]]:
+    """Yield the sizes of each axis, the last one first."""
+    rank, attributes = len(case.x.shape) - 2, case.attributes
+    explicit = attributes.auto_pad in {None, AutoPad.EXPLICIT} and attributes.output_shape is None
+    lists = (attributes.per_axis(name, rank) for name in NEUTRAL)
+    axes = list(zip(case.x.shape[2:], case.w.shape[2:], *lists, strict=True))
+    for x, k, s, d, begin, end, op in reversed(axes):
+        yield {"kernel": k, "stride": s, "dilation": d} | (
+            {
+                "output": reach(x, k, s, d) + op - begin - end,
+                "begin": _pad(begin, k, s),
+                "end": _pad(end, k, s),
+                "sides": "<" if begin < end else "=" if begin == end else ">",
+            }
+            if explicit
+            else {}
+        )
+
+
+def _pad(pad: int, k: int, s: int) -> str:
+    if pad < k:
+        return "below K" if pad else "0"
+    steps = (pad - k) // s
+    words = ("K", "K+s", "K+2s")
+    return words[steps] if steps < len(words) else "K+3s" if pad == k + len(words) * s else ""
+
+
+def is_possible(one: Label, other: Label) -> bool:
+    """Return whether a case can have both sizes."""
+    sizes = dict((one, other))
+    rank, kind = int(sizes.get("rank", len(AXES))), sizes.get("kind", sizes.get("path", "").rpartition(" ")[2])
+    if (
+        len(sizes) == 1
+        or len(sizes.keys() & {"dtype", "kind", "path"}) > 1
+        or any(AXES.find(name.partition(" ")[2]) >= rank for name in sizes)
+    ):
+        return False
+    if "single_channel_groups" in sizes and (sizes.get("channels", "1") != "1" or "groups" in sizes):
+        return False
+    (first, axis), (second, other_axis) = (name.split(" ") if " " in name else (name, "") for name in sizes)
+    return (not kind or _is_of_kind(kind, sizes)) and (
+        not axis or axis != other_axis or {(first, one[1]), (second, other[1])} not in _CONTRADICTIONS
+    )
+
+
+_CONTRADICTIONS = (
+    {("kernel", "1"), ("begin", "below K")},
+    {("kernel", "1"), ("end", "below K")},
+    {("begin", "0"), ("sides", ">")},
+    {("end", "0"), ("sides", "<")},
+)
+"""Sizes of one axis that no case has together."""
+
+
+def _is_of_kind(kind: str, sizes: Mapping[str, str]) -> bool:
+    grouped, single = kind != "dense", kind in {"depthwise", "multiplier"}
+    if ("groups" in sizes and (sizes["groups"] != "1") != grouped) or ("single_channel_groups" in sizes and not single):
+        return False
+    if "channels" in sizes and grouped and (sizes["channels"] == "1") != single:
+        return False
+    return not (single and "outputs" in sizes and (sizes["outputs"] == "1") != (kind == "depthwise"))
 
 
 class Drawn:
@@ -253,8 +384,8 @@ def flow(value: object) -> str:
 
 
 def digest() -> str:
-    """Return a digest of all that decides which rows there are: this script, and the sizes."""
-    return blake2b(Path(__file__).read_bytes() + repr(SIZES).encode(), digest_size=8).hexdigest()
+    """Return the digest of this script, which decides the rows."""
+    return blake2b(Path(__file__).read_bytes(), digest_size=8).hexdigest()
 
 
 def main() -> None:

@@ -1,15 +1,19 @@
-"""Check that the documents written by hand have short sentences and plain words, for readers of another first language.
+"""Check that documents, docstrings and comments have short sentences and plain words, for readers of another language.
 
-    python docs/check_sentences.py [PAGE...]
+    python docs/check_sentences.py [FILE...]
 
-It prints `page: problem: sentence` for each problem, then the numbers of words and sentences, and ends with 1 if there
+It prints `file: problem: sentence` for each problem, then the numbers of words and sentences, and ends with 1 if there
 is a problem. Code, targets of links and pages made from records are left out. In tables only words are checked.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import sys
+import tokenize
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +22,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 MADE = {"docs/reference/atlas.md", "docs/reference/history.md"}
+PACKAGE = ROOT / "harness/tconv"
+CONVERTED = ("corpus", "execution")
+"""Rooms and modules of the package whose docstrings and comments are checked."""
 LONGEST = 30
 MEAN = 18
 BANNED = {
-    r"where(?! (to|it|they|this|these) )": "write if, in which, or a new sentence",
+    r"where(?!:| (to|it|they|this|these) )": "write if, in which, or a new sentence",
     r"otherwise|elsewise": "write if not, or differently",
     r"owed|ought|shall": "write expected, or must",
     r"mend(s|ed)?|amiss|spoilt": "write fixed, or wrong",
@@ -55,9 +62,28 @@ def sentences(text: str) -> Iterator[str]:
         yield from _END.split(paragraph)
 
 
+def prose_of(source: str) -> str:
+    """Return the docstrings and comments of a Python file as a page. Fields of docstrings are items of a list there."""
+    texts = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            fields = re.sub(r"^ {4}(?=[*\w., ]+: )", "- ", inspect.cleandoc(node.value.value), flags=re.MULTILINE)
+            texts.append("\n\n" + re.sub(r"^ *(?:>>>|\.\.\.).*$|^ +", "", fields, flags=re.MULTILINE))
+    row = 0
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            comment = re.sub(r"^#!?|(noqa|type: ignore)\S*( [A-Z0-9, ]+ - )?", "", token.string)
+            goes_on = token.start[0] == row + 1 and token.line.lstrip() == f"{token.string}\n"
+            texts.append(("\n" if goes_on else "\n\n") + comment.strip())
+            row = token.start[0]
+    return "".join(texts)
+
+
 def check(page: Path) -> tuple[list[str], list[int]]:
     """Return the problems of a page, and the number of words of each of its sentences."""
     text, problems, lengths = page.read_text(encoding="utf-8"), [], []
+    if page.suffix == ".py":
+        text = prose_of(text)
     prose = list(sentences(text))
     for sentence in prose:
         lengths.append(len(re.findall(r"[\w'/.-]*\w[\w'/.-]*", sentence)))
@@ -71,19 +97,20 @@ def check(page: Path) -> tuple[list[str], list[int]]:
 
 
 def main(names: list[str]) -> int:
-    """Print the problems of the pages; return the exit code."""
-    every = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-    every += sorted(page for page in (ROOT / "docs").rglob("*.md") if str(page.relative_to(ROOT)) not in MADE)
+    """Print the problems of the files; return the exit code."""
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    pages += sorted(page for page in (ROOT / "docs").rglob("*.md") if str(page.relative_to(ROOT)) not in MADE)
+    modules = [path for name in CONVERTED for path in sorted((PACKAGE / name).rglob("*.py")) or [PACKAGE / name]]
     lengths: list[int] = []
     found = 0
-    for page in [Path(name).resolve() for name in names] or every:
+    for page in [Path(name).resolve() for name in names] or [*pages, *modules]:
         problems, of_page = check(page)
         lengths += of_page
         found += len(problems)
         for problem in problems:
             print(f"{page.relative_to(ROOT)}: {problem}")
     mean = sum(lengths) / len(lengths)
-    words = sum(len(page.read_text(encoding="utf-8").split()) for page in every)
+    words = sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
     print(f"{len(lengths)} sentences, mean {mean:.1f} words; {found} problems; {words:,} words on all pages")
     return int(found > 0 or mean > MEAN)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,7 @@ from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.coverage import measure_coverage
 from tconv.corpus.lint import find_unsized, lint
-from tconv.corpus.size_coverage import COMBINED, measure_products, measure_sizes
-from tconv.dialects import DIALECTS, find_dialect
+from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
 from tconv.reports.listing import console, show
@@ -43,9 +41,7 @@ _SCHEMAS = "\n".join(["JSON Schemas, for an editor or a validator:", *(f"  {path
 @click.option(
     "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
 )
-@click.option(
-    "--all", "everything", is_flag=True, help=f"Print every finding, or every missing size, not {_SHOWN} of each kind."
-)
+@click.option("--all", "everything", is_flag=True, help=f"Print every finding, not only {_SHOWN} of each sweep.")
 @options.cases
 def command(
     path: Path | None,
@@ -59,25 +55,20 @@ def command(
 ) -> int:
     """Check a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
-    Of case files it finds ids that are not unique, wrong citations, literal values that the reference contradicts,
-    skips that leave nothing out, cited dialects that can say no case of the file, and cases that no dialect can say, or
-    none that is cited, that break nothing or too much, or that ask what another case asks. Of the exhaustive tier a
-    sample is looked at. Of waiver files it finds wrong names of facts and wrong examples; --cases names their corpus.
-    Exits with 2 if something is found.
+    In case files it finds ids that are not unique, wrong citations, expected values that differ from the reference,
+    skips that leave nothing out, and cases that no dialect (or no cited one) can express, that break nothing or too
+    much, or that repeat another case. Only a sample of the exhaustive tier is checked. In waiver files it finds wrong
+    names of facts and wrong examples; --cases names their corpus. Exits with 2 if something is found.
 
-    With --coverage a table says, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
-    covers. A count is covered/reachable; reachable is what any case of the sweep has that the dialect can say. Below
-    the table stands what never occurs, values and pairs, with the reason. Then come two counts of the whole tier: the
-    sizes at which the code of kernels changes, alone and in pairs, and the combinations of attributes in each dialect.
-    A size counts if a case with it shows the loss of one product.
+    With --coverage a table shows, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
+    covers. A count is covered/reachable. A tuple is reachable if the dialect can express a case of the sweep with it.
+    Below the table are the values and pairs that never occur, with the reason.
     """
     if covers:
         if write_tiers or cases is not None:
             raise UsageError("--coverage must be without --write-tiers and --cases: it checks nothing")
         corpus, tier = Corpus.load(path), tier or "gate"
         _print_coverage(corpus, tier, dialect_name)
-        _print_sizes(corpus, tier, None if everything else _SHOWN)
-        _print_combinations(corpus, tier, dialect_name)
         return 0
     if tier is not None or dialect_name is not None:
         raise UsageError("--tier and --dialect must be beside --coverage: without it every case is checked")
@@ -176,27 +167,3 @@ def _print_missing(coverages: Sequence[Coverage]) -> None:
             heading = dialect_name, reason
             click.echo(f"  in {dialect_name}, for {reason}")
         click.echo(f"    {sweep}: {'; '.join(values_of_sweep)}")
-
-
-def _print_sizes(corpus: Corpus, tier: Tier, most: int | None) -> None:
-    """Print which sizes and pairs of sizes no case of a tier has, at most so many of two names."""
-    found = measure_sizes(corpus.cases(tier))
-    click.echo(f"sizes, alone and in pairs: {found.possible - len(found.missing)} of {found.possible}")
-    missing: dict[str, list[str]] = defaultdict(list)
-    for sizes in found.missing:
-        labels = sorted(sizes)
-        missing[" x ".join(name for name, _ in labels)].append(" x ".join(value for _, value in labels))
-    for names, values in missing.items():
-        more = f"; and {len(values) - most} more, see --all" if most is not None and len(values) > most else ""
-        click.echo(f"  missing {names}: {'; '.join(values[:most])}{more}")
-
-
-def _print_combinations(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:
-    """Print how much of the product of attributes the cases of a tier have, by dialect."""
-    click.echo(f"combinations of {', '.join(COMBINED)}:")
-    dialects = DIALECTS.values() if dialect_name is None else [find_dialect(dialect_name)]
-    for found in measure_products(corpus.cases(tier), dialects):
-        unsaid = [f"{count} cannot be said ({constraint})" for constraint, count in found.unsaid.items()]
-        absent = [f"{len(found.absent)} are in no case"] if found.absent else []
-        beside = "".join(f"; {text}" for text in (*unsaid, *absent))
-        click.echo(f"  {found.dialect_name}: {found.said} of {prod(map(len, COMBINED.values()))}{beside}")

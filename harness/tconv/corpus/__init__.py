@@ -1,4 +1,4 @@
-"""The corpus: from case files to cases, in tiers."""
+"""The corpus: case files, their cases, and tiers of cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a corpus and a case may cost. It is known from the files' numbers, before anything is allocated."""
+"""Limits of a corpus and of a case. They are checked from the numbers in the files, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Tier
 
 MOST_ROWS = 200_000
-"""Combinations of all sweeps of a corpus; `tconv check` lints about a thousand a second."""
+"""Combinations of all sweeps; `tconv check` lints about a thousand a second."""
 MOST_EXHAUSTIVE_ROWS = 20_000_000
-"""The same of the sweeps of the exhaustive tier, which are never held as a whole."""
+"""Combinations of the sweeps of the exhaustive tier, which are never in memory together."""
 MOST_TUPLES = 50_000_000
-"""Quadruples of labels in the combinations of all sweeps: choosing the rows of a tier takes a second for a million."""
+"""Quadruples of labels in the combinations of all sweeps. To choose the rows of a tier takes a second for a million."""
 MOST_SWEEPS = 2_000
 MOST_PATHS = 10_000
-"""Files and folders of a corpus that a record file names, and not the command line."""
+"""Files and folders of a corpus that only a record file names, not the command line."""
 MOST_SPATIAL_AXES = 16
-"""A case has two axes more, and an array of numpy at most 64: the reference splits each axis in up to three."""
+"""A case has two further axes, and the reference splits each axis into up to three; numpy allows 64."""
 MOST_PRODUCTS = 2**36
 """Products of one case: ten seconds to a minute of one core."""
 MOST_ELEMENTS = LARGEST_OUTPUT
-"""Elements of a case's operands and of its output together, of which each takes a worker up to 64 bytes: a gigabyte."""
+"""Elements of operands and output of a case. Each takes up to 64 bytes in a worker, so together a gigabyte."""
 _TUPLE = 4
 
 
 @dataclass(slots=True)
 class Budget:
-    """What the sweeps of a corpus have cost so far."""
+    """The cost of the sweeps of a corpus so far."""
 
     sweeps: int = 0
     rows: int = 0
@@ -41,11 +41,11 @@ class Budget:
     tuples: int = 0
 
     def charge(self, radix: Sequence[int], tier: Tier | None) -> str | None:
-        """Add a sweep, and return what the corpus must be where it costs more than it may.
+        """Add a sweep; return the error's text if a limit is exceeded, None if not.
 
         Args:
-            radix: how many labels each of the sweep's axes has.
-            tier: the smallest tier that has its cases; None if rows of it are chosen for the smaller ones.
+            radix: the number of labels of each axis of the sweep.
+            tier: the smallest tier with its cases; None if smaller tiers have chosen rows of it.
         """
         rows, exhaustive = prod(radix), tier == "exhaustive"
         self.sweeps += 1

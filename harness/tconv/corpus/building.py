@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Ints, Signature, Tier
 
 _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_channels", "kernel"), "b": ("out_channels",)}
-"""The sizes that each operand has by their meaning."""
+"""The named sizes of each operand."""
 _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 _WORDS = ("auto_pad", "data_format", "filter_format")
 
 
-class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; its file's loader makes an error of it
-    """The settings make no case; the message says what must be.
+class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; who reads the file makes it an error
+    """The settings do not make a case.
 
     Args:
-        message: what must be, and what was got.
-        setting: the setting that is at fault, by its name; empty where several are.
+        message: what must be, and what the settings have instead.
+        setting: the name of the wrong setting; empty if several settings are involved.
     """
 
     def __init__(self, message: str, setting: str = "") -> None:
@@ -49,7 +49,7 @@ def build(
     expected: Sequence[Expected] = (),
     tier: Tier = "gate",
 ) -> Case:
-    """Return the case of these settings, a later layer replacing an earlier one.
+    """Return the case of these settings; a later layer replaces an earlier one.
 
     Raises:
         ImpossibleCase: no tensor has such a shape, or one would be too large.
@@ -81,13 +81,13 @@ def build(
 
 
 @lru_cache(maxsize=1024)
-def _shared(value: Any) -> Any:  # noqa: ANN401 - what it returns is what it is given
-    """Return a value, the same object for equal ones: a corpus has tens of thousands of cases with few of them."""
+def _shared(value: Any) -> Any:  # noqa: ANN401 - it returns its argument
+    """Return the same object for equal values: tens of thousands of cases share a few values."""
     return value
 
 
 def _quantisation(settings: Mapping[str, Any]) -> Quantisation | None:
-    """Return the scales and zero points that are declared; None if there are none."""
+    """Return the declared scales and zero points; None if there are none."""
     grids = {}
     for role, grid in settings.items():
         if grid is not None:
@@ -100,14 +100,14 @@ def _quantisation(settings: Mapping[str, Any]) -> Quantisation | None:
 
 
 def hint_default_spatial(settings: Mapping[str, Any], message: str) -> str:
-    """Return what to add to a message about axes where the settings leave the spatial sizes to the default."""
+    """Return a hint for a message about axes, if the spatial sizes are the default ones."""
     if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
         return ""
     return f"; spatial is not given, so it is {DEFAULTS['spatial']}"
 
 
 def _attributes(settings: Mapping[str, Any]) -> Attributes:
-    """Return the attributes; `omit` names some that are not written, though a size depends on them."""
+    """Return the attributes. Those named in `omit` are not written, even if a size depends on them."""
     spatial, omit = tuple(settings["spatial"]), settings.get("omit", ())
     rank, kernel = len(spatial), spread_per_axis(settings["kernel"], len(spatial))
     written = {name: settings[name] for name in ATTRIBUTES if name in settings and name not in omit}
@@ -126,7 +126,7 @@ def _output_shape(value: Any, attributes: Attributes, spatial: Ints, kernel: Int
     entries = list(value) if isinstance(value, list | tuple) else [value] * rank
     strides, dilations = attributes.per_axis("strides", rank), attributes.per_axis("dilations", rank)
     full = [reach(*axis) for axis in zip(spatial, kernel, strides, dilations, strict=False)]
-    # A longer list breaks output-shape-length, perhaps on purpose: the last axis's full size is used for the rest.
+    # A longer list breaks output-shape-length, perhaps on purpose: further entries use the full size of the last axis.
     full += (full or [1])[-1:] * (len(entries) - len(full))
     return tuple(
         # An integer, or full, full+n, full-n.
@@ -189,20 +189,19 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
 
 
 def _refuse_impossible(written: Signature, breaks: str | None) -> None:
-    """Refuse what has no value, unless a case breaks that on purpose, and outputs too large.
+    """Refuse a case without a value, unless it breaks a constraint on purpose, and a case that is too large.
 
-    Where a case breaks the bound of output_padding, its output may be of any size: dialects without that bound are not
-    asked for it, see `expect`.
+    If a case breaks the bound of output_padding, its output may have any size, as no dialect computes it, see `expect`.
 
     Raises:
-        ImpossibleCase: it is such a case.
+        ImpossibleCase: the case is refused.
     """
     if violation := next((found for found in find_broken(written) if CONSTRAINTS[found.constraint].needed), None):
         if breaks is None:
             message = f"{violation.attribute} {violation.must} (got {violation.got})"
             raise ImpossibleCase(f"{message}, or say breaks: {violation.constraint}", violation.attribute)
         return
-    # For an empty batch, too, the reference counts the products of every point.
+    # The reference counts the products of every point also for an empty batch.
     x, w = written.x.shape, written.w.shape
     elements = max(x[0] * w[1] * written.groups, 1) * prod(_largest_sizes(written))
     if breaks == "output-padding-below-stride-or-dilation":
@@ -217,7 +216,7 @@ def _refuse_impossible(written: Signature, breaks: str | None) -> None:
 
 
 def _largest_sizes(written: Signature) -> Iterator[int]:
-    """Yield, for each axis, a size that no rule exceeds: from the taps' reach, input * stride, and output_shape."""
+    """Yield an upper limit of each output size for all rules: from full size, input * stride and output_shape."""
     output_shape = written.attributes.output_shape or (0,) * written.rank
     axes = zip(written.spatial, written.kernel, *map(written.per_axis, NEUTRAL), output_shape, strict=True)
     same = written.attributes.auto_pad not in {None, AutoPad.EXPLICIT, AutoPad.VALID}

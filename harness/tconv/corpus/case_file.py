@@ -1,6 +1,6 @@
-"""The models of a case file, and how layers of settings are one.
+"""The models of a case file, and how layers of settings are merged.
 
-Behind the file's boundary there are dataclasses: `cases/case.py`, `sweep.py`.
+After reading, the program uses dataclasses instead: `cases/case.py`, `sweep.py`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _POWER = re.compile(r"(-?)([0-9]{1,16}\*)?2\^(-?[0-9]{1,4})")
 
 
 def _power_of_two(value: object) -> object:
-    """Return the number that a text such as 2^-140 or -3*2^100 is; any other value as it is."""
+    """Return the number of a text such as 2^-140 or -3*2^100; a value that is no text is returned unchanged."""
     if not isinstance(value, str):
         return value
     if not (match := _POWER.fullmatch(value)):
@@ -98,30 +98,30 @@ _Element = Annotated[
 
 
 class Raw(Part):
-    """A word that is written as it is, known to the dialect or not.
+    """A word that is passed on unchanged, even if the dialect does not know it.
 
     Attributes:
-        raw: the word, as the call has it.
+        raw: the word in the call.
     """
 
     raw: str
 
 
 class OperandSettings(Part):
-    """Settings of a single operand: sizes by their meaning, or a shape that need not fit such sizes.
+    """Settings of one operand. Each replaces the case's setting of that name.
 
     Attributes:
-        batch: items in the batch, of x; where it is not given, the case's.
-        channels: input channels, of x and w; where it is not given, the case's.
-        out_channels: output channels of all groups together, of w and b; where it is not given, the case's.
-        spatial: spatial sizes, of x; where it is not given, the case's.
-        kernel: spatial sizes, of w; where it is not given, the case's.
-        shape: the whole shape, data in NCX and filter in IOX, instead of sizes by their meaning.
-        dtype: the element type; where it is not given, the case's.
-        data: what it is filled with; where it is not given, the case's.
-        seed: another seed gives other elements; where it is not given, the case's.
-        values: the elements, in row-major order of NCX and IOX, instead of data; the type must hold them. A
-            number may be written as a multiple of a power of two, 2^-140 or -3*2^100.
+        batch: items in the batch, of x.
+        channels: input channels, of x and w.
+        out_channels: output channels of all groups together, of w and b.
+        spatial: spatial sizes, of x.
+        kernel: spatial sizes, of w.
+        shape: the whole shape, data in NCX and filter in IOX, instead of named sizes; any shape is possible.
+        dtype: the element type.
+        data: how it is filled.
+        seed: another seed gives other elements.
+        values: the elements, in row-major order of NCX and IOX, instead of data; the type must represent them. A number
+            may be written as a multiple of a power of two, 2^-140 or -3*2^100.
     """
 
     batch: _Count | None = None
@@ -137,20 +137,20 @@ class OperandSettings(Part):
 
 
 class ContextSettings(Part):
-    """What surrounds the operator in a graph; a level that is not given is the first one of its axis, the neutral one.
+    """What surrounds the operator in a graph. A level that is not given is the first of its axis, the neutral one.
 
     Attributes:
-        data: the number format of the data; int8 and uint8 pass Quantize and Dequantize, int8-input is fed.
-        filter: the filter's number format, what it is, or the node that it comes from.
+        data: the number format of the data. int8 and uint8 pass through Quantize and Dequantize; int8-input is fed.
+        filter: the filter's number format, its elements, or the node that makes it.
         bias: how the bias of the case is given.
-        before: what makes the data.
-        arithmetic: what is computed with the output first.
-        activation: what follows that.
+        before: the node that makes the data.
+        arithmetic: the first operation on the output.
+        activation: the activation after that.
         use: what uses the result.
         end: the number format of the graph's output.
         values: which numbers data and filter have.
-        scales: those of quanta; simple are powers of two, and for the output three times one, so that results are
-            rounded; powers-of-two are all; uneven are general ones, as a quantiser chooses them.
+        scales: the scales of quantised tensors. Simple ones are powers of two, times three for the output, so that
+            results are rounded. All powers-of-two are just that. Uneven ones are general, as a quantiser chooses them.
     """
 
     data: DataLevel | None = None
@@ -169,11 +169,11 @@ _Scale = Annotated[_Element, Field(gt=0, allow_inf_nan=False)]
 
 
 class GridSettings(Part):
-    """The numbers that quanta of a tensor stand for.
+    """The scale and zero point of a quantised tensor.
 
     Attributes:
-        scale: one for the tensor. Of the filter, a list has those of the output channels of a group, by turns.
-        zero_point: the quantum of 0; where it is not given, that of the level.
+        scale: the scale of the tensor. For the filter, a list has scales of output channels, used in turn.
+        zero_point: the quantised value of 0; if it is not given, that of the level.
     """
 
     scale: _Scale | Annotated[Numbers[_Scale], Field(min_length=1)]
@@ -181,12 +181,12 @@ class GridSettings(Part):
 
 
 class QuantisationSettings(Part):
-    """Scales and zero points, as a model has them, instead of those of the levels of a context.
+    """Scales and zero points of a model, instead of those of the context's levels.
 
     Attributes:
-        x: of the data.
-        w: of the filter.
-        y: of the graph's output.
+        x: those of the data.
+        w: those of the filter.
+        y: those of the graph's output.
     """
 
     x: GridSettings | None = None
@@ -195,7 +195,7 @@ class QuantisationSettings(Part):
 
 
 class Settings(Part):
-    """Sizes, attributes, operands and presentation; every key is optional, and null removes an earlier value.
+    """Sizes, attributes, operands and presentation. Every key is optional, and null removes an earlier value.
 
     Attributes:
         batch: items in the batch.
@@ -204,39 +204,39 @@ class Settings(Part):
         spatial: spatial sizes of the data, one for each axis; their number is the rank.
         kernel: spatial sizes of the filter, one for each axis; a single integer for every axis.
         strides: steps in the output for one in the data, at least 1; an integer for every axis, or a list. Not written
-            where it is not given, unless the dialect requires it; then it is 1.
+            if it is not given, unless the dialect requires it; then it is 1.
         dilations: steps in the output for one in the filter, at least 1; written as strides are.
         pads_begin: elements cropped at the beginning of the output, at least 0; written as strides are, and then 0.
         pads_end: elements cropped at the end of the output, at least 0; written as strides are, and then 0.
-        auto_pad: the padding mode, in the canonical words; raw writes any word. Not written where it is not given.
-        output_padding: elements added at the end of the output, at least 0. Not written where it is not given.
+        auto_pad: the padding mode, in the canonical words; raw writes any word. Not written if it is not given.
+        output_padding: elements added at the end of the output, at least 0. Not written if it is not given.
         output_shape: spatial sizes of the output; full is (X-1)*stride + (K-1)*dilation + 1 of the axis, and full-1 is
-            one less. Not written where it is not given.
-        groups: groups into which channels and out_channels are divided. Not written where it is not given: 1.
+            one less. Not written if it is not given.
+        groups: groups into which channels and out_channels are divided. If it is not given, it is not written and is 1.
         kernel_shape: the attribute of that name; kernel stands for the filter's own sizes. Not written if not given.
-        data_format: the layout of data and output, of batch N, channels C and spatial axes X; raw writes any word.
-            Where it is not given, the dialect's default.
+        data_format: the layout of data and output, of batch N, channels C and spatial axes X; raw writes any word. If
+            it is not given, it is the dialect's default.
         filter_format: the layout of the filter, of input channels I, output channels O of a group, taps X and groups G;
-            raw writes any word. Where it is not given, the dialect's default.
+            raw writes any word. If it is not given, it is the dialect's default.
         bias: whether there is a bias, with an entry for each output channel.
         dtype: the element type of all operands.
-        data: what operands are filled with; sums of integers are exact in any order.
+        data: how operands are filled; sums of integers are exact in any order.
         seed: another seed gives other elements.
-        x: what is different about the data.
-        w: what is different about the filter.
-        b: what is different about the bias.
-        shapes: what the model declares of the inputs' shapes; sizes (static), a symbol for each, or no shape at all.
+        x: settings of the data alone.
+        w: settings of the filter alone.
+        b: settings of the bias alone.
+        shapes: how the model declares the inputs' shapes, by sizes (static), by a symbol for each, or not at all.
         data_source: whether the data is fed (input), or a constant of the model (initializer).
         filter_source: whether the filter is a constant of the model (initializer), or fed (input).
-        bias_source: whether the bias is a constant of the model, or fed; where it is not given, as the filter. Of a
+        bias_source: whether the bias is a constant of the model, or fed; if it is not given, as the filter is. In a
             case without a bias, unnamed writes an input with the name '', as ONNX allows.
-        output_shape_source: whether output_shape is a constant of the model, or fed where the text has an input for it.
-        spelling: whose words are written where a text's page prints others than its library takes.
-        context: what surrounds the operator in a graph; data and filter then have small integers of their own. Values
-            of x, w and b are quanta there, if they are quantised.
+        output_shape_source: whether output_shape is a constant of the model, or fed if the text has an input for it.
+        spelling: whose words are written, if a text's page and its library use different words.
+        context: what surrounds the operator in a graph; data and filter then have small integers. If x, w or b is
+            quantised, its values are quantised values.
         quantisation: scales and zero points of a context. A quantised output may then differ by one step anywhere.
         breaks: the one constraint that the case breaks on purpose; dialects/constraints.py of the package has them all.
-        omit: attributes that are not written even where a dialect requires them.
+        omit: attributes that are not written, even if a dialect requires them.
     """
 
     batch: _Count | None = None
@@ -274,12 +274,12 @@ class Settings(Part):
     omit: Texts[AttributeName] | None = None
 
     def written(self) -> dict[str, Any]:
-        """Return the keys that the file has, null included, as plain values."""
+        """Return the keys in the file, also those with null, as plain values."""
         return self.model_dump(mode="python", exclude_unset=True)
 
 
 OPERAND_ROLES = ("x", "w", "b")
-"""The settings that are of one operand: mappings, and no texts."""
+"""The settings of one operand."""
 MAPPINGS = (*OPERAND_ROLES, "context", "quantisation")
 """The settings that are mappings."""
 DEFAULTS: dict[str, Any] = {
@@ -298,13 +298,13 @@ DEFAULTS: dict[str, Any] = {
     "output_shape_source": "initializer",
     "spelling": "library",
 }
-"""The settings that are used where a case has none."""
+"""The settings of a case that does not give them."""
 
 
 def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of all layers, a later one replacing an earlier one; mappings are merged key by key.
+    """Return the settings of all layers. A later one replaces an earlier one; mappings are merged key by key.
 
-    `data` and `values` are two ways to fill an operand: whichever comes later replaces the other.
+    `data` and `values` are two ways to fill an operand: the later one replaces the other.
     """
     result: dict[str, Any] = {}
     for layer in layers:
@@ -319,18 +319,18 @@ def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _replaced(key: str, operand: Mapping[str, Any]) -> set[str]:
-    """Return the settings of earlier layers that these settings of an operand replace, besides those of their names."""
+    """Return the settings of other names that these settings of an operand replace."""
     fillings = {"data", "values"} if key in OPERAND_ROLES else set()
     return fillings if any(operand.get(name) is not None for name in fillings) else set()
 
 
 def complete_settings(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings of all layers without those that take an earlier value back, and with the defaults."""
+    """Return the settings of all layers with the defaults; a null removes a setting."""
     return DEFAULTS | {key: value for key, value in merge_settings(*layers).items() if value is not None}
 
 
 def unwrap(value: Any) -> Any:  # noqa: ANN401 - settings are plain values
-    """Return a setting's value; an unknown word is given as a mapping, `raw: word`."""
+    """Return a setting's value: the word of a mapping `raw: word`, any other value unchanged."""
     return value["raw"] if isinstance(value, dict) else value
 
 
@@ -343,8 +343,8 @@ class Citation(Part):
     """A clause of a dialect's text.
 
     Attributes:
-        dialect: whose text it is.
-        clause: where in the text, and its words.
+        dialect: the dialect.
+        clause: the place in its text, and the words.
     """
 
     dialect: DialectName
@@ -355,8 +355,8 @@ class Skip(Part):
     """Combinations that a sweep leaves out, and why.
 
     Attributes:
-        when: values by the name of their axis, a list meaning any of them; all of the names together.
-        because: why they are left out, for the reader.
+        when: values by the name of their axis. A list means any of its values; all axes must match.
+        because: the reason, for the reader.
     """
 
     when: Annotated[dict[str, Any], Field(min_length=1)]
@@ -364,9 +364,9 @@ class Skip(Part):
 
 
 LISTED = Settings.model_fields.keys() - set(MAPPINGS)
-"""The settings whose values an axis may list: those of an operand have no labels for the ids."""
+"""The settings whose values an axis may list. Settings that are mappings have no labels for the ids."""
 LEVELS = frozenset(f"{PREFIX}{name}" for name in ContextSettings.model_fields)
-"""The axes of a context, which an axis of a sweep may list too."""
+"""The axes of a context; an axis of a sweep may list their levels too."""
 _FIELDS = Settings.model_fields.items()
 _OF_SETTINGS: dict[str, Any] = {name: (list[field.annotation], []) for name, field in _FIELDS if name in LISTED}  # type: ignore[name-defined]
 _OF_SETTINGS |= {
@@ -378,19 +378,19 @@ _ListAxes = create_model("_ListAxes", __base__=Part, **_OF_SETTINGS)
 
 
 def _of_settings(axes: dict[str, Any]) -> dict[str, Any]:
-    """Check the values of axes that are lists, and return them as settings are written; other axes are mappings."""
+    """Check the values of axes that are lists, and return them as plain values; other axes are mappings."""
     lists = {name: axis for name, axis in axes.items() if isinstance(axis, list) and name in _OF_SETTINGS}
     written: dict[str, Any] = axes | _ListAxes.model_validate(lists).model_dump(exclude_unset=True)
     return written
 
 
 class Cover(Part):
-    """What the few cases of a sweep hold: every pair of labels, and more.
+    """Which combinations of labels the few cases of a sweep have: every pair, and some triples.
 
     Attributes:
-        threes: the axes of which every triple of labels is held too.
-        levels: how many levels of a context are other than neutral in one case, at most. With few, operations that a
-            runtime fuses stand next to each other.
+        threes: the axes whose triples of labels all occur.
+        levels: how many levels of a context may differ from the neutral one in one case. If there are few, operations
+            that a runtime fuses stand next to each other.
     """
 
     threes: Texts[str] = Field(default=[])
@@ -402,15 +402,15 @@ class Sweep(Part):
 
     Attributes:
         name: the last part of the path of its ids, unique in its file; small letters, digits, '.', '+' and '-'.
-        about: what it asks.
-        with: settings that all of its cases share, on top of the file's base.
-        axes: values by the name of a setting, or labels that set several keys by a name of your own; the first axis
+        about: what it tests.
+        with: settings that all of its cases share, in addition to the file's base.
+        axes: values by the name of a setting, or, by any other name, labels that set several keys. The first axis
             varies slowest.
         skip: combinations that are left out.
-        tier: the smallest tier that has its cases, which then has all of them; if it is not given, gate and smoke
-            have those that cover the values of its axes. Of an exhaustive sweep there may be millions.
-        cover: for a product that is too large to list: the sweep has few of its combinations, and each geometry alone.
-            Ids leave out the first level of each axis of a context, so that one without levels is the plain twin.
+        tier: the smallest tier with its cases; this tier has all of them. If it is not given, gate and smoke have
+            those that cover the values of its axes. An exhaustive sweep may have millions of cases.
+        cover: for a product that is too large to list. The sweep then has a few of its combinations, and each geometry
+            without a context. Ids leave out neutral levels, so an id without levels is the plain twin.
     """
 
     name: _Name
@@ -427,10 +427,10 @@ class Sweep(Part):
 
 
 class WrittenOutput(Part):
-    """An output written out.
+    """An expected output that is written in the file.
 
     Attributes:
-        dialects: whose texts expect it.
+        dialects: the dialects that expect it.
         spatial: its spatial sizes.
         values: its elements in NCX order, equal to the reference's.
     """
@@ -445,10 +445,10 @@ class Single(Part):
 
     Attributes:
         name: the last part of its id, unique in its file; small letters, digits, '.', '+' and '-'.
-        about: what it asks.
-        with: its settings, on top of the file's base.
-        expected: outputs written out, which 'tconv check' compares with the reference.
-        tier: the smallest tier that has it.
+        about: what it tests.
+        with: its settings, in addition to the file's base.
+        expected: expected outputs, which 'tconv check' compares with the reference.
+        tier: the smallest tier with this case.
     """
 
     name: _Name
@@ -463,11 +463,11 @@ class CaseFile(Part):
 
     Attributes:
         format: the version of the format.
-        about: what the file is for, in a sentence.
-        cites: the clauses of the texts that its cases rest on.
+        about: what the file tests, in a sentence.
+        cites: the clauses of the texts that its cases test.
         base: settings that all of its cases share.
         sweeps: products of axes, with a case for each combination.
-        cases: cases that stand alone.
+        cases: single cases.
     """
 
     format: Format

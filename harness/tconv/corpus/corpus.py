@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask, Tier
 
 TIERS_TO_FULL = TIERS[:-1]
-"""The tiers that are small enough to keep something in memory for each case."""
+"""The tiers that are small enough to hold data for each case in memory."""
 Deal: TypeAlias = "Callable[[int], Mask]"
-"""Says of the next so many cases which of them are wanted."""
+"""Takes a number of cases, and says which of the next so many are wanted."""
 
 
 def _every(count: int) -> Mask:
@@ -47,11 +47,11 @@ class Corpus:
     Attributes:
         digest: a digest of all files.
         sweeps: every sweep, by the path of its cases' ids.
-        singles: every case that is of no sweep, by its id.
+        singles: every case outside sweeps, by its id.
         tiers: which rows of a sweep are in which tier.
-        folder: where the corpus is.
+        folder: the folder of the corpus.
         whole: whether it has all files of the folder.
-        files: what each of its files has.
+        files: its files.
     """
 
     digest: str
@@ -72,7 +72,7 @@ class Corpus:
             folder: the folder that ids are relative to; None for `path` itself, or the folder of a single file.
 
         Raises:
-            FileError: a file is not there, or something in it is not as it must be; all errors of all files together.
+            FileError: a file is missing or wrong; all errors of all files together.
         """
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
@@ -89,9 +89,9 @@ class Corpus:
         )
 
     def cases(self, tier: Tier = "full", patterns: Sequence[str] = (), deal: Deal = _every) -> Iterator[Case]:
-        """Yield the cases of a tier that match any of the patterns, all of them without patterns.
+        """Yield the cases of a tier that match any of the patterns; without patterns, all of them.
 
-        Those that match a pattern after a `!` are left out. The cases that `deal` leaves out are not made.
+        Cases that match a pattern after a `!` are left out. Cases that `deal` leaves out are not made.
         """
         yield from compress(singles := list(self._singles(tier, patterns)), deal(len(singles)))
         for sweep, rows in self._rows(tier, patterns):
@@ -109,11 +109,11 @@ class Corpus:
         return sum(len(rows) for _, rows in self._rows(tier, patterns)) + sum(1 for _ in self._singles(tier, patterns))
 
     def place(self, case_id: str, *inside: str | int) -> tuple[Path, int, int] | None:
-        """Return the file, line and column of a case or a sweep by its id, or of what is inside it there.
+        """Return the file, line and column of a case or a sweep, or of a part of it.
 
         Args:
             case_id: its id, with labels or without.
-            inside: the keys and indices that lead on from its own place.
+            inside: the keys and indices that lead to the part.
         """
         part = self._parts.get(path_of(case_id))
         if part is None:
@@ -123,7 +123,7 @@ class Corpus:
 
     @cached_property
     def _parts(self) -> Mapping[str, tuple[Document, str, int]]:
-        """The document of each sweep and single case by its id, and where it is in it."""
+        """The document of each sweep and single case by its id, and its key and index there."""
         parts: dict[str, tuple[Document, str, int]] = {}
         for file in self.files:
             parts |= {case.id: (file.document, "cases", number) for number, case in enumerate(file.singles)}
@@ -132,7 +132,7 @@ class Corpus:
 
     @property
     def fact_names(self) -> set[str]:
-        """The names of the facts that a case may have: settings, what follows from several of them, and axes."""
+        """The names of the facts that a case may have: settings, facts that follow from several settings, and axes."""
         return {*NAMES, *(axis.name for sweep in self.sweeps.values() for axis in sweep.axes)}
 
     def _singles(self, tier: Tier, patterns: Sequence[str]) -> Iterator[Case]:
@@ -155,7 +155,7 @@ class Corpus:
             wanted = [pattern for pattern in wanted if sweep.named_row(pattern.text) is None]
             for rows in self.tiers.blocks(sweep, tier):
                 if named:
-                    # Any combination is a case, also if no tier has it.
+                    # Any combination is a case, even if no tier has it.
                     others = rows[[row not in named for row in rows.tolist()]] if wanted else rows[:0]
                     yield sweep, np.array(named, rows.dtype)
                     rows = others  # noqa: PLW2901 - narrowed
@@ -166,7 +166,7 @@ class Corpus:
                 yield sweep, rows
 
     def find(self, case_id: str) -> Case | None:
-        """Return the case of that id, or None; one that was found is not made again."""
+        """Return the case of an id, or None; a case that was found before is not made again."""
         if case_id not in self._found:
             case, sweep = self.singles.get(case_id), self.sweeps.get(path_of(case_id))
             if sweep is not None and (row := sweep.row(facts_of(case_id))) is not None:
@@ -175,7 +175,7 @@ class Corpus:
         return self._found[case_id]
 
     def case(self, text: str) -> Case:
-        """Return the case of that id, or the only one that a pattern matches.
+        """Return the case of an id, or the only case that a pattern matches.
 
         Raises:
             UsageError: no case matches, or several do.
@@ -191,12 +191,12 @@ class Corpus:
         return matching[0]
 
     def unmatched(self, pattern: str) -> UsageError:
-        """Return the error that a pattern matches no case, with what is nearest to it."""
+        """Return the error for a pattern that matches no case, with the nearest names."""
         must = f"a pattern must match a case (got {pattern!r}, which matches none)"
         return UsageError(f"{must}; see 'tconv list'{explain_mismatch(self, pattern) or self._of_ones_own(pattern)}")
 
     def _of_ones_own(self, pattern: str) -> str:
-        """Return that other cases need --cases, where a pattern names a topic that tconv's own corpus does not have."""
+        """Return a hint at --cases, if a pattern names a topic that tconv's own corpus does not have."""
         topic = path_of(pattern).partition("/")[0]
         here = any(path.partition("/")[0] == topic for path in (*self.sweeps, *self.singles))
         if here or not topic or set(topic) & set("*?") or self.folder != data_folder("cases"):
@@ -204,17 +204,17 @@ class Corpus:
         return "; cases of your own need --cases FILE"
 
     def find_facts(self, case_id: str) -> Mapping[str, str] | None:
-        """Return the facts of the case of that id, or None where there is none."""
+        """Return the facts of the case of an id; None if there is no such case."""
         case = self.find(case_id)
         return None if case is None else case.facts
 
 
 _MOST_EXAMPLES = 5
 EXCLUDING = "!"
-"""What stands before a pattern whose cases are left out."""
+"""The sign before a pattern whose cases are left out."""
 
 
 def _split(patterns: Sequence[str]) -> tuple[list[Pattern], list[Pattern]]:
-    """Return the patterns of which a case must match any, and those of which it must match none."""
+    """Return the patterns of wanted cases, and those of excluded cases."""
     wanted = [parse(text) for text in patterns if not text.startswith(EXCLUDING)]
     return wanted, [parse(text.removeprefix(EXCLUDING)) for text in patterns if text.startswith(EXCLUDING)]

@@ -1,8 +1,7 @@
-"""What rows of a sweep cover: values, pairs, triples and quadruples of labels, by dialect; and few rows that have all.
+"""Which values, pairs, triples and quadruples of labels the rows of a sweep cover, in each dialect.
 
-The libraries of the field build rows from axes and declared constraints. Here the rows exist already, and which tuples
-are reachable follows from the skips and from the dialects: so rows are chosen from those of the sweep, greedily, the
-row with the most new tuples first.
+Libraries for covering arrays build rows from axes and declared constraints. Here the rows exist already, and skips and
+dialects decide which tuples are reachable. So rows of the sweep are chosen greedily, those with most new tuples first.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask, Tier
 
 _WITHOUT_EFFECT = {"data_format", "filter_format", *PRESENTATION} - {"bias_source", "output_shape_source", "spelling"}
-"""Settings that do not decide whether a dialect can express a case. Not every dialect can feed output_shape."""
+"""Settings that do not decide whether a dialect can express a case."""
 _CANDIDATES = 512
-"""Rows of each kind that are compared for each row that is chosen."""
+"""For each choice, so many random rows are compared, and so many that have the first missing tuple."""
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def number_tuples(rows: Rows, radix: Sequence[int], strength: int) -> tuple[Numbers, int]:
-    """Return, for each row, the numbers of the tuples of `strength` values that it holds, and how many there may be.
+    """Return the numbers of the tuples of `strength` values in each row, and the count of all tuples.
 
     Returns:
         (n, combinations of axes) numbers, each in 0..count-1; and count.
@@ -51,13 +50,13 @@ def number_tuples(rows: Rows, radix: Sequence[int], strength: int) -> tuple[Numb
 
 
 def cover(rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence[Mask]) -> list[int]:
-    """Return the numbers, ascending, of rows that hold every reachable tuple for every mask.
+    """Return the numbers, ascending, of rows that together have every reachable tuple for every mask.
 
     Args:
         rows: (n, axes) label numbers.
-        radix: labels of each axis.
-        strength: how many values a tuple has; with no more axes than that, every row is needed.
-        expressible: for each dialect, the rows that it can express. A tuple is reachable where one of them holds it.
+        radix: the number of labels of each axis.
+        strength: the number of values in a tuple; if there are no more axes than that, every row is needed.
+        expressible: for each dialect, the rows that it can express. A tuple is reachable if one of these has it.
     """
     if len(radix) <= strength:
         return list(range(len(rows)))
@@ -82,14 +81,14 @@ def cover(rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence
 def count_uncovered(
     rows: Rows, radix: Sequence[int], strength: int, expressible: Sequence[Mask], chosen: Sequence[int]
 ) -> int:
-    """Return how many tuples that a mask reaches are in none of the chosen rows of that mask.
+    """Return how many reachable tuples of a mask are in none of the chosen rows of that mask.
 
     Args:
         rows: (n, axes) label numbers.
-        radix: labels of each axis.
-        strength: how many values a tuple has, at most; with fewer axes, a tuple is a whole row.
+        radix: the number of labels of each axis.
+        strength: the number of values in a tuple; if there are fewer axes, a tuple is a whole row.
         expressible: for each dialect, the rows that it can express.
-        chosen: numbers of rows.
+        chosen: the numbers of the chosen rows.
     """
     numbers, count = number_tuples(rows, radix, min(strength, len(radix)))
     member = np.isin(np.arange(len(rows)), chosen)
@@ -104,7 +103,7 @@ def count_uncovered(
 
 
 def _candidates(numbers: Numbers, missing: Mask, member: Mask, generator: np.random.Generator) -> Numbers:
-    """Return the rows to choose from: some at random, and some that hold the first missing tuple."""
+    """Return the rows to choose from: some at random, and some with the first missing tuple."""
     mask, first = (int(i) for i in np.argwhere(missing)[0])
     column = int(np.searchsorted(numbers.min(axis=0), first, side="right")) - 1
     holding = np.flatnonzero((numbers[:, column] == first) & member[:, mask])
@@ -117,7 +116,7 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """How many tuples of a strength a tier has, how many any case has, and how many the axes would give."""
+    """How many tuples of a strength a tier has (covered), any case has (reachable), and the axes give (conceivable)."""
 
     strength: int
     covered: int
@@ -133,7 +132,7 @@ class Coverage:
         sweep: the sweep's id.
         dialect_name: the dialect's name.
         cases: how many of the tier's cases the dialect can express.
-        counts: what is covered, for each strength.
+        counts: the covered tuples, for each strength.
         never: values and pairs that no expressible case of the sweep has, with the reason.
     """
 
@@ -145,7 +144,7 @@ class Coverage:
 
 
 def measure_coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
-    """Yield the coverage of every sweep in every dialect; one of a larger tier has every tuple of its axes there."""
+    """Yield the coverage of every sweep in every dialect, without sweeps of larger tiers."""
     for sweep in corpus.sweeps.values():
         if sweep.tier is not None and TIERS.index(sweep.tier) > TIERS.index(tier):
             continue
@@ -157,7 +156,7 @@ def measure_coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
                 name,
                 int((mask & chosen).sum()),
                 tuple(
-                    # A cover promises pairs, and of some axes triples.
+                    # A sweep with a cover promises pairs only, and triples of some axes.
                     Covered(strength, 0, 0, 0)
                     if sweep.cover and strength > _PAIR
                     else _counted(rows, sweep.radix, strength, mask, chosen)
@@ -181,12 +180,12 @@ def _counted(rows: Rows, radix: tuple[int, ...], strength: int, mask: Mask, chos
 
 
 def _never(sweep: Sweep, rows: Rows, mask: Mask, dialect: Dialect) -> Iterator[tuple[str, str]]:
-    """Yield the values that never occur, and the pairs whose values do occur but not together."""
+    """Yield the values that never occur, and the pairs of occurring values that never occur together."""
     if not mask.any():
         yield "every case", _reason(sweep, rows[0], dialect)
         return
     if sweep.cover is not None:
-        # What is in none of its few rows may be asked for by its id.
+        # Other combinations than its few rows are cases too, by their ids.
         return
     possible = rows[mask]
     absent: set[tuple[int, int]] = set()
@@ -214,7 +213,7 @@ def _never_because(sweep: Sweep, rows: Rows, dialect: Dialect, values: dict[int,
 
 
 def _holding(rows: Rows, values: dict[int, int]) -> Rows:
-    """Return the rows that have these values, label numbers by axis."""
+    """Return the rows with these label numbers, by axis."""
     return rows[np.logical_and.reduce([rows[:, axis] == value for axis, value in values.items()])]
 
 
@@ -229,7 +228,7 @@ def _reason(sweep: Sweep, row: Rows, dialect: Dialect) -> str:
 def find_expressible_rows(sweep: Sweep) -> dict[str, Mask]:
     """Return, by dialect name, which rows of the sweep the dialect can express."""
     rows = sweep.rows()
-    # Presentation decides nothing here; leaving its axes out cuts the work to a quarter.
+    # Without the axes of presentation, which decide nothing here, a quarter of the work is left.
     deciding = [number for number, axis in enumerate(sweep.axes) if not _is_presentation(axis)]
     _, first, inverse = np.unique(rows[:, deciding], axis=0, return_index=True, return_inverse=True)
     cases = [sweep.case(row) for row in rows[first].tolist()]
@@ -240,7 +239,7 @@ def find_expressible_rows(sweep: Sweep) -> dict[str, Mask]:
 
 
 def _is_presentation(axis: Axis) -> bool:
-    """Return whether an axis sets presentation alone, in known words: an unknown layout may not be applicable."""
+    """Return whether an axis sets presentation alone. An unknown word (`raw`) decides what can be expressed."""
     return all(
         key in _WITHOUT_EFFECT and not isinstance(value, dict) for layer in axis.layers for key, value in layer.items()
     )

@@ -1,8 +1,8 @@
-"""Few rows that hold every pair of labels, and some triples, for axes whose product is too large to list.
+"""A covering array: few rows that have every pair of labels, and some triples. The whole product is too large to list.
 
-Rows are made one after another, as AETG does: a tuple that is in no row yet is put down, and axis by axis the label
-that brings most new tuples with those before it. Source: Cohen, Dalal, Fredman and Patton, The AETG System, IEEE
-Transactions on Software Engineering 23 (1997).
+Rows are made one after another, as AETG does. A row begins with a missing tuple; then each axis takes the label that
+adds most new tuples. Source: Cohen, Dalal, Fredman and Patton, The AETG System, IEEE Transactions on Software
+Engineering 23 (1997).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Ints, Mask
 
 _TRIES = 12
-"""Rows that are made of one tuple, of which the one with most new tuples is taken."""
+"""Rows that are made for a missing tuple; the one with most new tuples is taken."""
 _MOST_TRIES = 200
-"""After so many rows that are all left out, a tuple is in no row."""
+"""If so many rows for a tuple are all left out, no row has the tuple."""
 _Missing = dict[tuple[int, ...], "np.ndarray[Any, np.dtype[np.bool_]]"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What few rows of a product hold.
+    """Which tuples of labels the rows must have: every pair, and some triples.
 
     Attributes:
-        threes: the numbers of the axes of which every triple of labels is held; of all axes every pair is.
-        limited: the numbers of the axes of which only `most` may have another label than the first in one row.
-        most: how many.
+        threes: the numbers of the axes whose triples of labels must all occur.
+        limited: the numbers of the axes of which, in a row, at most `most` may differ from their first label.
+        most: this limit.
     """
 
     threes: tuple[int, ...]
@@ -44,14 +44,14 @@ class Cover:
 def cover_axes(
     radix: Sequence[int], cover: Cover, leave_out: Callable[[Rows], Mask], seed: int, first: Sequence[Ints] = ()
 ) -> Rows:
-    """Return rows, (n, axes), that hold every tuple that can be.
+    """Return rows, (n, axes), with every tuple that is possible.
 
     Args:
-        radix: how many labels each axis has.
-        cover: what they hold.
-        leave_out: which rows are no cases.
-        seed: of the choice between equal rows.
-        first: rows that are there anyway.
+        radix: the number of labels of each axis.
+        cover: the tuples.
+        leave_out: returns which rows are not cases.
+        seed: decides between equal rows.
+        first: rows that the result must have.
     """
     missing: _Missing = {
         axes: np.ones([radix[axis] for axis in axes], bool)
@@ -77,7 +77,7 @@ def cover_axes(
 
 
 def _first_missing(missing: _Missing) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return a tuple that no row holds, as axes and labels, of the axes that miss most."""
+    """Return a missing tuple, as axes and labels, of the axes with most missing tuples; None if none is missing."""
     axes = max(missing, key=lambda axes: int(missing[axes].sum()))
     if not missing[axes].any():
         return None
@@ -92,11 +92,11 @@ def _made(
     leave_out: Callable[[Rows], Mask],
     generator: np.random.Generator,
 ) -> Iterator[list[int]]:
-    """Yield rows with some labels fixed."""
+    """Yield rows with the fixed labels."""
     found = 0
     for number in range(_MOST_TRIES):
         row = dict(fixed)
-        # The labels that bring most may be left out together: until a row is found, each second one is made by chance.
+        # The greedy choice may always be a row that is left out. So until one is found, every second row is random.
         is_greedy = found or number % 2 == 0
         for axis in generator.permutation(len(radix)).tolist():
             if axis in cover.limited and axis not in row and _levels(row, cover) >= cover.most:
@@ -118,7 +118,7 @@ def _made(
 
 
 def _levels(row: Mapping[int, int], cover: Cover) -> int:
-    """Return how many of the limited axes have another label than the first."""
+    """Return how many of the limited axes differ from their first label."""
     return sum(bool(label) for axis, label in row.items() if axis in cover.limited)
 
 

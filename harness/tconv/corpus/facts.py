@@ -1,4 +1,4 @@
-"""The facts of a case: its settings and labels as text, and what follows from several settings."""
+"""The facts of a case, as text: its settings and labels, and facts that follow from several settings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def work_out_facts(
     case_id: str, layers: Sequence[Mapping[str, Any]], attributes: Attributes, x: Operand, w: Operand
 ) -> Mapping[str, str]:
-    """Return the facts of a case; where several have one name, the label of a sweep's axis counts.
+    """Return the facts of a case; the label of a sweep's axis replaces another fact of its name.
 
     Args:
         case_id: its id, which has the labels.
-        layers: the settings that it is built from; many cases share them, and their union is made for those asked.
-        attributes: what it mentions.
+        layers: the settings of the case. They are merged only here, as few cases are asked for their facts.
+        attributes: its attributes.
         x: its data.
         w: its filter.
     """
@@ -42,13 +42,13 @@ def work_out_facts(
 
 @lru_cache(maxsize=1024)
 def _following(attributes: Attributes, spatial: Ints, kernel: Ints) -> Mapping[str, str]:
-    """Return what follows from attributes, spatial sizes and kernel, and what runtimes are known to get wrong."""
+    """Return the facts that follow from attributes, spatial sizes and kernel; faults of runtimes depend on them."""
     rank = len(spatial)
     strides, dilations, added = (attributes.per_axis(name, rank) for name in ("strides", "dilations", "output_padding"))
     output_shape, output_padding = attributes.output_shape or (), attributes.output_padding or ()
     full = [reach(*axis) for axis in zip(spatial, kernel, strides, dilations, strict=False)]
     beyond = [size - most for size, most in zip(output_shape, full, strict=False)]
-    # What a kernel reaches on an axis beyond one element.
+    # How far a kernel reaches beyond one element, for each axis.
     more = ((k - 1) * d for k, d in zip(kernel, attributes.per_axis("dilations", len(kernel)), strict=False))
     facts = {
         "rank": rank,
@@ -67,7 +67,7 @@ def _following(attributes: Attributes, spatial: Ints, kernel: Ints) -> Mapping[s
 
 
 def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
-    """Return whether output_shape has a 0, or pads crop all of an axis; padding modes are left to the texts."""
+    """Return whether output_shape has a 0, or explicit pads crop all of an axis."""
     if attributes.output_shape is not None or attributes.auto_pad not in {None, AutoPad.EXPLICIT}:
         return 0 in (attributes.output_shape or ())
     axes = zip(spatial, kernel, *(attributes.per_axis(name, len(spatial)) for name in NEUTRAL), strict=False)
@@ -75,7 +75,7 @@ def _output_empty(attributes: Attributes, spatial: Ints, kernel: Ints) -> bool:
 
 
 def _empty(x: Ints, w: Ints) -> str:
-    """Return which of the operands' dimensions are 0, by their meaning."""
+    """Return the names of the operands' dimensions that are 0."""
     if 0 not in x and 0 not in w:
         return "none"
     dimensions = {"batch": x[:1], "channels": (*x[1:2], *w[:2]), "spatial": x[2:], "kernel": w[2:]}
@@ -83,10 +83,10 @@ def _empty(x: Ints, w: Ints) -> str:
 
 
 _OPTIONAL = ("strides", "dilations", "output_padding", "output_shape", "groups", "auto_pad", "kernel_shape")
-"""Attributes of which a text may have a default: a runtime may lack it, or have another one."""
+"""Attributes that may have a default in a text. A runtime may lack this default, or have a different one."""
 DERIVED = frozenset({*_following(Attributes(), (), ()), "empty", "bias_source"})
-"""The facts that depend on other settings than that of their own name."""
+"""The facts that depend on other settings than the one of their name."""
 NAMES = DERIVED | LISTED | LEVELS
-"""The facts that every case may have; the axes of its sweep are facts too."""
+"""The facts of every case; the axes of its sweep are further facts."""
 IDENTITY = frozenset({"seed", "about", "name"})
-"""Settings that say which case it is, and nothing about the call."""
+"""Settings that identify a case, and do not change the call."""

@@ -1,4 +1,4 @@
-"""A case file as its sweeps and single cases, with all its errors told together."""
+"""A case file as its sweeps and single cases, with all its errors reported together."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from tconv.documents import Document
 
 SUFFIXES = (".yaml", ".yml")
-"""How the name of a case file ends."""
+"""The endings of a case file's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """What a case file has.
+    """The content of a case file.
 
     Attributes:
-        name: what the ids of its cases begin with.
+        name: the first part of its cases' ids.
         document: the file, with the places of its parts.
-        sweeps: its sweeps, in its order.
-        singles: its cases that are of no sweep, in its order.
+        sweeps: its sweeps, in their order.
+        singles: its cases outside sweeps, in their order.
     """
 
     name: str
@@ -50,15 +50,15 @@ class CorpusFile:
 
 
 def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
-    """Return what a case file has.
+    """Read a case file.
 
     Args:
         path: the file.
         folder: the folder that ids are relative to.
-        budget: what the corpus may cost, which its sweeps are charged to.
+        budget: the limits of the corpus; the sweeps are added to it.
 
     Raises:
-        FileError: something in it is not as it must be; all that is found, together.
+        FileError: something in the file is wrong; all errors together.
     """
     name = make_stem(path, folder)
     model, document = documents.load(path, case_file.CaseFile)
@@ -78,10 +78,10 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
 
 
 def find_case_files(path: Path) -> list[Path]:
-    """Return the case files that `path` is or holds, in the order of their names.
+    """Return the file `path`, or the case files of the folder `path` in the order of their names.
 
     Raises:
-        FileError: there is none, or two differ in their suffix alone.
+        FileError: there is none, or two differ only in their suffix.
     """
     if path.is_file():
         return [path]
@@ -98,23 +98,23 @@ def find_case_files(path: Path) -> list[Path]:
 
 
 _STEM = re.compile(r"[^\[\]*?]+")
-"""What may stand in a pattern's path."""
+"""The letters that a pattern's path may have."""
 
 
 def _stem(file: Path) -> Path:
-    """Return a file's path without its suffix; the file's name is left out if it is the folder's."""
+    """Return a file's path without its suffix, or its folder if both have the same name."""
     return file.parent if file.stem == file.parent.name else file.with_suffix("")
 
 
 def find_files(stem: str, folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder whose cases' ids begin with a stem; there is at most one in a corpus."""
+    """Yield the files below a folder whose cases' ids begin with a stem; a corpus has at most one."""
     path = folder / stem
     names = (f"{name}{suffix}" for name in (path, path / path.name) for suffix in SUFFIXES)
     yield from (file for file in map(Path, names) if file.is_file())
 
 
 def make_stem(file: Path, folder: Path) -> str:
-    """Return what the ids of a file's cases begin with.
+    """Return the first part of the ids of a file's cases.
 
     Raises:
         FileError: no pattern could match it.
@@ -127,7 +127,7 @@ def make_stem(file: Path, folder: Path) -> str:
 
 
 def digest_files(files: Iterable[tuple[str, Path]]) -> str:
-    """Return the digest of case files, each given with what the ids of its cases begin with."""
+    """Return the digest of case files, each given with the first part of its cases' ids."""
     digest = sha256()
     for name, path in files:
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -135,10 +135,10 @@ def digest_files(files: Iterable[tuple[str, Path]]) -> str:
 
 
 def digest_path(path: Path) -> str | None:
-    """Return the digest of the corpus that is at a path; None where none can be there.
+    """Return the digest of the corpus at a path; None if there can be none.
 
-    It is for a path that a record file names, by whomever that was written: the files are not parsed, and where more is
-    there than a corpus has, nothing of it is read.
+    A record file names the path, and anybody may have written that file. So the case files are not parsed, and nothing
+    is read if the folder is larger than a corpus may be.
     """
     try:
         if len(list(islice(path.rglob("*"), MOST_PATHS + 1))) > MOST_PATHS:
@@ -153,7 +153,7 @@ def digest_path(path: Path) -> str | None:
 
 
 def _refuse_duplicates(model: case_file.CaseFile, document: Document) -> None:
-    """Refuse a file whose sweeps and cases do not differ in their names."""
+    """Refuse a file in which two sweeps or cases have the same name."""
     seen: set[str] = set()
     errors = []
     for key in ("sweeps", "cases"):

@@ -1,4 +1,4 @@
-"""The lint of a corpus: what a case file may have, and should not; values that it writes out are among it."""
+"""The lint of a corpus: mistakes in case files that can be read, such as wrong expected values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tconv.corpus.corpus import Corpus
     from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Sweep
-    from tconv.dialects import Dialect
     from tconv.expectation.expected import Expectation
     from tconv.vocabulary import DType, Mask
 
@@ -36,7 +35,7 @@ class LintFinding:
     Attributes:
         where: the id of the case or of the sweep.
         message: what must be, what it got, what to do.
-        place: the file, the line and the column; None where no file has it.
+        place: the file, the line and the column; None if it is in no file.
     """
 
     where: str
@@ -49,20 +48,19 @@ class LintFinding:
 
 
 Found: TypeAlias = "tuple[str, tuple[str | int, ...]]"
-"""A message, and the location inside the case that it is about."""
+"""A message, and the location inside the case."""
 Place: TypeAlias = tuple["Path", int, int]
 _Masks: TypeAlias = "Mapping[str, Mask] | None"
-"""Which rows of a sweep each dialect can express, by dialect name; None where that is not known."""
+"""Which rows of a sweep each dialect can express, by dialect name; None if a row makes no case."""
 
 
 def lint(corpus: Corpus) -> Iterator[LintFinding]:
     """Yield what is wrong with a corpus whose files could be read.
 
-    Sweeps with rows that make no case; skips that leave nothing out; stored tiers that are not of the sweep as it is
-    now, or lack a reachable tuple; dialects that are cited and can express no case of the file; cases that no dialect
-    can express, or none that is cited; that break nothing or more
-    than they name, or that repeat another case; literal values that their type does not hold, or that differ from the
-    reference.
+    - A row of a sweep makes no case. A skip leaves nothing out. Stored tiers are out of date or lack a reachable tuple.
+    - No dialect, or no cited one, can express a case.
+    - A case breaks nothing, or more than it names. It repeats another case.
+    - A written value is not a number of its type, or differs from the reference.
     """
     masks = {sweep.id: _find_expressible_rows(sweep) for sweep in corpus.sweeps.values() if not sweep.exhaustive}
     for sweep in corpus.sweeps.values():
@@ -72,8 +70,6 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
     for sweep_id in sorted(set(corpus.tiers.selections) - chosen) if corpus.whole else ():
         message = f"{FILE_NAME} must name sweeps that are there, without a tier of their own; {advise(corpus.folder)}"
         yield LintFinding(sweep_id, message, (corpus.tiers.path, 1, 1))
-    for file in corpus.files:
-        yield from _wordless_cites(file, masks)
     seen: dict[tuple[object, ...], str] = {}
     for case, is_expressible in _cases(corpus, masks):
         if isinstance(case, LintFinding):
@@ -88,7 +84,7 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
 
 
 def find_unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
-    """Yield the location of each sweep and case of a file that leaves the data's spatial sizes to the default."""
+    """Yield the location of each sweep and case of a file whose spatial sizes are the default ones."""
     for number, sweep in enumerate(file.sweeps):
         by_axis = (axis.name == "spatial" or all(map(_is_sized, axis.layers)) for axis in sweep.axes)
         if not _is_sized(sweep.layer) and not any(by_axis):
@@ -104,7 +100,7 @@ def _is_sized(settings: Mapping[str, Any]) -> bool:
 
 
 def _find_expressible_rows(sweep: Sweep) -> _Masks:
-    """Return which rows of a sweep each dialect can express; None where a row makes no case."""
+    """Return which rows of a sweep each dialect can express; None if a row makes no case."""
     try:
         return find_expressible_rows(sweep)
     except FileError:
@@ -112,7 +108,7 @@ def _find_expressible_rows(sweep: Sweep) -> _Masks:
 
 
 def _cases(corpus: Corpus, masks_by_sweep: Mapping[str, _Masks]) -> Iterator[tuple[Case | LintFinding, bool]]:
-    """Yield every case that is looked at, and whether a dialect is known to express it; or what a row must be.
+    """Yield every checked case, and whether a dialect is known to express it; a finding for a row without a case.
 
     Args:
         corpus: the corpus.
@@ -142,7 +138,7 @@ def _sweep_findings(sweep: Sweep, corpus: Corpus, masks: _Masks) -> Iterator[Fou
 
 
 def _sample(sweep: Sweep) -> list[list[int]]:
-    """Return rows of a sweep that are looked at: so many that each label is most likely among them."""
+    """Return a sample of rows that most likely has each label."""
     rows: list[list[int]] = sweep.sample(_SAMPLE).tolist()
     return rows
 
@@ -168,7 +164,7 @@ def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[
 def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
     """Yield the number of each skip that leaves nothing out, and what must be."""
     effective: set[int] = set()
-    # What the other axes have decides nothing.
+    # Only the axes of skips matter here.
     named = {axis for skip in sweep.skips for axis in skip.when}
     radix = [size if axis in named else 1 for axis, size in enumerate(sweep.radix)]
     for rows in [np.array(list(np.ndindex(*radix)), dtype=np.int32)] if sweep.skips else ():
@@ -183,34 +179,8 @@ def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
             yield number, f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
 
 
-def _wordless_cites(file: CorpusFile, masks: Mapping[str, _Masks]) -> Iterator[LintFinding]:
-    """Yield the citations of a file whose dialects can express none of its cases; if none can, its cases say so."""
-    cites = (file.sweeps or file.singles)[0].cites
-    said = {cite.dialect: _says_any(file, DIALECTS[cite.dialect], masks) for cite in cites}
-    for number, cite in enumerate(cites) if any(said.values()) else ():
-        if not said[cite.dialect]:
-            message = (
-                f"a dialect that is cited must have words for a case of the file (got {cite.dialect}, which has none)"
-            )
-            place = file.document.path, *file.document.mark(("cites", number))
-            yield LintFinding(file.name, f"{message}; cite it elsewhere, or add a case that it can say", place)
-
-
-def _says_any(file: CorpusFile, dialect: Dialect, masks: Mapping[str, _Masks]) -> bool:
-    """Return whether a dialect can express any case of a file; of the exhaustive tier a sample is asked."""
-    if any(can_express(case, dialect) for case in file.singles):
-        return True
-    for sweep in file.sweeps:
-        if sweep.exhaustive and any(can_express(sweep.case(row), dialect) for row in _sample(sweep)):
-            return True
-        # Where a row makes no case, that is found with the cases.
-        if not sweep.exhaustive and ((known := masks[sweep.id]) is None or known[dialect.name].any()):
-            return True
-    return False
-
-
 def _not_applicable(sweep: Sweep) -> Iterator[str]:
-    """Yield a finding where no dialect that is cited can express any case of a sweep that is looked at."""
+    """Yield a finding if no cited dialect can express any case of the sample of a sweep."""
     cited = list(dict.fromkeys(cite.dialect for cite in sweep.cites))
     rows = _sample(sweep)
     expected = (expect(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
@@ -220,21 +190,20 @@ def _not_applicable(sweep: Sweep) -> Iterator[str]:
 
 
 def _cited(dialect: str, reason: str) -> str:
-    return f"must be sayable in a dialect that is cited (got {dialect}: {reason}); cite one that can say it"
+    return f"a cited dialect must be able to express it (got {dialect}: {reason}); cite one that can"
 
 
 def _expressibility(case: Case) -> Iterator[Found]:
-    """Yield a finding where no dialect can express the case, or the constraint that it names is broken in none."""
-    # Of a sweep some cases may be for the dialects that are not cited; see `_not_applicable`.
+    """Yield a finding if no dialect can express the case, or if the constraint that it names is broken in none."""
+    # Some cases of a sweep may be for dialects that are not cited; see `_not_applicable`.
     cited = [cite.dialect for cite in case.cites] if "[" not in case.id else []
     if case.breaks is None and any(can_express(case, DIALECTS[name]) for name in cited or DIALECTS):
-        # The first dialect that can express it is enough: eight would take most of the time of a check.
         return
     expected = {name: expect(case, dialect) for name, dialect in DIALECTS.items()}
     reasons = {name: each.reason for name, each in expected.items() if isinstance(each, NotApplicable)}
     if len(reasons) == len(DIALECTS):
         reason = next(iter(reasons.values()))
-        yield f"must be sayable in a dialect (got none; the first says: {reason}); skip it", ("with",)
+        yield f"a dialect must be able to express it (got none; the first says: {reason}); skip it", ("with",)
     elif message := _unbroken(case, expected, reasons):
         yield message, ("with", "breaks")
     elif cited and all(name in reasons for name in cited):
@@ -242,7 +211,7 @@ def _expressibility(case: Case) -> Iterator[Found]:
 
 
 def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[str, str]) -> str:
-    """Return what must be where the constraint that a case names is broken in no dialect; else an empty text."""
+    """Return what must be, if the constraint that a case names is broken in no dialect; empty if it is broken."""
     if case.breaks is None:
         return ""
     answers = {name: dialect.constraints[case.breaks] for name, dialect in DIALECTS.items()}
@@ -256,10 +225,10 @@ def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[
 
 
 def refuse_contradicted(corpus: Corpus) -> None:
-    """Refuse literal outputs that the reference contradicts: a backend is judged by the reference alone.
+    """Refuse written outputs that differ from the reference, as only the reference judges a backend.
 
     Raises:
-        FileError: there are such; all of them together.
+        FileError: there are such outputs; all of them together.
     """
     errors = []
     for case in corpus.singles.values():
@@ -271,7 +240,7 @@ def refuse_contradicted(corpus: Corpus) -> None:
 
 
 def find_wrong_literals(case: Case) -> Iterator[Found]:
-    """Yield what is wrong with the values that a case writes out, each with its location inside the case."""
+    """Yield what is wrong with the written values of a case, each with its location inside the case."""
     for role in ("x", "w", "b"):
         operand: Operand | None = getattr(case, role)
         if operand is not None and operand.data == "values":
@@ -291,7 +260,7 @@ def _outputs(case: Case) -> Iterator[Found]:
 
 
 def _unheld(values: Sequence[float], dtype: DType) -> Iterator[tuple[int, str]]:
-    """Yield the index of the first literal that a type does not hold, and what must be."""
+    """Yield the index of the first written value that a type cannot represent, and what must be."""
     literals = np.array(values, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         stored_values = literals.astype(NUMPY_TYPES[dtype]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Why a pattern matches no case: the first of its parts that none has, and what is nearest to that."""
+"""Why a pattern matches no case: the first part that no case has, and the nearest existing name."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _GLOB = frozenset("*?")
 _ASKED = 64
-"""Cases of a sweep that are asked for their value of a fact which is no axis of it."""
+"""Cases of a sweep whose facts are read, if a condition names a fact that is no axis."""
 _MOST_EXAMPLES = 6
 
 
 def explain_mismatch(corpus: Corpus, pattern: str) -> str:
-    """Return why a pattern matches no case, as the end of a message; empty where nothing is near.
+    """Return why a pattern matches no case, as the end of a message; empty if nothing is near.
 
     Args:
         corpus: the cases.
-        pattern: a pattern that matches none of them.
+        pattern: a pattern that matches no case.
     """
     parsed, path = parse(pattern), path_of(pattern).rstrip("/")
     unknown = next((key for key in parsed.conditions if key not in corpus.fact_names), None)
@@ -41,23 +41,23 @@ def explain_mismatch(corpus: Corpus, pattern: str) -> str:
 
 
 def _of_path(path: str, paths: Collection[str]) -> str:
-    """Return what is nearest to the first segment of a path with which nothing matches."""
+    """Return the name nearest to the first segment of a path that no case has."""
     segments = path.split("/")
     for number, segment in enumerate(segments):
         above = "/".join(segments[:number])
         if any(parse("/".join((*segments[:number], segment))).path.fullmatch(case_path) for case_path in paths):
             continue
         below = [case_path.split("/") for case_path in paths if not above or parse(above).path.fullmatch(case_path)]
-        # After `**` a segment may be anywhere.
+        # After `**` a segment may be at any depth.
         here = {part for parts in below for part in (parts if "**" in above else parts[number : number + 1])}
         return "" if set(segment) & _GLOB else nearest(segment, sorted(here))
     return ""
 
 
 def _of_value(key: str, allowed: Collection[str], values: Sequence[str]) -> str:
-    """Return what is nearest to the values of a condition that no case has; some examples where nothing is near."""
+    """Return the value nearest to those of a condition that no case has; some examples if nothing is near."""
     has = one_line(f"; no case there has {key}={'|'.join(allowed)}")
-    # A number is near to others without being meant for them.
+    # Only words are compared: a number that looks similar is not what the user meant.
     words = (value for value in allowed if value.isidentifier())
     if near := next(filter(None, (nearest(word, values) for word in words)), ""):
         return has + near
@@ -66,7 +66,7 @@ def _of_value(key: str, allowed: Collection[str], values: Sequence[str]) -> str:
 
 
 def _values(corpus: Corpus, paths: Collection[str], key: str) -> Iterator[str]:
-    """Yield values of a fact that the cases of these paths have: all of an axis, others of a sample."""
+    """Yield values of a fact in the cases of these paths: all labels of an axis, or the facts of a sample."""
     for case in corpus.singles.values():
         if path_of(case.id) in paths and key in case.facts:
             yield case.facts[key]

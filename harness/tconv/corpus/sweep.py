@@ -1,7 +1,7 @@
-"""A sweep: the product of its axes without the skipped combinations; a row of label numbers for each case.
+"""A sweep: the product of its axes without the skipped combinations; each case is a row of label numbers.
 
-If a sweep has a `cover`, its product is too large: every combination is a case that can be asked for by its id, but the
-rows are few, and hold every pair of labels and some triples.
+The product of a sweep with a `cover` is too large. Every combination is a case that can be run by its id, but the rows
+are few: they have every pair of labels and some triples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask, Tier
 
 _BLOCK = 8192
-"""Rows that are made at a time."""
+"""Rows that are made together."""
 Rows = np.ndarray[Any, np.dtype[np.int32]]
 
 
@@ -47,13 +47,13 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What a sweep leaves out: label numbers by axis, and why."""
+    """Combinations that a sweep leaves out: label numbers by axis, and the reason."""
 
     when: Mapping[int, frozenset[int]]
     because: str
 
     def covers(self, rows: Rows) -> Mask:
-        """Return which rows it leaves out."""
+        """Return which rows are left out."""
         mask = np.ones(len(rows), dtype=bool)
         for axis, indices in self.when.items():
             mask &= np.isin(rows[:, axis], list(indices))
@@ -66,15 +66,15 @@ class Sweep:
 
     Attributes:
         id: the path of all its cases, without labels.
-        about: what it asks.
-        cites: the clauses that it rests on.
+        about: what it tests.
+        cites: the clauses that it tests.
         axes: in the order of the file; the first varies slowest.
-        skips: what is left out.
+        skips: the combinations that are left out.
         layer: the settings that all of its cases share.
-        tier: the smallest tier that has its cases, all of them; None if smaller tiers have some of them.
-        cover: what its few rows hold; None if the rows are all combinations.
+        tier: the smallest tier with all of its cases; None if smaller tiers have some of them.
+        cover: the tuples of its few rows; None if the rows are all combinations.
         document: the file, for messages.
-        place: the keys and indices that lead to it in the file.
+        place: the keys and indices of the sweep in the file.
     """
 
     id: str
@@ -90,12 +90,12 @@ class Sweep:
 
     @property
     def exhaustive(self) -> bool:
-        """Whether its cases are in the exhaustive tier alone; then they are never held as a whole."""
+        """Whether its cases are in the exhaustive tier alone; then they are never in memory together."""
         return self.tier == "exhaustive"
 
     @property
     def is_selected(self) -> bool:
-        """Whether rows of it are chosen, and stored."""
+        """Whether `tiers.json` stores chosen rows of it."""
         return self.tier is None or self.cover is not None
 
     @property
@@ -105,33 +105,33 @@ class Sweep:
 
     @cached_property
     def _texts(self) -> list[list[str]]:
-        """What an id has of each label of each axis."""
+        """The text of each label of each axis in an id."""
         return [[f"{axis.name}={text}" for text in axis.labels] for axis in self.axes]
 
     @property
     def digest(self) -> str:
-        """A digest of everything that decides which rows there are and which dialects can express them."""
+        """A digest of all that decides which rows exist and which dialects can express them."""
         words = [self.layer, [[axis.name, axis.labels, axis.layers] for axis in self.axes]]
         skips = [[sorted((axis, sorted(labels)) for axis, labels in skip.when.items())] for skip in self.skips]
         cover = [] if self.cover is None else [str(self.cover)]
         return blake2b(json.dumps([words, skips, *cover], default=str).encode(), digest_size=16).hexdigest()
 
     def product(self) -> Rows:
-        """Return all combinations, (n, axes), skipped ones included."""
+        """Return all combinations, (n, axes), including skipped ones."""
         return np.concatenate(list(self.combinations()))
 
     def combinations(self) -> Iterator[Rows]:
-        """Yield all combinations, (n, axes) each, skipped ones included, few at a time: a sweep may have millions."""
+        """Yield all combinations in blocks, (n, axes), including skipped ones: a sweep may have millions."""
         size = prod(self.radix)
         for start in range(0, size, _BLOCK):
             yield self._numbered(np.arange(start, min(start + _BLOCK, size)))
 
     def rows(self) -> Rows:
-        """Return the combinations that are cases, (n, axes); with a cover, the few rows that are chosen."""
+        """Return the combinations that are cases, (n, axes); with a cover, its few rows."""
         return np.concatenate(list(self.blocks())) if self.cover is None else self._covering
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield the combinations that are cases, (n, axes) each, few at a time; with a cover, those that are chosen."""
+        """Yield these combinations in blocks, (n, axes)."""
         if self.cover is not None:
             return iter([self._covering])
         return filter(len, map(self._without_skipped, self.combinations()))
@@ -144,8 +144,8 @@ class Sweep:
 
     @cached_property
     def _covering(self) -> Rows:
-        """The rows of the cover, and first each plain twin."""
-        assert self.cover is not None  # noqa: S101 - it is asked only of such a sweep
+        """The plain twins, then the rows of the cover."""
+        assert self.cover is not None  # noqa: S101 - only a sweep with a cover asks for it
         plain = [1 if axis.name.startswith(PREFIX) else len(axis.labels) for axis in self.axes]
         twins = [row for row in np.ndindex(*plain) if self.row_is_case(row)]
         return cover_axes(self.radix, self.cover, self._skipped, int(self.digest, 16), twins)
@@ -161,7 +161,7 @@ class Sweep:
         return mask
 
     def numbers(self, rows: Rows) -> list[int]:
-        """Return the numbers of combinations, the first axis varying slowest."""
+        """Return the numbers of combinations; the first axis varies slowest."""
         return [int(number) for number in np.ravel_multi_index(tuple(rows.T.astype(np.int64)), self.radix)]
 
     def numbered(self, numbers: Sequence[int]) -> Rows:
@@ -176,9 +176,9 @@ class Sweep:
         return rows[~self._skipped(rows)]
 
     def row(self, labels: Mapping[str, str]) -> list[int] | None:
-        """Return the row of these labels, or None where they are not a case of this sweep."""
+        """Return the row of these labels; None if they are not a case of this sweep."""
         if self.cover is not None:
-            # An id leaves out what is neutral: with two ids, one case would be two.
+            # An id must leave out neutral levels, so that each case has one id.
             neutral = {axis.name: axis.labels[0] for axis in self.axes if axis.name.startswith(PREFIX)}
             if any(labels.get(name) == text for name, text in neutral.items()):
                 return None
@@ -190,15 +190,15 @@ class Sweep:
         return row if self.row_is_case(row) else None
 
     def named_row(self, text: str) -> list[int] | None:
-        """Return the row of the case that has this id, if the sweep has a cover; None if there is none.
+        """Return the row of the case with this id, if the sweep has a cover; None if there is none.
 
-        As a pattern the id would mean all cases with further levels too, as it leaves out neutral ones.
+        Such an id leaves out neutral levels. As a pattern, it would also match cases with other levels.
         """
         row = None if self.cover is None or path_of(text) != self.id else self.row(facts_of(text))
         return row if row is not None and self.case_id(row) == text else None
 
     def case_id(self, row: Sequence[int]) -> str:
-        """Return the id of the case in a row; with a cover, without the neutral levels of a context."""
+        """Return the id of the case in a row; with a cover, neutral levels of a context are left out."""
         labels = [
             texts[label]
             for axis, texts, label in zip(self.axes, self._texts, row, strict=True)
@@ -209,10 +209,10 @@ class Sweep:
     def matching(self, pattern: Pattern, rows: Rows) -> Mask:
         """Return which rows match the conditions of a pattern.
 
-        What neither the axes nor several settings decide is the same for all; else each case is asked.
+        A fact is the same for all rows, unless it depends on an axis or on several settings.
         """
         mask, names = np.ones(len(rows), dtype=bool), [axis.name for axis in self.axes]
-        # What costs least comes first: for what an axis is named, no case is built.
+        # The cheapest conditions come first: those on axes need no case.
         for name, allowed in sorted(pattern.conditions.items(), key=lambda condition: condition[0] not in names):
             if name in names:
                 number = names.index(name)

@@ -1,4 +1,4 @@
-"""A sweep from its model in a case file: axes with their labels, and what is skipped."""
+"""A sweep from its model in a case file: axes with their labels, and skipped combinations."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Tier
 
 LARGEST_SWEEP = 100_000
-"""Combinations; more are refused before any is made."""
+"""Combinations of a sweep; more are refused before any is made."""
 LARGEST_EXHAUSTIVE = 10_000_000
-"""The same of a sweep of the exhaustive tier, which is never held as a whole."""
+"""Combinations of a sweep of the exhaustive tier, which are never in memory together."""
 MOST_AXES = 32
 """An array of numpy may have at most 64 dimensions."""
 
@@ -41,10 +41,10 @@ def read_sweep(
     index: int,
     budget: Budget,
 ) -> Sweep:
-    """Return the sweep that a file's model describes, and charge the corpus's budget with it.
+    """Return the sweep of a file's model, and add it to the budget of the corpus.
 
     Raises:
-        FileError: an axis or a skip is not as it must be, nothing is left, or the corpus costs too much with it.
+        FileError: an axis or a skip is wrong, no case is left, or the corpus becomes too large.
     """
     place = ("sweeps", index)
     if (count := len(model.axes)) > MOST_AXES:
@@ -67,7 +67,7 @@ def read_sweep(
 
 
 def _cover(model: case_file.Cover, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Cover:
-    """Return what the few rows of a sweep hold."""
+    """Return which tuples the few rows of a sweep must have."""
     known = [axis.name for axis in axes]
     for number, name in enumerate(model.threes):
         if name not in known:
@@ -80,10 +80,10 @@ def _cover(model: case_file.Cover, axes: tuple[Axis, ...], document: Document, p
 def _refuse_too_large(
     axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], budget: Budget, tier: Tier | None
 ) -> None:
-    """Charge the corpus's budget with the combinations of axes.
+    """Add the combinations of axes to the budget of the corpus.
 
     Raises:
-        FileError: they are too many for a sweep, or for what is left of the budget.
+        FileError: they are too many for a sweep or for the corpus.
     """
     most = LARGEST_EXHAUSTIVE if tier == "exhaustive" else LARGEST_SWEEP
     sizes = [len(axis.labels) for axis in axes]
@@ -125,7 +125,7 @@ def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _LABEL = re.compile(r"[^\s\x00-\x1f\x7f\[\]{},=|]+")
-"""What may stand in an id, a pattern and a line of output; the braces of an operand's mapping may not."""
+"""The letters that may stand in an id, a pattern and a line of output."""
 
 
 def _skip(skip: case_file.Skip, axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...]) -> Skipped:

@@ -1,4 +1,4 @@
-"""Which rows of a sweep are in which tier: chosen once, and stored with the sweep's digest."""
+"""Which rows of a sweep are in which tier. They are chosen once, and stored with the sweep's digest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "tiers.json"
 STRENGTH = {"gate": 4, "smoke": 2}
-"""How many axis values the tuples have that a tier covers."""
+"""A tier covers all tuples of so many axis values."""
 
 
 def _ascending(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -37,7 +37,7 @@ _RowNumbers = Annotated[tuple[int, ...], AfterValidator(_ascending)]
 
 
 class TierSelection(BaseModel):
-    """The rows of a sweep in each tier, by their numbers; of one with a cover, by those of all combinations."""
+    """The numbers of a sweep's rows in each tier; if it has a cover, they count all combinations."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -57,17 +57,17 @@ class TiersFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """The selections that are stored with a corpus, by sweep id, and their file."""
+    """The stored selections of a corpus, by sweep id, and their file."""
 
     selections: dict[str, TierSelection]
     path: Path
 
     def fresh(self, sweep: Sweep) -> bool:
-        """Return whether the stored selection was chosen from the sweep as its file is now."""
+        """Return whether the stored selection is of the sweep as it is now."""
         return sweep.id in self.selections and self.selections[sweep.id].digest == sweep.digest
 
     def blocks(self, sweep: Sweep, tier: Tier) -> Iterable[Rows]:
-        """Return the rows of the sweep in a tier, (n, axes) each, few at a time where they are all of the sweep.
+        """Return the rows of the sweep in a tier, in blocks, (n, axes).
 
         Raises:
             FileError: the stored selection has rows that the sweep does not have.
@@ -81,7 +81,7 @@ class Tiers:
         return sweep.blocks() if tier not in STRENGTH else [self._chosen(sweep, tier)]
 
     def _chosen(self, sweep: Sweep, tier: Tier) -> Rows:
-        """Return the rows of the sweep in a tier that has some of them, (n, axes)."""
+        """Return the chosen rows of the sweep in the gate or smoke tier, (n, axes)."""
         rows = sweep.rows()
         selection = self.selections[sweep.id] if self.fresh(sweep) else select(sweep)
         numbers = list(selection.gate if tier == "gate" else selection.smoke)
@@ -91,7 +91,7 @@ class Tiers:
 
 
 def read(folder: Path) -> Tiers:
-    """Return the selections that are stored in `folder`, none where there is no file.
+    """Return the selections that are stored in `folder`; none if there is no file.
 
     Raises:
         FileError: the file is broken.
@@ -110,18 +110,18 @@ def _broken(path: Path) -> FileError:
 
 
 def advise(folder: Path) -> str:
-    """Return what to do so that the stored selections of a folder are of today."""
+    """Return the advice that updates the stored selections of a folder."""
     path = "" if folder == data_folder("cases") else f" {shlex.quote(str(folder))}"
     return f"run 'tconv check{path} --write-tiers'"
 
 
 def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelection] | None = None) -> None:
-    """Store selections in `folder`, each sweep on a line of its own so that a diff shows what changed.
+    """Store selections in `folder`, one line for each sweep, so that a diff shows the changes.
 
     Args:
-        folder: where the corpus is.
-        sweeps: those whose rows are chosen anew.
-        others: stored selections of other files' sweeps, written as they are.
+        folder: the folder of the corpus.
+        sweeps: the sweeps whose rows are chosen anew.
+        others: stored selections of other files' sweeps, written unchanged.
 
     Raises:
         FileError: the file cannot be written.
@@ -137,7 +137,7 @@ def write(folder: Path, sweeps: Iterable[Sweep], others: Mapping[str, TierSelect
 
 
 def select(sweep: Sweep) -> TierSelection:
-    """Choose the rows of each tier, which hold every reachable tuple of every dialect; smoke is a part of gate."""
+    """Choose the rows of each tier: they have every reachable tuple of every dialect. smoke is a part of gate."""
     if sweep.cover is not None:
         return TierSelection(digest=sweep.digest, gate=tuple(sorted(sweep.numbers(sweep.rows()))), smoke=())
     rows, masks = sweep.rows(), list(find_expressible_rows(sweep).values())
@@ -149,9 +149,9 @@ def select(sweep: Sweep) -> TierSelection:
 def count_missing_tuples(
     sweep: Sweep, selection: TierSelection, masks_by_dialect: Mapping[str, Mask]
 ) -> dict[str, int]:
-    """Return, for each tier, how many reachable tuples none of its rows holds.
+    """Return, for each tier, how many reachable tuples are in none of its rows.
 
-    A selection of the same sweep may lack some where a dialect has changed since: then other tuples are reachable.
+    A stored selection may lack some if a dialect has changed since: then other tuples are reachable.
 
     Args:
         sweep: the sweep.

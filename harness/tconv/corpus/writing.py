@@ -1,4 +1,4 @@
-"""Cases as the text of a case file: loading the text gives these cases again."""
+"""Cases as the text of a case file. Reading the text gives the same cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WIDTH = 100
-"""A line ends after the word that exceeds it."""
+"""Letters of a line; a longer word is not broken."""
 _WORDS = {"auto_pad": AutoPad, "data_format": DataFormat, "filter_format": FilterFormat}
 _BATCH, _CHANNELS, _FIRST_AXIS = 0, 1, 2
 _SHAPE = ("spatial", "kernel")
@@ -32,9 +32,9 @@ PRESENTATION_WITH_DEFAULTS = tuple(name for name in PRESENTATION if name in DEFA
 
 
 def write_case_file(cases: Iterable[Case], about: str) -> str:
-    """Return the text of a case file with these cases; each is named by the last segment of its id.
+    """Return the text of a case file with these cases; the last segment of an id is the name of its case.
 
-    A reader of the file adds its own path to the names. What the cases cite is cited once, by the file.
+    The path of the new file replaces the other segments. The file has all citations of the cases, each once.
     """
     cases = list(cases)
     cites: list[Cite] = list(dict.fromkeys(cite for case in cases for cite in case.cites))
@@ -48,7 +48,7 @@ def write_case_file(cases: Iterable[Case], about: str) -> str:
 
 
 def settings(case: Case) -> dict[str, Any]:
-    """Return the settings that a case is built from: sizes by their meaning, and only what is not a default."""
+    """Return the settings of a case: named sizes, and only values that are not defaults."""
     sizes, shapes = _sizes(case)
     operands = {role: operand for role in ("x", "w", "b") if (operand := getattr(case, role)) is not None}
     shared = {
@@ -84,7 +84,7 @@ def _grids(quantisation: Quantisation) -> dict[str, Any]:
 
 
 def _sizes(case: Case) -> tuple[dict[str, Any], dict[str, Ints]]:
-    """Return the sizes that the operands share, and the shape of each operand that follows from them."""
+    """Return the sizes that the operands share, and the shapes of the operands by these sizes."""
     x, w = case.x.shape, case.w.shape
     groups = max(case.attributes.groups or 1, 1)
     batch = x[_BATCH] if x else 1
@@ -101,12 +101,12 @@ def _sizes(case: Case) -> tuple[dict[str, Any], dict[str, Ints]]:
 
 
 def _shared(values: set[T], default: T) -> T:
-    """Return the single value of all operands, or the default where they differ."""
+    """Return the single value of all operands, or the default if they differ."""
     return values.pop() if len(values) == 1 else default
 
 
 def _own(operand: Operand, shape: Ints, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of an operand that differ from what the operands share."""
+    """Return the settings of an operand that differ from the shared ones."""
     own: dict[str, Any] = {} if operand.shape == shape else {"shape": list(operand.shape)}
     own |= {name: value for name in ("dtype", "seed") if (value := getattr(operand, name)) != shared[name]}
     if operand.data == "values":
@@ -142,7 +142,7 @@ def _written(case: Case) -> dict[str, Any]:
 
 
 def flow(value: object) -> str:
-    """Return a plain value as YAML in one line, which the core schema reads as that value."""
+    """Return a plain value as YAML in one line."""
     return _dumped(value, default_flow_style=True, width=math.inf).removesuffix("\n").removesuffix("\n...")
 
 
@@ -152,10 +152,10 @@ def _dumped(value: object, **options: Any) -> str:  # noqa: ANN401 - of `yaml.du
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes by the core schema of YAML 1.2, by which case files are read; PyYAML's own is that of YAML 1.1."""
+    """Writes by the core schema of YAML 1.2, as case files are read by it; PyYAML writes by YAML 1.1."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - PyYAML's interface
-        """Return that equal values are written out."""
+        """Return True: equal values are written twice, without an alias."""
         return True
 
 

@@ -1,3 +1,3 @@
-"""Running cases: workers that may die, a pool that survives them, and the record file they fill."""
+"""A run: worker processes that may crash, a pool that survives a crash, and the file of records."""
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The type in which a backend adds products of 16-bit numbers, found by sums that it is asked for.
+"""The type in which a backend accumulates products of 16-bit numbers, found by asking it for chosen sums.
 
-A runtime may have a kernel of its own for each kind of filter, each rank and each type. So each of these paths is
-probed alone, when its first case is judged by a bound. Each worker probes by itself, and the record says what it found.
-f32 is never probed: an accumulation below the type's own precision is a deviation, and to excuse it would be to excuse
-TF32.
+A runtime may have another kernel for each kind of filter, each rank and each type. So each of these paths is probed
+alone, when its first case is judged by a bound. Each worker probes for itself, and the record says what it found.
+f32 is never probed. To accumulate below the type's own precision is a deviation, and a probe would excuse TF32.
 """
 
 from __future__ import annotations
@@ -26,18 +25,16 @@ if TYPE_CHECKING:
 
 _DOUBLINGS = 5
 _TERMS = 2**_DOUBLINGS
-"""So many that 16-bit sums lose what 32-bit sums keep, and so few that the bound of 16-bit sums still excludes wrong
+"""Enough that 16-bit sums lose what 32-bit sums keep. Few enough that the bound of 16-bit sums still excludes wrong
 results: below 1024 for f16, below 128 for bf16."""
 _OUTPUTS = 8
-"""Output channels of a group in a sum along channels, and channels of a depthwise filter: enough elements to tell."""
-
-
+"""Output channels of a group in a sum along channels, and channels of a depthwise filter."""
 _OF_ONE_CHANNEL = ("depthwise", "multiplier")
 """The kinds of group that have no sum along channels."""
 
 
 class SumPath(NamedTuple):
-    """The calls that a runtime may have one kernel for.
+    """Calls that a runtime may compute by one kernel.
 
     Attributes:
         dtype: the element type, of 16 bits.
@@ -53,7 +50,7 @@ class SumPath(NamedTuple):
 
     @property
     def filters(self) -> str:
-        """Which filters these are, in words."""
+        """The kind of filter, in words."""
         kind = "depthwise with several outputs" if self.kind == "multiplier" else self.kind
         return f"{kind} 1x1" if self.pointwise else kind
 
@@ -68,17 +65,17 @@ def path_of(case: Case) -> SumPath | None:
 
 
 def probe(path: SumPath, dialect: Dialect, ask: Callable[[Problem], Outcome]) -> DType | None:
-    """Return the type in which a backend adds products on a path: f32, or the path's own type if one sum is less exact.
+    """Return the type in which a backend accumulates on a path: f32, or the path's own type if one sum is less exact.
 
-    None if the backend does not compute the sums, or computes what neither type excuses: then the cases of the path are
-    judged by f32, which excuses less.
+    None if the backend does not compute the sums, or if its results are wrong for both types. Cases of the path are
+    then judged as accumulated in f32, the stricter type.
 
     Args:
         path: the path.
-        dialect: the dialect that the sums are asked for in.
+        dialect: the dialect of the sums' calls.
         ask: returns what the backend does with a problem.
     """
-    # The first call of a kernel may be wrong alone: what excuses more is not believed before f32 has failed twice.
+    # The first call of a kernel alone may be wrong. So f32 must fail twice before the wider bound is used.
     for accumulator in (DType.F32, DType.F32, path.dtype):
         for case in _cases(path):
             problem = Problem(case, dialect)
@@ -93,7 +90,7 @@ def probe(path: SumPath, dialect: Dialect, ask: Callable[[Problem], Outcome]) ->
 
 
 def _cases(path: SumPath) -> Iterator[Case]:
-    """Yield cases with sums of `_TERMS` real terms: along channels and along taps, if the path has such sums."""
+    """Yield cases with sums of `_TERMS` real numbers: along channels and along taps, if the path has such sums."""
 
     def case(name: str, groups: int, x: tuple[int, ...], w: tuple[int, ...], strides: tuple[int, ...] | None) -> Case:
         attributes = Attributes(groups=groups if groups > 1 else None, strides=strides)
@@ -102,14 +99,13 @@ def _cases(path: SumPath) -> Iterator[Case]:
 
     groups = {"dense": 1, "grouped": 2}.get(path.kind, _OUTPUTS)
     if path.kind not in _OF_ONE_CHANNEL:
-        # The strides are the kernel, so that no taps overlap and each sum is one of channels alone.
+        # The strides equal the kernel, so no taps overlap: each sum is along channels alone.
         kernel = (1 if path.pointwise else 2,) * path.rank
         spatial = (4,) * path.rank
         x, w = (1, groups * _TERMS, *spatial), (groups * _TERMS, _OUTPUTS, *kernel)
         yield case("channels", groups, x, w, None if path.pointwise else kernel)
     if not path.pointwise:
-        # The data is as long as the kernel, so that in the middle all taps overlap. A filter with more than
-        # one channel a group has half as many taps.
+        # The data is as long as the kernel, so all taps overlap in the middle.
         channels = 1 if path.kind in _OF_ONE_CHANNEL else 2
         doublings = _DOUBLINGS + 1 - channels
         kernel = tuple(2 ** ((doublings + axis) // path.rank) for axis in range(path.rank))

@@ -1,8 +1,8 @@
-"""Wrong answers asked again, each alone in a fresh worker: whether they depend on the calls before them.
+"""Failed cases are asked again, each alone in a fresh worker: does the answer depend on the calls before it?
 
-A plan that is remembered by the shapes alone, or a buffer that is not cleared, gives wrong answers that a fresh process
-does not. Their values look like many other mistakes. So failures wait for the end of the run. Then the smallest of each
-of the largest groups is asked again; if one of them has another answer, as many others as there is time for.
+A plan that is cached by the shapes alone, or a buffer that is not cleared, gives wrong answers that a fresh process
+does not give. So failures wait for the end of the run. Then the smallest failure of each of the largest groups is asked
+again. If one of these has a different answer, further failures are asked again, as many as there is time for.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 TIMES = 3
-"""How often a wrong answer is asked again. From the second time on free memory is filled: an output that was never
-written changes then."""
+"""How often a failed case is asked again. From the second time on free memory is filled with a pattern, so an output
+that the runtime never writes changes."""
 _FIRST = 6
-"""So many failures are asked again in any run: those of as many groups, each of which may have a cause of its own."""
+"""How many failures are asked again in every run, one of each group: a group may have a cause of its own."""
 _LONGEST_SECONDS = 10.0
-"""After this time no other failure is asked again: a process for each takes long if a runtime starts slowly."""
+"""After this time no further failure is asked again: each needs a process, and some runtimes start slowly."""
 _KILLED = "SIGKILL"
 
 
@@ -41,7 +41,7 @@ class WaitingFailures:
         fails: returns whether a record of a case is a failure.
 
     Attributes:
-        records: the records of those that were not asked again, by their ids.
+        records: the records of the failures that were not asked again, by the ids of their cases.
     """
 
     def __init__(self, fails: Callable[[Case, Record], bool] = lambda *_: False) -> None:
@@ -59,14 +59,14 @@ class WaitingFailures:
         return self._ends is not None
 
     def take(self, case: Case, record: Record) -> bool:
-        """Let a record wait if it is one of these failures; return whether it is."""
+        """Return whether a record is a failure that may vary; if it is, it waits."""
         if not record.may_vary or not self._fails(case, record):
             return False
         self._cases[case.id], self.records[case.id] = case, record
         return True
 
     def next(self) -> Case | None:
-        """Return the next case that is to be asked again; None if there is none, or no time left."""
+        """Return the next case to ask again; None if there is none, or no time left."""
         if self._ends is None:
             self._order, self._ends = _in_order([*self.records.values()]), monotonic() + _LONGEST_SECONDS
         if (self._asked >= _FIRST and not self._varies) or monotonic() > self._ends:
@@ -75,11 +75,11 @@ class WaitingFailures:
         return next((self._cases[record.case] for record in islice(self._order, 1)), None)
 
     def answered(self, alone: Record) -> Record | None:
-        """Return the record of a failure that was asked again, with what came of it; None of any other case."""
+        """Return the record of a waiting failure with its second answer; None if the case is not a waiting failure."""
         if (record := self.records.pop(alone.case, None)) is None:
             return None
         killed = isinstance(alone.verdict, ver.Crashed) and alone.verdict.cause == _KILLED
-        # A busy machine is slow, and one without memory kills.
+        # Perhaps the machine was busy, or had no memory left.
         if killed or isinstance(alone.verdict, ver.TimedOut):
             return record
         same = is_same(record, alone)
@@ -89,10 +89,7 @@ class WaitingFailures:
 
 
 def _in_order(failures: list[Record]) -> Iterator[Record]:
-    """Yield failures in the order in which they are asked again: the smallest of each group that may have one cause.
-
-    That of the largest group is the first. Then all others come, the smallest first.
-    """
+    """Yield first the smallest failure of each group (the largest group first), then all others, the smallest first."""
     groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in sorted(failures, key=lambda record: record.size):
         name = str(record.diagnosis[0]) if record.diagnosis else path_of(record.case)
@@ -103,7 +100,7 @@ def _in_order(failures: list[Record]) -> Iterator[Record]:
 
 
 def is_same(after_others: Record, alone: Record) -> bool:
-    """Return whether a failure is the same in a fresh process: in words, and in figures if sums have no rounding."""
+    """Return whether a failure is the same in a fresh process: same words, and same figures if the sums are exact."""
     verdict = after_others.verdict
     if verdict.kind != alone.verdict.kind:
         return False
@@ -113,6 +110,6 @@ def is_same(after_others: Record, alone: Record) -> bool:
     before, again = failure(after_others), failure(alone)
     if before and again and before.words != again.words:
         return False
-    # A search for names that ran out of time has none.
+    # A diagnosis that ran out of time has no names.
     both = after_others.diagnosis and alone.diagnosis
     return not both or not set(after_others.diagnosis).isdisjoint(alone.diagnosis)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
 VARIABLE = "TCONV_ISOLATE"
-"""The environment variable that says it, also for commands that have no option for it."""
+"""The environment variable for `--isolate`, also for commands without this option."""
 
 
 def required() -> bool | None:
-    """Return whether runtimes must be confined, as the environment says it; None where it says nothing.
+    """Return whether runtimes must be confined by the environment variable; None if it is not set.
 
     Raises:
-        UsageError: it says neither yes nor no. Taken for nothing, a wish to confine would be lost in silence.
+        UsageError: its value is not yes or no.
     """
     text = os.environ.get(VARIABLE, "").strip()
     try:
@@ -38,14 +38,13 @@ class Asking:
 
     Attributes:
         backend: an installed name, `package.module:attribute`, or `exec:COMMAND LINE`.
-        dialect: the dialect; None for the backend's first.
+        dialect: the dialect; None for the first one of the backend.
         options: values of the backend's options, by name.
-        timeout: seconds that a case may take.
+        timeout: the limit of a call, in seconds.
         repeat: how often each case is asked.
-        isolate: whether the processes of runtimes must be confined; None for those of `exec:` where that is possible.
-        folder: where artifacts go; None for nowhere.
-        shown: the tensor of a graph that is made a further output of it, so that nothing is fused across it; empty for
-            none.
+        isolate: whether the processes of runtimes must be confined; None: those of `exec:` are, if the system can.
+        folder: the folder of artifacts; None if none are written.
+        shown: a tensor of the graph that becomes a further output, so that nothing is fused across it; empty for none.
     """
 
     backend: str

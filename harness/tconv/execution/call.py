@@ -1,14 +1,11 @@
-"""One call of a backend: its private operands, the state of the process that it runs in, and the result, checked.
+"""One call of a backend: its own copy of the operands, the state of its process, and the checked outcome.
 
-The runtime has its own state of the floating-point unit, and tconv judges with that of its start. A library may let
-subnormal numbers count as zero when it is loaded, or round differently, for its whole thread. The reference and the
-comparison run in the same thread, and must not compute so.
+The runtime keeps its own state of the floating-point unit, and tconv computes in the state of its start. A library may
+flush subnormal numbers to zero for its whole thread, or round differently. Reference and comparison run in this thread.
 
-Uninitialised memory is filled with a fixed pattern while an invalid call runs, so that every run reads the same. A
-runtime that reads beyond a list that is too short finds what happens to be there: whether it refuses the call then
-depends on what the process did before. With the pattern it finds the same in every process (glibc, but for small pieces
-that were given back just before; elsewhere nothing is done). Valid calls are asked without it: it costs a write to all
-memory that is taken and given back.
+Uninitialised memory is filled with a fixed pattern while an invalid call runs (glibc only). A runtime may read beyond a
+list that is too short. Whether it then refuses the call must not depend on what the process did before. Valid calls
+have no pattern, as it costs a write to all memory that is allocated and freed.
 
 Source: C17, 7.6, "Floating-point environment".
 """
@@ -38,13 +35,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The outcome of a call, and what else is known of it.
+    """The outcome of a call, asked once or several times.
 
     Attributes:
         outcome: what the backend did.
-        seconds: how long it took.
-        other: another outcome of the same call, if it was asked several times; None if all were the same.
-        settles: whether all outcomes behind the first, at least two, were this other one.
+        seconds: how long all calls took.
+        other: a different outcome of the same call; None if all outcomes were the same.
+        settles: whether all later outcomes, at least two, were this other one.
     """
 
     outcome: out.Outcome
@@ -54,7 +51,7 @@ class CallResult:
 
 
 def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return anything
-    """Return the outcome, or `BackendError` for a value that is none, which would end the worker or break the file.
+    """Return an outcome of plain values; `BackendError` for a value that would end the worker or break the file.
 
     The outcome is made anew, of plain values: texts are cut, and an output is copied, as the backend may use its memory
     for the next call.
@@ -80,13 +77,13 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
                 f"must give the fields of an outcome values of their types (got {_printed(outcome)})"
             )
         case _:
-            # The type alone: the numbers of an array say nothing, and would be another message in each case.
+            # The type alone: with the numbers of an array, each case would have another message.
             must = "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError"
             return out.BackendError(f"{must} (got {_type_of(outcome)})")
 
 
 def _produced(array: object, notes: object, executed: object) -> out.Produced | out.BackendError:
-    # Of a subclass, such as a masked array, the backend's own code would compare the output.
+    # A subclass, such as a masked array, would compare itself by code of the backend.
     if type(array) is not np.ndarray:
         return out.BackendError(f"must produce a plain array (got {type(array).__name__})")
     if not _numeric(array):
@@ -107,12 +104,12 @@ def _are_texts(texts: object, most: int) -> TypeGuard[tuple[str, ...]]:
 
 
 def _is_size(size: object) -> bool:
-    """Return whether a value can be a size; an integer of thousands of digits cannot even be printed."""
+    """Return whether a value can be a size. Python cannot print an integer of thousands of digits."""
     return type(size) is int and abs(size) < _NO_SIZE
 
 
 def _type_of(value: object) -> str:
-    """Return the name of a value's type, with its module where it is not one of Python's own: `numpy.ndarray`."""
+    """Return the name of a value's type, with its module if it is not a builtin: `numpy.ndarray`."""
     kind = type(value)
     if value is None:
         return "None"
@@ -120,7 +117,7 @@ def _type_of(value: object) -> str:
 
 
 def _printed(value: object) -> str:
-    """Return how a backend's value prints itself, cut; its type where that raises."""
+    """Return the shortened `repr` of a backend's value; its type if `repr` raises."""
     try:
         return plain(repr(value), _LONGEST_OUTCOME)
     except Exception:  # noqa: BLE001 - it is the backend's own code
@@ -128,19 +125,19 @@ def _printed(value: object) -> str:
 
 
 def private(call: Call, arrays: Mapping[str, Array]) -> tuple[Call, dict[str, Array]]:
-    """Return a call and its operands, copied: others have the same ones, and a backend writes where it likes."""
+    """Return a copy of a call and its operands: cases share them, and a backend may write into them."""
     return replace(call, attributes=dict(call.attributes)), {role: array.copy() for role, array in arrays.items()}
 
 
 def alike(first: out.Outcome, second: out.Outcome) -> bool:
-    """Return whether two outcomes of a call are the same: bit for bit where they are arrays, NaN aside."""
+    """Return whether two outcomes of a call are the same: for arrays by value, and NaN equals NaN."""
     if isinstance(first, out.Produced) and isinstance(second, out.Produced):
         return first.array.dtype == second.array.dtype and np.array_equal(
             _values(first.array), _values(second.array), equal_nan=True
         )
     if isinstance(first, out.ShapeOnly):
         return first == second
-    # Messages are not compared: the names of nodes in them may be numbered anew in each run.
+    # Messages are not compared: a runtime may number the nodes anew in each call.
     return type(first) is type(second)
 
 
@@ -150,7 +147,7 @@ def _values(array: Array) -> Array:
 
 
 def _described(outcome: out.Outcome) -> str:
-    """Return an outcome in words, in one line as long as a message may be."""
+    """Return an outcome in words, in one short line."""
     if not isinstance(outcome, out.Produced):
         return f"{type(outcome).__name__.lower()}: {outcome}"[:_LONGEST_OUTCOME]
     first = outcome.array.ravel()[:_FIRST].tolist()
@@ -158,7 +155,7 @@ def _described(outcome: out.Outcome) -> str:
 
 
 def changed(outcome: out.Outcome, other: out.Outcome) -> str:
-    """Return two different outcomes of one call in words; of arrays of one shape the places that differ."""
+    """Return two different outcomes of one call in words; for arrays of one shape, where they differ."""
     if not (isinstance(outcome, out.Produced) and isinstance(other, out.Produced) and _of_one_kind(outcome, other)):
         return f"{_described(outcome)}, and then {_described(other)}"
     before, after = _values(outcome.array), _values(other.array)
@@ -190,7 +187,7 @@ _BYTES = 512
 
 
 def _functions() -> tuple[ctypes._NamedFuncPointer, ctypes._NamedFuncPointer] | None:
-    """Return fegetenv and fesetenv; None where the platform's C library cannot be asked."""
+    """Return fegetenv and fesetenv; None if the platform's C library does not have them."""
     with suppress(OSError, AttributeError, TypeError):
         library = ctypes.CDLL(None)
         return library.fegetenv, library.fesetenv
@@ -201,7 +198,7 @@ _FUNCTIONS = _functions()
 
 
 class FloatingPoint:
-    """Two states, of which one holds: tconv's own, and the runtime's. Made before the runtime is loaded."""
+    """The floating-point states of tconv and of the runtime; one is active. Made before the runtime is loaded."""
 
     def __init__(self) -> None:
         self._own, self._runtimes = (ctypes.create_string_buffer(_BYTES) for _ in range(2))
@@ -210,12 +207,12 @@ class FloatingPoint:
                 _FUNCTIONS[0](state)
 
     def enter(self) -> None:
-        """Let the runtime's state hold, as it left it."""
+        """Restore the state that the runtime left."""
         if _FUNCTIONS is not None:
             _FUNCTIONS[1](self._runtimes)
 
     def leave(self) -> None:
-        """Store the state that holds as the runtime's, and let tconv's own hold."""
+        """Store the active state as the runtime's, and restore tconv's own."""
         if _FUNCTIONS is not None:
             _FUNCTIONS[0](self._runtimes)
             _FUNCTIONS[1](self._own)
@@ -224,13 +221,13 @@ class FloatingPoint:
 _PERTURB = -6
 """`M_PERTURB` of mallopt(3)."""
 _PATTERN = 165
-"""What freed memory is filled with, byte by byte; new memory has its complement. It is no small number and no zero."""
+"""The byte that fills freed memory; its complement fills new memory. As floats, these are not zero and not small."""
 _GLIBC = ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
 
 
 @contextmanager
 def patterned(*, wanted: bool) -> Iterator[None]:
-    """Let all memory that is taken inside of this context be filled with a pattern, if that is wanted."""
+    """Fill all memory that is allocated inside this context with a pattern, if that is wanted."""
     if _GLIBC is None or not wanted:
         yield
         return
@@ -239,5 +236,5 @@ def patterned(*, wanted: bool) -> Iterator[None]:
         yield
     finally:
         own = os.environ.get("MALLOC_PERTURB_", "")
-        # The user may want a pattern all the time.
+        # The user may have set a pattern.
         _GLIBC.mallopt(_PERTURB, int(own) if own.isdecimal() else 0)

@@ -1,7 +1,7 @@
-"""A run on a dask cluster: chunks of cases are futures, and each is run by a pool on the machine of a dask worker.
+"""A run on a dask cluster: each chunk of cases is a future, and a pool on the machine of a dask worker runs it.
 
-A runtime that dies ends a process of the pool, and not the dask worker. dask itself runs the chunk of a lost worker
-again. Only the process that gave the command writes records and artifacts.
+If a runtime crashes, it ends a process of the pool, not the dask worker. dask runs the chunk of a lost worker again.
+Only the process of the command writes records and artifacts.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ if TYPE_CHECKING:
     from tconv.records.headers import BackendHeader
 
     Reply = tuple[BackendHeader, dict[str, str], list[str], dict[str, bytes]]
-    """The backend, the facts that all machines must say alike, the line of each case, artifacts by their file names."""
+    """The backend, facts that must be equal on all machines, the record line of each case, artifacts by file name."""
 
 _CHUNK = 64
-"""Cases of a future: a lost worker costs so many at most, and what dask and the network cost is paid once for them."""
+"""Cases of a future. A lost worker costs at most so many; more cases share the cost of dask and the network."""
 _AHEAD = 256
-"""Chunks that are on their way at a time, so that all workers have work and memory is bounded."""
+"""Chunks that are submitted at a time: all workers have work, and memory is bounded."""
 _CONNECT_SECONDS, _WORKER_SECONDS, _IDLE_SECONDS = 10, 30, 5
 _MAY_DIFFER = {*(f"machine.{fact}" for fact in machine_facts.MAY_DIFFER), f"environment.{machine_facts.CONFINEMENT}"}
 
 
 @contextmanager
 def joined(address: str, asking: Asking, folder: Path) -> Iterator[Cluster]:
-    """Give the cluster of a scheduler for one run.
+    """Connect to a scheduler for one run.
 
-    At the end dask forgets what has not begun, and a pool without a case ends after some seconds.
+    At the end dask drops chunks that have not begun, and a pool without a case ends after some seconds.
 
     Args:
-        address: the scheduler's.
+        address: the address of the scheduler.
         asking: how the backend is asked.
-        folder: where artifacts are brought.
+        folder: the folder of artifacts on this machine.
 
     Raises:
         ClusterError: there is no scheduler or no worker, or the worker would not judge as this process does.
         BackendMissing: the backend is not there or does not start.
     """
-    # Of a lost scheduler dask logs tracebacks; what there is to say is in the error that we raise.
+    # dask logs tracebacks of a lost scheduler; the error that we raise says it in one line.
     for name in ("distributed", "distributed.client", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with _reaching(address):
@@ -75,7 +75,7 @@ def joined(address: str, asking: Asking, folder: Path) -> Iterator[Cluster]:
 
 @contextmanager
 def _reaching(address: str) -> Iterator[None]:
-    """Report in words that the scheduler cannot be reached, that a worker lacks tconv, or that dask gave up."""
+    """Raise a `ClusterError` if the scheduler cannot be reached, a worker lacks tconv, or dask gave up."""
     try:
         yield
     except (OSError, ValueError, ImportError, CancelledError, KilledWorker, NoWorkerError) as error:
@@ -88,8 +88,8 @@ class Cluster:
     """The dask workers of a cluster; they run cases as a `Pool` does.
 
     Attributes:
-        backend: what the backend says of itself, on the worker that is asked first.
-        dialect: the dialect that it speaks.
+        backend: the header of the backend, from the first worker.
+        dialect: the dialect of the calls.
     """
 
     def __init__(self, client: Client, address: str, asking: Asking, folder: Path) -> None:
@@ -122,7 +122,7 @@ class Cluster:
             yield from map(record_of, lines)
 
     def _submitted(self, chunk: list[Case]) -> Future[Reply]:
-        # By this name dask says which chunk it gives up; no other task has it.
+        # If dask gives up a chunk, its error shows this name.
         name = f"{chunk[0].id if chunk else 'introduction'} {uuid4().hex}"
         return self._client.submit(run_chunk, self._asking, self._facts, chunk, key=name)
 
@@ -132,7 +132,7 @@ def run_chunk(asking: Asking, expected: Mapping[str, str], cases: list[Case]) ->
 
     Args:
         asking: how the backend is asked.
-        expected: the facts that this machine must say; none for the first one.
+        expected: the facts that must be equal on this machine; empty for the first one.
         cases: the cases.
     """
     try:
@@ -142,17 +142,17 @@ def run_chunk(asking: Asking, expected: Mapping[str, str], cases: list[Case]) ->
             lines = [record_line(record) for record in pool.run(cases)]
             return pool.backend, facts, lines, dict(artifacts.moved_out(pool.folder))
     except TconvError as error:
-        # dask brings the first argument of an error; and it must say which machine it is about.
+        # dask passes on only the first argument of an error; the text names the machine.
         kind = ClusterError if isinstance(error, FileError) else type(error)
         raise kind(f"{platform.node()}: {error}") from None
 
 
 class LocalPool(Pool):
-    """A pool with a single worker process, as each thread of a dask worker has one; after a chunk it waits for another.
+    """A pool with one worker process, for a thread of a dask worker; after a chunk it waits for another chunk.
 
     Attributes:
         purpose: how the backend is asked.
-        folder: where its artifacts are until they are moved out.
+        folder: the folder of artifacts, until they are sent to the command.
     """
 
     def __init__(self, asking: Asking) -> None:
@@ -175,11 +175,12 @@ class LocalPool(Pool):
 
 
 _idle: dict[LocalPool, Timer] = {}
-"""On a dask worker: pools that wait for a chunk, and what ends each if none comes. Who removes a pool has it alone."""
+"""On a dask worker: the pools that wait for a chunk, each with the timer that ends it. A thread that removes a pool
+from here owns it."""
 
 
 def _taken(asking: Asking) -> LocalPool:
-    """Return a pool that no other thread has."""
+    """Return a pool that no other thread uses."""
     for pool in list(_idle):
         if pool.purpose == asking and (timer := _idle.pop(pool, None)):
             timer.cancel()
@@ -193,14 +194,14 @@ def _end_idle(pool: LocalPool) -> None:
 
 
 def _facts(judge: Pool | Cluster) -> dict[str, str]:
-    """Return what all that judge must say alike, by name: a digest stands for what the dialect's text says."""
+    """Return the facts that must be equal on all machines, by name; a digest stands for the dialect."""
     digest = blake2b(repr(judge.dialect).encode(), digest_size=8).hexdigest()
     said = {name: str(value) for name, value in flat(judge.backend.model_dump()) if name not in _MAY_DIFFER}
     return said | versions() | {"tconv": __version__, "dialect": judge.dialect.name, "digest of the dialect": digest}
 
 
 def _compare(said: Mapping[str, str], expected: Mapping[str, str]) -> None:
-    """Refuse a machine that would not judge as the others do."""
+    """Refuse a machine that would judge differently."""
     names = sorted({name for name, _ in said.items() ^ expected.items()})
     if names:
         texts = (f"{name} must be {expected.get(name, '')!r}, got {said.get(name, '')!r}" for name in names)

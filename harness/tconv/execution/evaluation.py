@@ -1,8 +1,7 @@
 """Cases from expectation to record, in the worker, which has the arrays.
 
-A few at a time: all of them are prepared, then asked, then judged. A runtime that makes a session replaces all that is
-in the processor's caches. So the work of tconv for a case finds the code and the tables of the case before in the
-caches, and the runtime finds its own.
+A few cases together are prepared, then asked, then judged. A runtime that makes a session fills the processor's caches.
+In stages, tconv finds its code and tables still in the caches from the case before, and so does the runtime.
 """
 
 from __future__ import annotations
@@ -41,24 +40,24 @@ if TYPE_CHECKING:
 
 
 class Evaluator:
-    """Runs cases on a backend in one dialect, and judges what it does with them.
+    """Runs cases on a backend in one dialect, and judges the outcomes.
 
     Args:
         backend: the runtime.
         name: the backend's name in records.
         dialect: the dialect that expresses the cases.
-        folder: where artifacts go, in `artifacts/`; None for nowhere.
+        folder: artifacts are written to its `artifacts/`; None if none are written.
         repeat: how often each case is asked; outcomes that differ are unstable.
-        journal: where to say that the backend is called; a death or a silence then is the backend's.
+        journal: says when the backend is called: a crash or a timeout in a call is the backend's.
         chosen: the backend's options that are not at their defaults, as `name=value`.
-        floating_point: tconv's own state of the floating-point unit, and the runtime's.
-        contexts: whether the backend takes what surrounds the operator.
-        shown: the tensor of a graph that is made a further output of it.
+        floating_point: the floating-point states of tconv and of the runtime.
+        contexts: whether the backend takes graphs around the operator.
+        shown: the tensor of a graph that becomes a further output.
 
     Attributes:
         dialect: the dialect.
-        again: whether wrong answers are asked again: each several times, and its arrays are not written.
-        unprobed: the paths that are not probed, as a worker ended in the probe: their sums are judged as kept in f32.
+        again: whether these are failures that are asked again: each several times, and without artifacts.
+        unprobed: the paths that are not probed, as a worker ended in the probe; they are judged as accumulated in f32.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class Evaluator:
         Args:
             cases: the cases.
             first: the number of the first case in the journal.
-            most: how many are prepared at once.
+            most: how many cases are prepared together.
         """
         problems = (Problem(case, self.dialect) for case in cases)
         for part in _parts(enumerate(problems, start=first), most):
@@ -116,21 +115,18 @@ class Evaluator:
                     results, since = [], monotonic()
 
     def prepare(self, problem: Problem) -> None:
-        """Work out all that is needed to ask a problem."""
+        """Make the call and the arrays of a problem."""
         if self._is_asked(problem):
             _ = problem.call, problem.arrays
 
     def ask(self, problem: Problem) -> CallResult | None:
-        """Return what the backend does with a call, and whether it does it again if that is wanted.
-
-        None if the dialect has no call for the case, or the backend takes no context.
-        """
+        """Return what the backend does with a call, asked as often as wanted; None if the call is not asked."""
         if not self._is_asked(problem):
             return None
         results = [self._timed(problem)]
         for _ in range(1, max(self._repeat, TIMES if self.again else 1)):
             if isinstance(results[0].outcome, out.Crashed | out.TimedOut):
-                # Of a process of the backend's own.
+                # The backend runs the runtime in a process of its own.
                 break
             results.append(self._timed(problem, filled=True))
         first, *others = (result.outcome for result in results)
@@ -143,7 +139,7 @@ class Evaluator:
         return alone and not isinstance(problem.expectation, NotApplicable)
 
     def _timed(self, problem: Problem, *, filled: bool = False) -> CallResult:
-        """Call the backend; if `filled`, an output that it never writes is another one than before."""
+        """Call the backend; if `filled`, an output that it never writes differs from the one before."""
         call, arrays = private(problem.call, problem.arrays)
         if self._shown and call.graph is not None:
             call = replace(call, graph=replace(call.graph, also=(*call.graph.also, self._shown)))
@@ -151,7 +147,7 @@ class Evaluator:
             return self._called(call, arrays)
 
     def _called(self, call: Call, arrays: Mapping[str, Array]) -> CallResult:
-        """Return what the backend returns, or how it broke."""
+        """Return what the backend returns or raises."""
         process = os.getpid()
         self._journal.call()
         self._floating_point.enter()
@@ -163,13 +159,13 @@ class Evaluator:
         seconds = perf_counter() - started
         self._floating_point.leave()
         if os.getpid() != process:
-            # A process that the backend has started, and that returned: it is no worker.
+            # A fork of the backend returned here: it must not go on as a worker.
             os._exit(0)
         self._journal.answered()
         return CallResult(outcome, seconds)
 
     def record(self, problem: Problem, result: CallResult | None) -> Record:
-        """Judge what `ask` returned; return its record, with what explains it. Arrays are written if they are wrong."""
+        """Judge what `ask` returned, and return its record; the arrays of a wrong output are written."""
         self._recorder.writes = not self.again
         if result is None:
             expected = problem.expectation
@@ -185,9 +181,9 @@ class Evaluator:
         return self._recorder.record(problem, result, judged, sums)
 
     def _sums(self, problem: Problem, outcome: out.Outcome) -> Sums | None:
-        """Return what a probe finds of the sums of a problem; None if no bound is needed.
+        """Return what a probe finds about the sums of a problem; None if no bound is needed.
 
-        The probe comes after the answer, so it cannot change it.
+        The probe comes after the answer, so that it cannot change the answer.
         """
         path, values = path_of(problem.case), problem.values
         if path is None or values is None or not isinstance(outcome, out.Produced):
@@ -202,12 +198,12 @@ class Evaluator:
 
 _ALONE = "the backend takes the operator alone, and no context"
 _SECONDS = 0.02
-"""After this time the answers so far are judged. No more work than that is lost with a death, and the records of a slow
-runtime come while it works."""
+"""After this time the answers so far are judged. A crash loses no more work than that, and records come while a slow
+runtime works."""
 
 
 def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[tuple[int, Problem]]]:
-    """Yield parts of neighbours. A problem holds its operands, so that no more of them are made than are needed."""
+    """Yield parts of neighbours. Problems are made as they are needed, as each holds its operands."""
     part: list[tuple[int, Problem]] = []
     elements = 0
     for number, problem in problems:

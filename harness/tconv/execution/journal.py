@@ -1,13 +1,17 @@
-"""The journal: what a worker says to its supervisor, a line each, in a pipe that is still readable after its death.
+"""The journal: lines from a worker to its supervisor, in a pipe that can still be read after the worker's end.
 
-Each line has a checksum with a key that only the two processes know. A runtime may write into every open descriptor;
-what it writes there has no valid checksum and is not believed. A line begins with a newline too, so that foreign bytes
-before it do not spoil it.
+Each line has a checksum with a key that only these two processes know. A runtime may write into any open descriptor,
+but its bytes have no valid checksum and are ignored. A line also begins with a newline, so bytes before it do no harm.
 
-A line is `WORD N TIME TEXT`, N the number of a case, the time by the monotonic clock, which all processes read alike:
-`begin` (tconv works at the case), `call` and `answered` (the backend is called for it, and has returned), `probe` (the
-backend is called for a probe of its sums), `record` with the record, `done` (all cases up to it have records), `info`
-and `error`.
+A line is `WORD N TIME TEXT`. N is the number of a case. The time is of the monotonic clock, which all processes share.
+The words are
+
+- `begin`: tconv begins to work on the case.
+- `call` and `answered`: the backend is called for the case; it has returned.
+- `probe`: the backend is called for a probe of its sums.
+- `record`: the text is the record.
+- `done`: all cases up to this one have records.
+- `info` and `error`: what the worker says of its backend; why it cannot go on.
 """
 
 from __future__ import annotations
@@ -24,16 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_AT_ONCE = 2**20
-"""Bytes that are read before other workers have their turn: a runtime may write without an end."""
+"""Bytes that are read before other workers have their turn: a runtime may write without end."""
 _LONGEST_LINE = 2**24
 
 
 class Journal:
-    """A worker's end.
+    """The writing end, in a worker.
 
     Args:
-        descriptor: the pipe; None for a journal that nobody reads, as of an evaluator in the reader's own process.
-        key: of the checksums.
+        descriptor: the pipe; None if nobody reads the journal.
+        key: the key of the checksums.
     """
 
     def __init__(self, descriptor: int | None = None, key: int = 0) -> None:
@@ -43,12 +47,12 @@ class Journal:
         self._probes = False
 
     def begin(self, number: int) -> None:
-        """Write which case is worked at."""
+        """Write that tconv begins to work on a case."""
         self._at = number
         self.write("begin")
 
     def call(self) -> None:
-        """Write that the backend is called for this case."""
+        """Write that the backend is called."""
         self.write("probe" if self._probes else "call")
 
     def answered(self) -> None:
@@ -57,7 +61,7 @@ class Journal:
 
     @contextmanager
     def probing(self) -> Iterator[None]:
-        """Write that a probe is asked in this context; what happens then is not the case's."""
+        """Write that a probe is asked in this context; what happens then does not count for the case."""
         self._probes = True
         try:
             self.write("probe")
@@ -80,7 +84,7 @@ class Journal:
             try:
                 rest = rest[os.write(self._descriptor, rest) :]
             except BlockingIOError as error:
-                # A runtime may have changed how the pipe is written to.
+                # A runtime may have made the pipe non-blocking.
                 if error.errno != EAGAIN:
                     raise
                 select.select([], [self._descriptor], [], 1.0)
@@ -90,10 +94,10 @@ class Entry(NamedTuple):
     """A line of a journal.
 
     Attributes:
-        word: what it is.
-        number: the case.
+        word: the kind of line.
+        number: the number of the case.
         time: when it was written.
-        text: what follows.
+        text: the rest of the line.
     """
 
     word: str
@@ -103,14 +107,14 @@ class Entry(NamedTuple):
 
 
 class JournalReader:
-    """The supervisor's end.
+    """The reading end, in the supervisor.
 
     Args:
-        descriptor: the pipe, which reads without waiting.
-        key: of the checksums.
+        descriptor: the pipe, which is non-blocking.
+        key: the key of the checksums.
 
     Attributes:
-        ended: whether no process has the other end any more.
+        ended: whether no process can write any more.
     """
 
     def __init__(self, descriptor: int, key: int) -> None:
@@ -120,7 +124,7 @@ class JournalReader:
         self.ended = False
 
     def read(self) -> Iterator[Entry]:
-        """Yield the lines that have been written since; those with another checksum are left out."""
+        """Yield the new lines; those without a valid checksum are left out."""
         read = 0
         while not self.ended and read < _MOST_AT_ONCE:
             try:

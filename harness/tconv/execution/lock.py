@@ -1,4 +1,4 @@
-"""A lock beside a file, so that one run at a time writes it; the error of a second run names the first."""
+"""A lock next to a record file: one run at a time writes it, and the error of a second run names the first."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _LONGEST = 200
 _NO_LOCKS = {ENOSYS, ENOTSUP, ENOLCK}
-"""What file systems without locks say, as some of networks are: nothing protects the file there."""
+"""Errors of file systems without locks, such as some network file systems: nothing protects the file there."""
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold a lock beside a file while it is written; the lock ends with this process, however that ends.
+    """Hold a lock next to a file while it is written; it ends with this process, even if that is killed.
 
     Raises:
         FileError: another run holds it, or the folder cannot be written.
@@ -41,9 +41,9 @@ def exclusive(path: Path) -> Iterator[None]:
         if error.errno not in _NO_LOCKS:
             raise FileError(beside, f"must be a file that can be written ({error.strerror})") from None
     try:
-        # Who holds it is a help for others; a full disk has no place for it.
+        # The name of the holder only helps others; a full disk must not stop the run.
         with suppress(OSError):
-            # A run that was killed left one. A link in its place is not followed.
+            # A killed run may have left one. Mode "x" follows no link.
             holder.unlink(missing_ok=True)
             with holder.open("x", encoding="utf-8") as file:
                 now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""The pool: workers of one backend, and a record for every case, whatever the runtime does to its process."""
+"""The pool: workers of one backend, and a record for every case, even if the runtime ends its process."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from tconv.verdict import kinds as ver
 
 STARTS = 3
-"""After this number of workers that end in turn while they load, the backend does not start."""
+"""If so many workers in a row end while they load, the backend is reported as missing."""
 _REFILL = CHUNK // 2
-"""A worker with so few cases is given more, so that it never waits."""
+"""A worker with at most so many cases is given more, so that it never waits."""
 _READING_SECONDS = 0.002
-"""So rarely are journals read of workers that have enough to do: each reading takes time from them."""
+"""The journals of busy workers are read at most once in this time, as each reading takes time from them."""
 _LONGEST_WAIT = 1.0
 _STOPPED_SECONDS = 1.0
-"""A process that waits so much longer than it wanted to was stopped: by Ctrl-Z, a container's pause, a batch system."""
+"""If a wait takes so much longer than planned, this process was stopped: Ctrl-Z, a paused container, a batch system."""
 
 
 class Pool:
@@ -48,13 +48,13 @@ class Pool:
         jobs: how many workers.
 
     Attributes:
-        backend: what the backend says of itself.
-        dialect: the dialect that it speaks.
-        options: its options, as `supervisor.OfferedOption`.
+        backend: the header of the backend.
+        dialect: the dialect of the calls.
+        options: the backend's options, as `supervisor.OfferedOption`.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
-        OptionError: it does not have an option that it was given, or not with that value.
+        OptionError: an option or its value is unknown to the backend.
     """
 
     def __init__(self, asking: Asking, jobs: int = 1) -> None:
@@ -70,7 +70,7 @@ class Pool:
         self._last_end = ""
         try:
             if (engine := engine_of(asking.backend)) is not None:
-                # What takes minutes is no part of the time in which a worker must start.
+                # To make an environment takes minutes, which do not count as the start of a worker.
                 engine.environment()
             self._start()
             while not (first := self._workers[0]).introduction:
@@ -106,10 +106,11 @@ class Pool:
 
         Args:
             cases: read as the workers need them, one chunk ahead.
-            failures: takes failures, some of which are asked again; the records that it has at the end are not yielded.
+            failures: takes failures, some of which are asked again; records that it still has at the end are not
+                yielded.
 
         Raises:
-            BackendLost: a worker died, and the backend does not start again; or it says something else of itself then.
+            BackendLost: a worker crashed, and the backend does not start again, or is a different one then.
         """
         queue = Queue(cases, failures or WaitingFailures())
         try:
@@ -118,7 +119,7 @@ class Pool:
                 for worker in [*self._workers]:
                     yield from self._read(worker, queue)
         finally:
-            # Whoever takes no more lines leaves workers with cases behind that nobody asks for.
+            # If the caller stops early, workers still have cases.
             for worker in [worker for worker in self._workers if worker.pending]:
                 self._remove(worker)
 
@@ -135,8 +136,8 @@ class Pool:
         for worker in self._workers:
             if worker.pending and not worker.alone and len(worker.pending) <= _REFILL and queue.has_others:
                 self._give(worker, queue)
-        # Those that were asked something are given cases first: a fresh one is kept for what is asked alone. If nothing
-        # else is left, it comes first: behind as many others as there are jobs, no case would ever be given to it.
+        # Fresh workers are kept for cases that are asked alone, so the other workers come first. If only such cases are
+        # left, fresh workers come first, as at most `jobs` workers are busy.
         others = queue.has_others
         idle = sorted(self._idle(), key=lambda worker: worker.is_fresh is others)
         for worker in idle[: max(0, self._jobs - self._busy())]:
@@ -183,12 +184,12 @@ class Pool:
         select.select([end for worker in self._workers for end in worker.descriptors], [], [], seconds)
         waited = monotonic() - began
         if waited > seconds + _STOPPED_SECONDS:
-            # This process was stopped for a while, perhaps with all others: what they had no time for is not late.
+            # This process was stopped for a while, perhaps together with the workers: they are not late.
             for worker in self._workers:
                 worker.excuse(waited)
 
     def _read(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
-        """Yield the records that a worker has written, and what comes of it where it ended or is late."""
+        """Yield the records that a worker has written; if it ended or is late, also what follows from that."""
         if worker.introduction is None:
             self._read_loading(worker)
             return
@@ -197,11 +198,11 @@ class Pool:
             yield from self._without_records(worker, queue)
             return
         code = worker.end
-        # What it wrote may have waited for us: then it had no time to go on.
+        # If it has written since, it may have waited for us: it is not late.
         late = worker.deadline is not None and monotonic() > worker.deadline and not worker.has_gone_on
         if code is None and not late:
             return
-        # Killed first: while it runs, the case that it is at may change.
+        # Killed first: while it runs, it may go on to another case.
         worker.kill()
         yield from self._answers(worker, queue)
         if code is not None:
@@ -213,23 +214,23 @@ class Pool:
             self._remove(worker)
 
     def _answers(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
-        """Yield the records that a worker has written; a process of the backend's own may have ended, too."""
+        """Yield the records that a worker has written."""
         for answer in worker.read():
             yield from queue.answered(*answer)
 
     def _read_loading(self, worker: WorkerProcess) -> None:
-        """Read what a worker says of itself; start another one for one that ended, some times in turn.
+        """Read the introduction of a worker; if it ended instead, start another one, a few times.
 
         Raises:
-            BackendMissing: it ended too often, is late, or says that there is no backend.
-            BackendLost: the same of one that is not the first, or it says something else than the first.
+            BackendMissing: it ended too often, is late, or has no backend.
+            BackendLost: the same of a later worker, or its backend differs from the first worker's.
         """
         try:
             for _ in worker.read():
                 pass
             late = worker.deadline is not None and monotonic() > worker.deadline
             if worker.introduction is None and (worker.end is not None or late):
-                # Several workers may end with one zygote.
+                # Several workers end with one zygote: that counts once.
                 self._failed_starts += worker.end != LOST or worker.zygote != self._lost_zygote
                 self._lost_zygote = worker.zygote if worker.end == LOST else None
                 error = worker.silence()
@@ -248,7 +249,7 @@ class Pool:
                 self._compare(worker.introduction)
 
     def _compare(self, introduction: Introduction) -> None:
-        """Refuse a backend that is another one in a later process."""
+        """Refuse a backend that differs in a later process."""
         for name, value in introduction.backend.model_dump().items():
             before = getattr(self.backend, name)
             if value != before:
@@ -258,7 +259,7 @@ class Pool:
                 )
 
     def _after(self, worker: WorkerProcess, queue: Queue, outcome: Crashed | TimedOut, code: int) -> Iterator[Record]:
-        """Yield the verdict of the case at which a worker ended, if that is certain, and let the others wait again."""
+        """Yield the record of the case at which a worker ended, if that is certain; put the other cases back."""
         number, earlier, path = worker.number, worker.asked_besides(), worker.probed
         case = None if number is None or path is not None else worker.pending.pop(number)
         self._spares = 1
@@ -272,7 +273,7 @@ class Pool:
         self._remove(worker)
 
     def _without_records(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
-        """Ask cases again, each alone, whose records have gone; one that loses it again and again does so itself."""
+        """Ask cases without records again, each alone; if a case loses its record several times, the backend failed."""
         for case in worker.pending.values():
             if not queue.asked_in_vain(case):
                 outcome = BackendError(

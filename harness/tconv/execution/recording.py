@@ -1,4 +1,4 @@
-"""The record of a judged result: with the call, what explains a wrong output, and the file of its arrays."""
+"""The record of a judged call, with the diagnosis of a wrong output and the file of its arrays."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
 _OF_NO_WORK = {"Constant", "Identity", "Reshape", "Reorder"}
-"""Operations that compute nothing: a runtime adds them, or leaves them out, in a graph that it does not change."""
+"""Operations that compute nothing. A runtime may add them or leave them out, and the graph is still the same."""
 _OF_8_BITS = (" i8", " u8")
 MOST_ARTIFACTS = 1000
-"""How many artifacts a worker writes; later failures are recorded without their arrays."""
+"""How many artifacts a worker writes; later failures are recorded without arrays."""
 
 
 @dataclass(slots=True)
 class Recorder:
-    """Makes records of verdicts, where the arrays are.
+    """Makes records of verdicts, in the worker.
 
     Attributes:
         name: the backend's name in records.
         dialect_name: the dialect that expresses the cases.
-        folder: where artifacts go, in `artifacts/`; None for nowhere.
+        folder: artifacts are written to its `artifacts/`; None if none are written.
         chosen: the backend's options that are not at their defaults, as `name=value`.
         writes: whether the arrays of wrong outputs are written.
-        artifacts: how many were.
+        artifacts: how many artifacts were written.
     """
 
     name: str
@@ -56,13 +56,13 @@ class Recorder:
     artifacts: int = field(default=0, init=False)
 
     def record(self, problem: Problem, result: CallResult, verdict: ver.Verdict, sums: Sums | None = None) -> Record:
-        """Return the record of a verdict, with what explains it; arrays are written where they are wrong.
+        """Return the record of a verdict, with a diagnosis if the output is wrong; its arrays are written then.
 
         Args:
             problem: the problem.
             result: what the backend did.
             verdict: the verdict.
-            sums: what a probe found of its sums; None if it needs no bound.
+            sums: what a probe found about its sums; None if it needs no bound.
         """
         record = self._explained(problem, result, verdict, (sums and sums.accumulator) or DType.F32)
         if problem.surrounded and isinstance(result.outcome, out.Produced):
@@ -90,15 +90,15 @@ class Recorder:
             return record
         try:
             if problem.surrounded:
-                # Of what the operator gives nothing is known but the output of the graph.
+                # Only the output of the whole graph is known.
                 return replace(record, diagnosis=explain_in_context(problem, output.array))
             diagnosis = diagnose(problem, output.array, accumulator)
-        except Exception as error:  # noqa: BLE001 - the verdict is recorded even where the diagnosis fails
+        except Exception as error:  # noqa: BLE001 - the verdict is recorded even if the diagnosis fails
             diagnosis = Diagnosis((), f"{UNDIAGNOSED}, the search failed: {type(error).__name__}: {error}")
         if isinstance(verdict, ver.Imprecise):
             if not diagnosis.explained:
                 return replace(record, described=_TRANSFORM)
-            # A misreading that gives the output says more than the size of its errors.
+            # A misreading that gives this output says more than the size of the errors.
             record = replace(record, verdict=verdict.differed)
         return replace(
             record,
@@ -120,7 +120,7 @@ class Recorder:
         return Record(case.id, self.name, self.dialect_name, verdict, seconds, artifact, summary)
 
     def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict, accumulator: DType) -> str | None:
-        """Write the arrays of a wrong output; return the path relative to the folder."""
+        """Write the arrays of a wrong output; return the path, relative to the folder."""
         if self.folder is None or not self.writes or self.artifacts >= MOST_ARTIFACTS:
             return None
         expected = problem.judged.compute_values(output.geometry)
@@ -136,7 +136,7 @@ class Recorder:
 def _is_changed(executed: Sequence[str], own: Sequence[str]) -> bool:
     """Return whether a runtime fuses or folds operations of a graph, adds some, or computes in 8 bits.
 
-    Its names need not be those of the graph, so the operations are counted.
+    Its names for operations may differ from the graph's, so the operations are counted.
     """
     names = (text.partition(" ")[0] for text in executed)
     count = sum(name not in _OF_NO_WORK for name in names)
@@ -145,7 +145,7 @@ def _is_changed(executed: Sequence[str], own: Sequence[str]) -> bool:
 
 
 class _WrongOutput(NamedTuple):
-    """A wrong output in NCX, and the geometry that it is compared with. One of another rank has no layout."""
+    """A wrong output in NCX, and the geometry that it is compared with; an output of another rank has no layout."""
 
     array: Array
     geometry: Geometry
@@ -163,7 +163,7 @@ def _wrong_output(problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) 
 
 
 def _call_summary(call: Call) -> CallSummary:
-    """Return a call as it stands in a record."""
+    """Return the summary of a call for a record."""
     attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()}
     inputs = [(tensor.name, list(tensor.shape), str(tensor.dtype or "integers")) for tensor in call.inputs]
     return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))

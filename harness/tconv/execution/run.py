@@ -39,24 +39,24 @@ if TYPE_CHECKING:
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+=%~-]")
 _LONGEST_NAME = 255 - len("..holder")
-"""Characters of a record file's name: systems have 255 at most, and the lock beside it has a longer one."""
+"""Characters of a record file's name. Systems allow 255, and the file with the lock's holder has a longer name."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How the cases of a run are asked, and where their records go.
+    """How the cases of a run are asked, and what becomes of the records.
 
     Attributes:
         asking: how the backend is asked.
         output: the folder of records and artifacts.
         jobs: worker processes.
         resume: whether to go on with a record file whose header is equal.
-        dask: the address of the scheduler of a dask cluster, whose workers run the cases; None for here.
-        waivers: returns what the header says of the waivers for a backend of this name.
-        fails: returns for a header what says whether a record of a case is a failure: some are asked again.
-        earlier: the record files that the same command has written, each with how its backend was named.
-        try_out: asks new calls that test what explains the failures of a run; it is given the run, and what returns the
-            record of each new call. None if none is asked.
+        dask: the address of the scheduler of a dask cluster, whose workers run the cases; None: this machine runs them.
+        waivers: returns the header's entry about the waivers for a backend of this name.
+        fails: returns for a header a function that says whether a record is a failure; some failures are asked again.
+        earlier: the record files that the same command has written, each with the name that the user gave its backend.
+        try_out: asks new calls that test the explanations of failures. It takes the run, and a function that returns
+            the record of each new call. None: no new call is asked.
     """
 
     asking: Asking
@@ -73,19 +73,18 @@ class RunSettings:
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]) -> Run:
     """Run a selection, and return the run with all records of its file. No other run may write the file meanwhile.
 
-    Each record is written once: a failure that waits to be asked again when that has happened, or when the run is
-    broken off.
+    Each record is written once. A failure that is asked again is written after its second answer, or as the run stops.
 
     Args:
         selection: the cases.
         settings: how they are run.
-        progress: called with the number of cases done, the number of all, and the last record (None at the start); for
-            the calls that are asked to explain failures, with numbers above that of all.
+        progress: called with the number of cases done, the number of all cases, and the last record (None at the
+            start). New calls that test explanations count on, above the number of all cases.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
-        ClusterError: the cluster is not there, or its workers would not judge alike.
-        UsageError: the backend does not speak the dialect, the cases are more than a run may have, or the same command
+        ClusterError: the cluster is not there, or its workers would judge differently.
+        UsageError: the backend does not speak the dialect, there are too many cases for one run, or the same command
             has written this record file for another backend.
         FileError: the record file to be resumed is of another run, or it cannot be written.
     """
@@ -116,7 +115,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
             for record in pool.run(cases, failures):
                 take(record)
         except BackendLost:
-            # Each case has an answer. If the backend does not start again, no more is known of the failures.
+            # If each case has an answer, the run is whole, although no failure can be asked again.
             if not failures.are_asked:
                 raise
         finally:
@@ -134,9 +133,9 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
                 progress(next(numbers), total, record)
             return [found[case.id] for case in new]
 
-        # A run that is resumed after some were asked has what it needs.
+        # A resumed run that has asked some new calls asks no more.
         if settings.try_out is not None and not recorded.asked:
-            # Each case has an answer, and if the backend does not start again, the explanations are less exact.
+            # Each case has an answer; if the backend does not start again, only the explanations are less exact.
             with suppress(BackendLost):
                 settings.try_out(recorded, ask)
     recorded.asked.sort(key=lambda record: record.case)
@@ -156,7 +155,7 @@ def _write(file: TextIO, path: Path, line: str) -> None:
     try:
         file.write(f"{line}\n")
     except OSError as error:
-        # What did not fit must not be tried again when the file is closed.
+        # Closing the file must not try again to write the line.
         os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
         raise _unwritable(path, error) from None
 
@@ -166,7 +165,7 @@ def _unwritable(path: Path, error: OSError) -> FileError:
 
 
 def _refuse_earlier(path: Path, settings: RunSettings, header: RunHeader) -> None:
-    """Refuse to replace what the same command has written: a report of both would have the cases of one."""
+    """Refuse to replace a record file that the same command has written."""
     if path in settings.earlier:
         got = f"{settings.earlier[path]} and {settings.asking.backend}, both {header.backend.title}"
         remedy = f"run each by its own command, with its own --output; {path} has the records of the first"
@@ -191,8 +190,8 @@ def _pool(settings: RunSettings) -> AbstractContextManager[Pool | Cluster]:
 
 
 def record_name(header: RunHeader, selection: str = "") -> str:
-    """Return the name of the record file: backend, version, options, dialect, and the selection where it is a part."""
-    # Quoted, so that two values never have one file.
+    """Return the name of the record file: backend, version, options, dialect, and the selection if it has a name."""
+    # Quoted, so that two values never share a file.
     chosen = [f"{name}={quote(value, safe='')}" for name, value in header.backend.options.items()]
     words = ["-".join((header.backend.name, header.backend.version, *chosen)), header.dialect.replace("/", "-")]
     backend, *of_backend = (_NOT_IN_NAMES.sub("_", text) for text in (*words, *filter(None, [selection])))
@@ -220,7 +219,7 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, c
 
 
 def _part(shard: Shards | None) -> str:
-    """Return which part of the selection is run; empty for all of it, also where that is written as shards."""
+    """Return which part of the selection is run; empty for all of it, also if all its shards are named."""
     return str(shard) if shard is not None and shard.missing else ""
 
 
@@ -228,10 +227,10 @@ _BEGINNING = b'{"format":'
 
 
 def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None:
-    """Return what a record file has already, after its end was cut off where it is not whole; None without a header.
+    """Return the records that a file already has, and cut off a last line that is not whole; None without a header.
 
     Raises:
-        FileError: it is of another run, or a record in it is of no case of the selection.
+        FileError: it is of another run, or has a record of a case that is not selected.
     """
     if not path.exists():
         return None
@@ -246,7 +245,7 @@ def _recorded(path: Path, header: RunHeader, selection: Selection) -> Run | None
         said = "; ".join(map(str, differences(before.comparable, header.comparable)))
         remedy = "repeat it with what it had, or choose another --output: a run without --resume replaces these records"
         raise FileError(path, f"must be of the same run to be resumed (got another: {said}); {remedy}")
-    # What is refused stays as it is.
+    # Read before the cut: a refused file stays as it is.
     recorded = read(path, lambda _: frozenset(selection.ids()))
     with writing(path):
         os.truncate(path, data.rfind(b"\n") + 1)

@@ -1,4 +1,4 @@
-"""Which cases are run: those of a tier that match patterns, as a stream, as a number, as a list."""
+"""Which cases are run: those of a tier that match patterns, as a stream, a number or a list."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 40
 MOST_CASES = 100_000
-"""Cases of a run. All its records are in memory at the end, for the gate and the page: a gigabyte for so many."""
+"""Cases of a run. The gate and the page have all records in memory: about a gigabyte for so many."""
 _OF_A_SHARD = 18_600
-"""Cases of a shard of the size that is advised: its run takes at most 250 MB."""
+"""Cases of a shard, as the error advises: its run takes at most 250 MB."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Selection:
     """Which cases of a corpus are run.
 
     Attributes:
-        corpus: where they come from.
+        corpus: the corpus.
         tier: smoke, gate, full or exhaustive.
-        patterns: any of which a case must match, none means all; and those after a `!`, whose cases are left out.
+        patterns: a case must match one of them, if there is any; cases that match a pattern after a `!` are left out.
         path: the path of the corpus as the user wrote it; empty for tconv's own.
         shard: which part of the selection is run; None for all of it.
     """
@@ -51,10 +51,10 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """A part of the file names of a run that is not of all of tconv's own corpus, so that none replaces another's.
+        """The part of file names that keeps runs of other cases apart; empty for all cases of tconv's own corpus.
 
-        It tells apart folders of cases by where they are, and not by what is in them: who changes a case and runs again
-        wants the new records in the place of the old ones.
+        It depends on the path of a folder of cases, not on its content. So after a change of a case, a new run replaces
+        the old records.
         """
         words = "|".join(self.patterns)
         parts = (
@@ -66,10 +66,10 @@ class Selection:
 
     @cached_property
     def count(self) -> int:
-        """How many cases there are.
+        """How many cases are selected.
 
         Raises:
-            UsageError: a pattern matches none, or the tier or the shard has none.
+            UsageError: a pattern matches no case, or the tier or the shard has none.
         """
         count = sum(self.corpus.count(tier, patterns) for tier, patterns in self._parts)
         if not count:
@@ -107,7 +107,7 @@ class Selection:
             yield case
 
     def find(self, case_id: str) -> Case | None:
-        """Return the case of that id, or None; one that was streamed is not made again."""
+        """Return the case of an id, or None; a case that was streamed is not made again."""
         return self._made.get(case_id) or self.corpus.find(case_id)
 
     def ids(self) -> Iterator[str]:
@@ -120,7 +120,7 @@ class Selection:
         return chain.from_iterable(self.corpus.ids(tier, patterns, *dealt) for tier, patterns in parts)
 
     def cases(self) -> list[Case]:
-        """Return the cases of a selection that is not large.
+        """Return the cases as a list.
 
         Raises:
             UsageError: a pattern matches none, or the tier has none.
@@ -128,12 +128,12 @@ class Selection:
         return list(self.stream()) if self.count else []
 
     def _dealt(self) -> tuple[Deal, ...]:
-        """Return what deals out the cases of all parts to the shard; nothing without a shard."""
+        """Return the dealer that gives the shard its cases of all parts; nothing without a shard."""
         return (self.shard.deal(),) if self.shard else ()
 
     @cached_property
     def _parts(self) -> list[tuple[Tier, tuple[str, ...]]]:
-        """Tiers and the patterns that select from each: one that matches nothing in the tier selects from a larger."""
+        """Tiers and the patterns that select from each: a pattern without a match selects from the next larger tier."""
         excluded = tuple(text for text in self.patterns if text.startswith(EXCLUDING))
         for text in excluded:
             if not any(self.corpus.ids("exhaustive", (text.removeprefix(EXCLUDING),))):
@@ -151,7 +151,7 @@ class Selection:
 
 
 def name_of_cases(path: str | Path) -> str:
-    """Return the part of file names that is for a folder or file of cases: its name, and a digest of where it is."""
+    """Return the part of file names for a folder or file of cases: its name, and a digest of its path."""
     place = Path(path).resolve()
     return f"cases-{re.sub('[^A-Za-z0-9._+-]', '_', place.stem)[:_LONGEST_NAME]}-{_digest(str(place))}"
 

@@ -1,4 +1,4 @@
-"""A worker as the command sees it: what its journal says that it does, its deadline, and the cases without a record."""
+"""A worker, seen from the command: what it does by its journal, its deadline, and its cases without a record."""
 
 from __future__ import annotations
 
@@ -37,15 +37,16 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 HARNESS_SECONDS = 600.0
-"""How long tconv itself may take for a case: operands, reference, verdict, diagnosis. The backend has its own limit."""
+"""The limit for tconv's own work on a case: operands, reference, verdict, diagnosis. The backend has another limit."""
 START_SECONDS = 120.0
-"""How long a backend may take to load."""
+"""The limit for a backend to load."""
 _ENDING_SECONDS = 5.0
-"""How long a worker may take to end that has closed its journal."""
+"""The limit for a worker to end after it has closed its journal."""
 _MOST_EARLIER = 1000
 _NO_DEVIATION = ver.Agreed | ver.NotApplicable | ver.Inconclusive | ver.Unsupported
 OfferedOption = tuple[str, str, str, str, str, tuple[str, ...]]
-"""An option of a backend: its name, meaning, default, what it may be, its plainer value, and what names such values."""
+"""An option of a backend, by the fields of `backends.options.Option`: name, meaning, default, allowed, plainer,
+named_by."""
 _INFO: TypeAdapter[tuple[str, dict[str, object], list[OfferedOption]]] = TypeAdapter(
     tuple[str, dict[str, object], list[OfferedOption]]
 )
@@ -53,15 +54,15 @@ _ERROR: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
 
 class EndedWhileLoading(BackendMissing):
-    """A worker ended before it said which backend it runs: perhaps something outside has ended it."""
+    """A worker ended before it introduced its backend; perhaps another process killed it."""
 
 
 class Introduction(NamedTuple):
-    """What a worker says of itself.
+    """The backend of a worker.
 
     Attributes:
-        dialect: the dialect's name.
-        backend: what records say of the backend.
+        dialect: the name of the dialect.
+        backend: the header of the backend.
         options: its options.
     """
 
@@ -76,7 +77,7 @@ class Answer(NamedTuple):
     Attributes:
         case: the case.
         record: its record.
-        earlier: the cases that its backend was called for before, without those that agreed; None if there was none.
+        earlier: cases that the backend was called for before, without those that agreed; None if this was the first.
     """
 
     case: Case
@@ -85,22 +86,22 @@ class Answer(NamedTuple):
 
 
 class WorkerProcess:
-    """A worker that was started.
+    """A started worker.
 
     Args:
         asking: how its backend is asked.
-        log: the file of what it prints, which is made; beside it the folder of its temporary files.
+        log: the file of its output, which is made here, next to the folder of its temporary files.
 
     Attributes:
-        introduction: what it said of itself; None while it loads.
-        pending: the cases that it was given and that have no record, by their numbers.
-        alone: whether it was given a single case that must be the first that it is asked, and no other yet.
-        lost: whether it went on from a case without a record: a runtime has spoilt its journal.
-        has_gone_on: whether it had written something when its journal was read last.
+        introduction: its backend; None while it loads.
+        pending: the cases without a record that it was given, by their numbers.
+        alone: whether its only case is one that must be asked alone.
+        lost: whether it went on from a case without a record: a runtime has damaged its journal.
+        has_gone_on: whether the last reading of its journal found anything new.
 
     Raises:
         FileError: its files cannot be made.
-        BackendMissing: the system starts no process.
+        BackendMissing: the system cannot start a process.
     """
 
     def __init__(self, asking: Asking, log: Path) -> None:
@@ -139,28 +140,28 @@ class WorkerProcess:
 
     @property
     def descriptors(self) -> list[int]:
-        """What can be read when it has written or has ended."""
+        """Descriptors that can be read when it has written or ended."""
         own = [] if self._reader.ended else [self._journal]
         return own if self._process.descriptor is None else [*own, self._process.descriptor]
 
     @property
     def zygote(self) -> int | None:
-        """The process that it was forked from; None for a new interpreter."""
+        """The number of the process that it was forked from; None for a new interpreter."""
         return self._process.zygote
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its backend has not been called."""
+        """Whether its backend has not been called, and no case waits for it."""
         return self._first_called is None and not self.pending
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has begun with a case that it was given."""
+        """Whether it has begun to work on a case."""
         return self._doing not in {"load", "wait", "read", "done"}
 
     @property
     def has_unsent(self) -> bool:
-        """Whether it has not read all that it was given."""
+        """Whether a part of what it was given is not sent yet."""
         return bool(self._outgoing)
 
     def give(
@@ -178,8 +179,8 @@ class WorkerProcess:
             cases: the cases.
             unprobed: the paths of sums that it must not probe.
             staged: whether they may be judged a few together.
-            alone: whether no others are to be given before this one, the only one, has a record.
-            again: whether it is a wrong answer that is asked again.
+            alone: whether this single case must have a record before it is given others.
+            again: whether this is a failure that is asked again.
         """
         self.alone = alone
         if not self.pending:
@@ -190,20 +191,20 @@ class WorkerProcess:
         self.send()
 
     def send(self) -> None:
-        """Send what it was given, as far as it fits; a worker that has just ended is noticed later."""
+        """Send as much as fits into the pipe; a worker that has just ended is noticed later."""
         with suppress(BlockingIOError, BrokenPipeError):
             while self._outgoing:
                 self._outgoing = self._outgoing[os.write(self._commands, self._outgoing) :]
 
     def read(self) -> Iterator[Answer]:
-        """Yield the records that it has written, up to the case that it is at.
+        """Yield the records that it has written, up to its current case.
 
-        A record is taken when it goes on to another case: a runtime may die of a case while it cleans up.
+        A record counts only when the worker goes on to another case: a runtime may crash while it cleans up.
 
         Raises:
             BackendMissing: there is no backend.
             DialectError: the backend does not speak the dialect.
-            OptionError: the backend does not have an option that it was given, or not with that value.
+            OptionError: an option or its value is unknown to the backend.
             FileError: it cannot write its files.
         """
         self.has_gone_on = False
@@ -231,7 +232,7 @@ class WorkerProcess:
                 self._deviating.append(case.id)
             self.alone = False
             yield Answer(case, record, earlier)
-        # What it wrote before all were stopped may be read afterwards.
+        # A line that was written before all processes were stopped may be read afterwards.
         self._at, self._doing, self._since = entry.number, entry.word, max(entry.time, self._resumed)
         if entry.word == "call":
             self._first_called = entry.number if self._first_called is None else self._first_called
@@ -260,23 +261,23 @@ class WorkerProcess:
 
     @property
     def probed(self) -> SumPath | None:
-        """The path of sums that it probes; None if it asks no probe."""
+        """The path of sums that it is probing; None if it is not probing."""
         return path_of(self.pending[self._at]) if self._doing == "probe" and self._at in self.pending else None
 
     @property
     def number(self) -> int | None:
-        """The number of the case that it is at; None if no case is pending."""
+        """The number of its current case; None if no case is pending."""
         return self._at if self._at in self.pending else next(iter(self.pending), None)
 
     def asked_besides(self, last: int | None = None) -> tuple[str, ...] | None:
-        """Return the cases that its backend was called for besides the one that it is at, without those that agreed.
+        """Return the cases that its backend was called for, without the current one and those that agreed.
 
         Args:
-            last: the number of the last case that counts; None for all, as those behind it may be asked before it is
-                judged, and may have harmed the process.
+            last: the number of the last case that counts; None for all. Later cases may be asked before the current one
+                is judged, and may harm the process.
 
         Returns:
-            None if it was called for no other.
+            None if the backend was called for no other case.
         """
         at, last = self.number, self._last_called if last is None else min(last, self._last_called)
         if self._first_called is None or (self._first_called == at and last <= at):
@@ -286,24 +287,24 @@ class WorkerProcess:
 
     @property
     def seconds(self) -> float:
-        """How long it may take for what it is doing."""
+        """How long its current work may take."""
         if self._doing == "load":
             return START_SECONDS + self._timeout
         return self._timeout if self._doing in {"call", "probe"} else HARNESS_SECONDS
 
     @property
     def deadline(self) -> float | None:
-        """When it must have gone on, by the monotonic clock; None if it waits for cases."""
+        """When its current work must be done, by the monotonic clock; None if it waits for cases."""
         return None if self.introduction is not None and not self.pending else self._since + self.seconds
 
     def excuse(self, seconds: float) -> None:
-        """Give it more time: all processes were stopped for so long."""
+        """Give it so much more time, as all processes were stopped."""
         self._resumed = monotonic()
         self._since = min(self._since + seconds, self._resumed)
 
     @property
     def end(self) -> int | None:
-        """How it ended, as `subprocess` has it; None where it goes on."""
+        """How it ended, as `subprocess` gives it; None while it runs."""
         code = self._process.code(_ENDING_SECONDS if self._reader.ended else 0.0)
         if code is None and self._reader.ended:
             self._closed = True
@@ -313,18 +314,18 @@ class WorkerProcess:
         return code
 
     def cause(self, code: int) -> str:
-        """Return how it ended, in words."""
+        """Return why it ended, in words."""
         if self._closed:
             return "closed the journal of its worker, and went on"
         return "something ended the process that workers are forked from" if code == zygote.LOST else ending(code)
 
     @property
     def last_words(self) -> str:
-        """The end of what it printed."""
+        """The end of its output."""
         return last_words(self._log)
 
     def silence(self) -> BackendMissing:
-        """Return the error for a worker that ended or is late before it has introduced itself."""
+        """Return the error for a worker that ended or is late before it has introduced its backend."""
         output = self.last_words
         printed = f"; it printed: {one_line(main_reason(output))}" if output else ""
         if self.end is None:
@@ -335,7 +336,7 @@ class WorkerProcess:
         return EndedWhileLoading(f"backend {self._spec!r} must start ({reason}){printed}")
 
     def kill(self) -> None:
-        """End it and whatever it has in its process group. What it wrote can still be read."""
+        """End it and all processes of its group. What it wrote can still be read."""
         self._process.kill()
 
     def close(self) -> None:
@@ -358,7 +359,7 @@ def _unwritable(path: str, reason: str) -> FileError:
 
 
 def _raise(said: list[str]) -> None:
-    """Raise what a worker says that it cannot go on for."""
+    """Raise the error that a worker has reported."""
     match said:
         case ["unwritable", folder, reason]:
             raise _unwritable(folder, reason)

@@ -1,6 +1,6 @@
-"""ONNX models that a backend runs in a process of its own; what ends the process is the outcome of its model.
+"""ONNX models that a backend runs in a separate process. If a model ends the process, that is the model's outcome.
 
-Only what this command sends is unpickled; an output comes as a plain array, and anything else as text.
+Only data of this command is unpickled; an output is read as a plain array, and all else as text.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _LOADING = 60.0
-"""Seconds that a process may take beside those of its models."""
+"""Seconds for the start of a process, in addition to those of its models."""
 _KINDS = {kind.__name__: kind for kind in (Refused, Unsupported, BackendError)}
 
 
 class WholeModel(NamedTuple):
-    """A model to run: serialised, and what is fed, by the names of its inputs in their order."""
+    """A serialised model, and the arrays of its inputs by name, in the model's order."""
 
     model: bytes
     feeds: Mapping[str, Array]
 
 
 def run_models(asking: Asking, models: Sequence[WholeModel], dialect_name: str) -> list[Outcome]:
-    """Return what a backend does with each model: its first output counts.
+    """Return what a backend does with each model; only the first output of a model is kept.
 
     Args:
-        asking: how it is asked.
+        asking: how the backend is asked.
         models: the models.
-        dialect_name: the dialect that a runner is started for.
+        dialect_name: the dialect for the start of an `exec:` runner.
     """
     outcomes: list[Outcome] = []
     while len(outcomes) < len(models):
@@ -83,7 +83,7 @@ def _run_until_end(asking: Asking, models: Sequence[WholeModel], dialect_name: s
 
 
 def _main(folder: Path) -> None:
-    """Run the models of a folder, and write what came of each."""
+    """Run the models of a folder, and write the outcome of each."""
     (spec, options, timeout, isolate, dialect_name), path, models = pickle.loads((folder / "sent").read_bytes())  # noqa: S301
     # A backend may be a module that only the command can import.
     sys.path[:] = path

@@ -1,6 +1,6 @@
-"""The worker: one backend in a process of its own, which reads cases from a pipe and writes its journal.
+"""The worker: a process with one backend, which reads cases from a pipe and writes its journal.
 
-Only what the command sends is unpickled; what the command receives of a runtime's process is text with a schema.
+The worker unpickles what the command sends. The command reads only text with a schema from the process of a runtime.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 
 _LARGEST_LOG = 2**23
-"""Bytes of what a runtime has printed, after which the file is emptied: it must not fill the disk."""
+"""Bytes of output after which the log file is emptied, so that it does not fill the disk."""
 
 
 class Start(NamedTuple):
-    """The first thing that a worker reads.
+    """What a worker reads first.
 
     Attributes:
-        key: of the journal's checksums.
-        asking: what it is started for.
+        key: the key of the journal's checksums.
+        asking: how its backend is asked.
         temporary: the folder of the runtime's temporary files, which is removed with the worker.
         environment: the environment variables of the command.
-        path: where the command imports modules from.
-        folder: its current folder.
+        path: `sys.path` of the command.
+        folder: the current folder of the command.
     """
 
     key: int
@@ -63,14 +63,14 @@ class Start(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What a worker reads then, again and again.
+    """What a worker reads next, repeatedly.
 
     Attributes:
-        first: the number of the first case; they are counted as long as the worker lives.
+        first: the number of the first case, counted from the start of the worker.
         cases: the cases.
         unprobed: the paths of sums that are not probed.
-        staged: whether they are judged a few together, see `evaluation`.
-        again: whether they are wrong answers that are asked again.
+        staged: whether the cases are judged a few together, see `evaluation`.
+        again: whether these are failures that are asked again.
     """
 
     first: int
@@ -81,11 +81,11 @@ class Chunk(NamedTuple):
 
 
 def main(commands: int, journal: int, log: int) -> None:
-    """Answer cases until the command ends. An exception of tconv's own ends the process, and is in its log."""
+    """Answer cases until the command ends. An exception of tconv itself ends the process, and is in its log."""
     for stream in (1, 2):
         os.dup2(log, stream)
     os.close(log)
-    # A runtime that has filled or closed them must not end its worker by an exception of ours.
+    # If a runtime closes them or the disk is full, printing must not raise here.
     sys.stdout, sys.stderr = (
         os.fdopen(stream, "w", buffering=1, errors="backslashreplace", closefd=False) for stream in (1, 2)
     )
@@ -117,13 +117,13 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         # A backend's exception may have many lines, and the message is shown as one.
         journal.write("error", json.dumps([type(error).__name__, one_line(str(error))]))
     except OSError as error:
-        # Such as a full disk: neither tconv nor the case is at fault.
+        # A full disk, for example: the case is not at fault.
         where = str(error.filename or tempfile.gettempdir())
         journal.write("error", json.dumps(["unwritable", where, error.strerror or str(error)]))
 
 
 def _first_dialect(name: str, spec: str) -> Dialect:
-    """Return the dialect that a backend's info names first."""
+    """Return the first dialect of a backend's info."""
     try:
         return find_dialect(name)
     except UsageError as error:
@@ -167,7 +167,7 @@ def _started(start: Start, journal: Journal) -> Evaluator:
 
 
 def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the record file's header says of the backend and of the machine that it is on."""
+    """Return the header's entries about the backend and its machine."""
     return {
         "name": info.name,
         "version": info.version,
@@ -178,23 +178,23 @@ def _header(info: BackendInfo, environment: Mapping[str, str]) -> dict[str, Any]
 
 
 def _confined(asking: Asking, temporary: str) -> dict[str, str]:
-    """Confine this worker where that is asked for, and return what a header says of it.
+    """Confine this worker if that is asked for, and return the header's entry about it.
 
-    The worker of a child process is not confined: the child is, by whoever starts it.
+    A worker whose runtime is a child process is not confined: it confines the child.
 
     Args:
-        asking: what it is started for.
+        asking: how its backend is asked.
         temporary: the folder of its temporary files.
 
     Raises:
-        BackendMissing: the system does not let it.
+        BackendMissing: the system does not allow it.
     """
     if not asking.isolate or is_child(asking.backend):
         return {}
     folders = [Path(temporary)]
     try:
         if asking.folder is not None:
-            # Of the output only this: a runtime must not put a link where the run writes its page.
+            # Only this part of the output folder: a runtime must not put a link in the place of the page.
             folders.append(Path(asking.folder) / artifacts.FOLDER)
             folders[-1].mkdir(parents=True, exist_ok=True)
         confine(*map(str, folders))
@@ -203,6 +203,6 @@ def _confined(asking: Asking, temporary: str) -> dict[str, str]:
         raise BackendMissing(
             f"--isolate must be possible (got: {reason}); allow user namespaces, or leave it out"
         ) from None
-    # The kernel may have forgotten it with the change of rights.
+    # A change of rights makes the kernel forget it.
     end_with_parent()
     return {"isolated": WORDS}

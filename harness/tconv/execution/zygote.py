@@ -1,9 +1,9 @@
-"""The zygote: one process that has loaded tconv, and no runtime, and from which workers are forked.
+"""The zygote: a process that has loaded tconv but no runtime, and from which workers are forked.
 
-A fork of it is as good as a new process, and is there in a tenth of the time. The zygote says how its workers ended,
-and adopts what they leave behind. It ends with the process that started it: then it kills them all.
+A fork is as clean as a new process, and starts in a tenth of the time. The zygote reports how its workers ended, and
+adopts the processes that they leave. It ends with the process that started it, and then kills all of them.
 
-Where there is no fork that is safe (macOS), a worker is a new interpreter. `TCONV_FORK=no` asks for that elsewhere.
+If no fork is safe (macOS), a worker is a new interpreter. `TCONV_FORK=no` asks for that on other systems.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 VARIABLE = "TCONV_FORK"
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
-"""Numpy's libraries read it when they are loaded. There is a worker for each processor, and its products are small. A
-worker then has the environment of the command again: its runtime has as many threads as the user wants."""
+"""One thread for numpy's libraries, which read it when they are loaded: there is a worker for each processor. Later a
+worker gets the environment of the command, so its runtime has as many threads as the user wants."""
 _SECONDS = 5.0
-"""After so long without an answer the zygote is given up: something has stopped it."""
+"""After so long without an answer the zygote is abandoned."""
 _TRIES = 3
 _DESCRIPTORS = 4
 _LONGEST_PATH = 4096
@@ -51,13 +51,13 @@ class Forked:
     """A fork of the zygote.
 
     Args:
-        zygote: what it was forked from.
-        descriptor: where the zygote writes its number, and then how it ended.
+        zygote: the zygote.
+        descriptor: a pipe: the zygote writes the number of the fork, and later how it ended.
 
     Attributes:
-        zygote: the number of the process that it was forked from.
-        descriptor: what can be read when it has ended.
-        reason: why it could not be started; empty if it was.
+        zygote: the process number of the zygote.
+        descriptor: can be read when the fork has ended.
+        reason: why it could not be started; empty if it was started.
     """
 
     def __init__(self, zygote: _Zygote, descriptor: int) -> None:
@@ -69,7 +69,7 @@ class Forked:
         self._lost = False
 
     def code(self, seconds: float = 0.0) -> int | None:
-        """Return how it ended; `LOST` where there is no zygote any more that could say it."""
+        """Return how it ended, None while it runs; `LOST` if the zygote has ended too and cannot report it."""
         words = self._words(2, seconds)
         if len(words) > 1:
             return int(words[1])
@@ -78,9 +78,9 @@ class Forked:
         return LOST if self._lost else None
 
     def kill(self) -> None:
-        """End it and its process group; where its zygote does not answer, the zygote too."""
+        """End it and its process group; if its zygote does not answer, the zygote too."""
         words = self._words(1, _SECONDS)
-        # The number of one that has ended may be another's by now.
+        # If it has ended, another process may have its number now.
         if len(words) == 1 and int(words[0]) > 0:
             _kill_group(int(words[0]))
         if not (words and self.code(_SECONDS) is not None) and not self._lost:
@@ -90,7 +90,7 @@ class Forked:
             self.descriptor = None
 
     def _words(self, count: int, seconds: float) -> list[bytes]:
-        """Return the words that the zygote has said, after so many of them, or so many seconds."""
+        """Return the words that the zygote has written; wait for so many of them, at most so many seconds."""
         ends = monotonic() + seconds
         while self.descriptor is not None and self._said.count(b"\n") < count and not self._lost:
             if not select.select([self.descriptor], [], [], max(0.0, ends - monotonic()))[0]:
@@ -102,11 +102,11 @@ class Forked:
 
 
 LOST = 1 << 16
-"""The code of a process whose end nobody could see. No process ends with it."""
+"""Stands for an unknown exit code; no process ends with it."""
 
 
 class Interpreter:
-    """A new interpreter; as `Forked`, but nothing can be read when it has ended."""
+    """A new interpreter, with the interface of `Forked`; it has no descriptor."""
 
     zygote: int | None = None
     descriptor: int | None = None
@@ -116,7 +116,7 @@ class Interpreter:
         self._process = _started("tconv.execution.worker", descriptors)
 
     def code(self, seconds: float = 0.0) -> int | None:
-        """Return how it ended."""
+        """Return how it ended; None while it runs."""
         with suppress(subprocess.TimeoutExpired):
             return self._process.wait(seconds)
         return None
@@ -129,14 +129,14 @@ class Interpreter:
 
 
 def _kill_group(pid: int) -> None:
-    # It may not lead its group yet. The group outlives it as long as a process that it started runs.
+    # It may not lead its group yet. The group may outlive it.
     for kill in (os.killpg, os.kill):
         with suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
 
 
 def _started(module: str, descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Start an interpreter that runs the `main` of a module, with one thread of numpy, in a session of its own."""
+    """Start an interpreter that runs the `main` of a module, with one thread of numpy, in a new session."""
     code = _MAIN.format(module=module)
     return subprocess.Popen(  # noqa: S603 - our own code, and no shell
         [sys.executable, "-P", "-c", code, json.dumps(sys.path), *map(str, descriptors)],
@@ -150,7 +150,7 @@ def _started(module: str, descriptors: Sequence[int]) -> subprocess.Popen[bytes]
 
 
 class _Zygote:
-    """The zygote, as its starter sees it."""
+    """The zygote, seen from the process that started it."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -163,7 +163,7 @@ class _Zygote:
         """Fork a worker.
 
         Raises:
-            OSError: there is no zygote any more, or it does not answer.
+            OSError: the zygote has ended, or does not answer.
         """
         ours, theirs = os.pipe()
         try:
@@ -176,7 +176,7 @@ class _Zygote:
         return Forked(self, ours)
 
     def close(self, *, seconds: float = 0.0) -> None:
-        """End it: it ends its workers when its connection ends, and is killed where it has not after some seconds."""
+        """End it. It ends its workers when its connection ends; it is killed if it still runs after `seconds`."""
         self._socket.close()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
@@ -191,12 +191,12 @@ _lock = Lock()
 
 
 def _can_fork() -> bool:
-    # On macOS numpy's own library must not be used before a fork.
+    # On macOS numpy's library must not be used before a fork.
     return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get(VARIABLE, "") != "no"
 
 
 def prepare() -> None:
-    """Start the zygote; it loads tconv while the caller does something else."""
+    """Start the zygote; it loads tconv while the caller goes on."""
     global _zygote  # noqa: PLW0603 - one for the process
     if not _can_fork():
         return
@@ -206,16 +206,16 @@ def prepare() -> None:
 
 
 def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interpreter:
-    """Start a worker with these descriptors, which stay the caller's too.
+    """Start a worker with these descriptors; the caller must still close its own copies.
 
     Args:
-        commands: where it reads.
-        journal: where it writes.
-        log: the file of what it prints.
-        folder: a folder that the zygote removes if the process that asks for this is killed.
+        commands: the pipe that it reads.
+        journal: the pipe that it writes.
+        log: the file of its output.
+        folder: the zygote removes it if this process is killed.
 
     Raises:
-        BackendMissing: the system starts no process.
+        BackendMissing: the system cannot start a process.
     """
     try:
         for _ in range(_TRIES):
@@ -233,7 +233,7 @@ def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interp
 
 
 def _end(seconds: float, only: _Zygote | None = None) -> None:
-    """End the zygote, in so many seconds; if one is given, no other one. The next worker has another."""
+    """End the zygote, within so many seconds; only the given one, if one is given. The next worker gets a new one."""
     global _zygote  # noqa: PLW0603 - as above
     with _lock:
         zygote = _zygote
@@ -247,14 +247,14 @@ atexit.register(_end, _SECONDS)
 
 
 def end_orphans() -> None:
-    """End the zygote, and the processes that this one has adopted."""
+    """End the zygote, and the processes that this process has adopted."""
     _end(_SECONDS)
     orphans.end_children()
 
 
 def main(descriptor: int) -> None:
-    """Fork workers, as the process at the other end of a connection asks for it, until that ends."""
-    # While it loads, it does not notice the end of its parent. Later it does, and must outlive the starting thread.
+    """Fork workers for the process at the other end of a connection, until it ends."""
+    # While this loads, it cannot notice the end of its parent. Later it can, and must outlive the starting thread.
     orphans.end_with_parent()
     from tconv.execution import worker  # noqa: PLC0415 - loaded once, and not by each worker
 
@@ -289,7 +289,7 @@ def main(descriptor: int) -> None:
 
 
 def _report_ends(statuses: dict[int, int]) -> None:
-    """Write how workers ended, each to its own descriptor, and end their groups as long as these are theirs."""
+    """Write how workers ended, each to its descriptor. Kill their groups before a new process can have their number."""
     with suppress(ChildProcessError):
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
             descriptor = statuses.pop(ended.si_pid, None)
@@ -327,7 +327,7 @@ def _fork(descriptors: Sequence[int], statuses: dict[int, int], run: Callable[[i
 
 
 def _be_worker(channels: Sequence[int], run: Callable[[int, int, int], None]) -> None:
-    """Run a worker in this fork, and end; it has nothing open but its own channels."""
+    """Run a worker in this fork, and end; all descriptors except its own are closed."""
     code = 1
     try:
         os.setsid()
