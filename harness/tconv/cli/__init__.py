@@ -29,6 +29,7 @@ GROUPS = {
         "show": "Print what each dialect expects of a case, or of sizes.",
         "explain": "Say what a name means, why a case fails, what a runtime computes.",
         "shrink": "Find the smallest case that fails as another does.",
+        "site": "Write a site from records: which engine follows what.",
         "fuzz": "Ask a backend what no case file asks.",
         "history": "Tell since which release a runtime does what it does.",
     },

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from packaging.version import InvalidVersion, Version
 
 from tconv.backends import names
+from tconv.backends.engine_names import ENGINES, engine_name
 from tconv.backends.environments import engines
 from tconv.cli import options
 from tconv.cli.output import json_text, print_text, write_output
@@ -16,9 +18,6 @@ from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.records.record_file import header_in
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _OPTION = ("name", "meaning", "default", "allowed", "plainer", "named_by")
 
 
@@ -27,7 +26,8 @@ _OPTION = ("name", "meaning", "default", "allowed", "plainer", "named_by")
 def command(*, as_json: bool) -> None:
     """Print the installed backends, their versions, the dialects that they speak, and the options that they have.
 
-    Behind them are the runtimes that tconv installs when they are asked, with the date of their records that ship.
+    Behind them are the runtimes that tconv installs when they are asked. The last lines say which release of each
+    engine has records that ship, and of which day.
     """
     backends = []
     for name in names():
@@ -35,24 +35,41 @@ def command(*, as_json: bool) -> None:
         backends.append(backend)
         if not as_json:
             _print(backend)
-    for runner in _runners():
-        backends.append(runner)
-        if not as_json:
-            words = f"records of {runner['recorded']}" if runner["recorded"] else "no records"
-            print_text("  ".join((runner["name"], runner["version"], runner["dialect"], runner["runtime"], words)))
-    if as_json:
-        write_output(json_text(backends), None)
-
-
-def _runners() -> Iterator[dict[str, Any]]:
-    """Yield the runners with their runtimes, and when the newest records of each that ship were made."""
-    dates: dict[str, str] = {}
-    for path in data_folder("records").glob("*.jsonl.xz"):
-        header = header_in(path)
-        dates[header.backend.name] = max(dates.get(header.backend.name, ""), header.started[: len("2026-11-27")])
     for name, row in engines().items():
         about = {"version": str(row["version"]), "dialect": row["dialects"][0], "runtime": row["runtime"]}
-        yield {"name": f"runner:{name}", **about, "recorded": dates.get(name)}
+        backends.append({"name": f"runner:{name}", **about})
+        if not as_json:
+            print_text("  ".join((f"runner:{name}", *about.values())))
+    records = _records()
+    for backend in backends:
+        backend["engine"], _ = engine_name(backend["name"].removeprefix("runner:"))
+        backend["recorded"] = records.get(backend["engine"], ("", None))[1]
+    if as_json:
+        write_output(json_text(backends), None)
+        return
+    print_text(f"\n{len(ENGINES)} engines, {len(records)} of them with records:")
+    for key, name in ENGINES.items():
+        version, day = records.get(key, ("", None))
+        print_text("  ".join(filter(None, (name, version, f"records of {day}" if day else "no records"))))
+
+
+def _records() -> dict[str, tuple[str, str]]:
+    """Return the release and the day of the newest records that ship, by engine."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in data_folder("records").glob("*.jsonl.xz"):
+        header = header_in(path)
+        key, _ = engine_name(header.backend.name)
+        # Of one day, the newest release: older ones are there to be compared with.
+        day, release = header.started[: len("2026-11-27")], header.backend.version
+        found[key] = max(found.get(key, ("", "")), (release, day), key=lambda each: (each[1], _release(each[0])))
+    return found
+
+
+def _release(version: str) -> Version:
+    try:
+        return Version(version)
+    except InvalidVersion:
+        return Version("0")
 
 
 def _found(name: str) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""`tconv site`: who follows what, as a static site made from records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tconv.cli import options
+from tconv.cli.record_files import cases_of, record_files
+from tconv.datafiles import data_folder
+from tconv.gate.record_files import assess_files
+from tconv.reports.report import make_report
+from tconv.reports.site import writing
+
+
+@click.command(name="site")
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@options.cases
+@options.waivers
+@options.folder("The folder of the site; index.html is its first page.")
+def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, output: Path) -> int:
+    """Write a site from RECORDS: engines and questions, and a page for each engine, question and finding.
+
+    RECORDS are files, folders, or - for standard input; without them, the records that ship with tconv. Of several
+    releases of an engine the newest stands in the tables, and the site says what changed. The site needs no server and
+    no network. Each page has its data as JSON.
+    """
+    files = record_files(records or [data_folder("records")], cases)
+    cases = cases_of(files, cases)
+    assessments, corpus = assess_files(files, cases, waivers)
+    pages = writing.write(make_report(assessments), list(corpus.cases("gate")), corpus.find, output)
+    click.echo(f"{pages} pages in {output}; begin with {output / 'index.html'}")
+    return 0

@@ -1,0 +1,247 @@
+"""The questions that the site answers of each engine, written once: what may be used, and on what texts differ.
+
+`describe` says in a few words what a call is. A question is about the calls that have some of these words. So the pages
+and the script that looks for a reader's own call use the same list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from tconv.cases.patterns import topic_of
+from tconv.dialects import DIALECTS, GEOMETRY_1, Open
+from tconv.dialects.constraints import CONSTRAINTS, find_broken
+from tconv.dialects.rules import QUESTIONS, WHERE
+from tconv.vocabulary import AutoPad
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tconv.cases.case import Case
+
+TEXTS = tuple(dialect for dialect in DIALECTS.values() if dialect is not GEOMETRY_1)
+Words = tuple[str, ...]
+Kind = Literal["use", "rule", "open"]
+
+FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "mode": {
+            "explicit": "pads are written, or 0",
+            "same_upper": "SAME_UPPER",
+            "same_lower": "SAME_LOWER",
+            "valid": "VALID",
+        },
+        "size": {"none": "not given", "given": "given", "beyond": "given, and larger than the taps reach"},
+        "pads": {
+            "none": "none",
+            "equal": "the same on both sides",
+            "unequal": "different on the two sides",
+            "beyond": "more than (kernel - 1) * dilation at the beginning",
+        },
+        "stride": {"1": "1", "2": "2", "3": "3 or more"},
+        "gap": {"no": "no", "yes": "yes"},
+        "dilation": {"1": "1", "2": "2 or more"},
+        "added": {"none": "0", "below": "below the stride", "from": "the stride or more"},
+        "groups": {"dense": "1", "grouped": "several", "depthwise": "one for each channel"},
+        "axes": {"1": "1", "2": "2", "3": "3"},
+        "type": {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"},
+    }
+)
+"""What a reader says of a call, and the values that there are; of several axes the largest value counts."""
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "mode": "Padding mode",
+        "size": "output_shape",
+        "pads": "Pads",
+        "stride": "Stride",
+        "gap": "Stride above what the kernel covers",
+        "dilation": "Dilation",
+        "added": "output_padding",
+        "groups": "Groups",
+        "axes": "Spatial axes",
+        "type": "Type",
+    }
+)
+_SAME = (AutoPad.SAME_UPPER.value, AutoPad.SAME_LOWER.value)
+_GIVEN = ("given", "beyond")
+_RULES: Mapping[str, Mapping[str, Words]] = MappingProxyType(
+    {
+        "same": {"mode": _SAME, "size": ("none",)},
+        "sized_explicit": {"mode": ("explicit",), "size": _GIVEN},
+        "sized_valid": {"mode": ("valid",), "size": _GIVEN},
+        "odd_upper": {"mode": ("same_upper",), "size": ("none",)},
+        "odd_lower": {"mode": ("same_lower",), "size": ("none",)},
+        "odd_sized_upper": {"mode": ("same_upper",), "size": _GIVEN},
+        "odd_sized_lower": {"mode": ("same_lower",), "size": _GIVEN},
+        "odd_sized": {"mode": ("explicit", "valid"), "size": _GIVEN},
+        "negative_same": {"mode": _SAME, "size": ("none",), "gap": ("yes",)},
+        "negative_sized": {"size": ("beyond",)},
+    }
+)
+_USES: Mapping[str, tuple[str, Mapping[str, Words]]] = MappingProxyType(
+    {
+        "one-axis": ("One spatial axis", {"axes": ("1",)}),
+        "two-axes": ("Two spatial axes", {"axes": ("2",)}),
+        "three-axes": ("Three spatial axes", {"axes": ("3",)}),
+        "strides": ("Strides of 2 or more", {"stride": ("2", "3")}),
+        "stride-above-kernel": ("A stride above what the kernel covers", {"gap": ("yes",)}),
+        "dilations": ("Dilations of 2 or more", {"dilation": ("2",)}),
+        "equal-pads": ("The same padding on both sides", {"mode": ("explicit",), "pads": ("equal",)}),
+        "unequal-pads": ("Different padding on the two sides", {"mode": ("explicit",), "pads": ("unequal",)}),
+        "pads-beyond-kernel": ("Padding above (kernel - 1) * dilation", {"mode": ("explicit",), "pads": ("beyond",)}),
+        "same-upper": ("SAME_UPPER", {"mode": ("same_upper",)}),
+        "same-lower": ("SAME_LOWER", {"mode": ("same_lower",)}),
+        "valid": ("VALID", {"mode": ("valid",)}),
+        "output-shape": ("output_shape", {"size": _GIVEN}),
+        "output-padding": ("output_padding below the stride", {"added": ("below",)}),
+        "output-padding-from-stride": ("output_padding of the stride or more", {"added": ("from",)}),
+        "groups": ("Groups of several channels", {"groups": ("grouped",)}),
+        "depthwise": ("One group for each channel", {"groups": ("depthwise",)}),
+        "float32": ("float32", {"type": ("f32",)}),
+        "float16": ("float16", {"type": ("f16",)}),
+        "bfloat16": ("bfloat16", {"type": ("bf16",)}),
+        "float64": ("float64", {"type": ("f64",)}),
+        "int8-graphs": ("int8 and uint8 in a graph", {"graph": ("quantised",)}),
+        "float-graphs": ("Other operators before and behind it", {"graph": ("float",)}),
+        "symbolic-sizes": ("Sizes that the model does not know", {"shapes": ("symbolic", "unranked")}),
+        "fed-filter": ("A filter that is fed at the run", {"filter": ("input",)}),
+        "special-values": ("NaN, infinity and subnormal numbers", {"values": ("special",)}),
+    }
+)
+"""What a reader may want to use: its title, and the words of the calls that use it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that each engine has an answer to.
+
+    Attributes:
+        key: its permanent address below `questions/`.
+        kind: what may be used, a rule on which texts differ, or what a text leaves open.
+        title: a few words.
+        asks: the question in a sentence.
+        where: the values of `describe` that its calls have; none for what a text leaves open.
+    """
+
+    key: str
+    kind: Kind
+    title: str
+    asks: str
+    where: Mapping[str, Words]
+
+    def is_of(self, asked: Asked) -> bool:
+        """Return whether a call asks it: by its words if it is valid, or by what it breaks."""
+        if self.kind == "open":
+            return self.key in asked.broken
+        return asked.is_valid and all(asked.words[name] in values for name, values in self.where.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a case asks, as the site says it.
+
+    Attributes:
+        words: a value for each of `FIELDS`, and how the call is presented.
+        broken: the constraints that do not hold for it.
+        is_valid: whether no constraint is broken on purpose.
+    """
+
+    words: Mapping[str, str]
+    broken: frozenset[str]
+    is_valid: bool
+
+
+@cache
+def list_questions() -> tuple[Question, ...]:
+    """Return all questions: what may be used, then the rules on which texts differ, then what a text leaves open."""
+    return tuple(_questions())
+
+
+def _questions() -> Iterator[Question]:
+    for key, (title, where) in _USES.items():
+        yield Question(key, "use", title, f"Does it compute this as its text says: {title}?", where)
+    for name in QUESTIONS:
+        answers = {getattr(text.rules, name) for text in TEXTS}
+        others = any(reading.change.question == name for text in TEXTS for reading in text.disputed)
+        if len(answers) > 1 or others:
+            title = WHERE[name][:1].upper() + WHERE[name][1:]
+            asks = (type(next(iter(answers))).__doc__ or "").partition("\n")[0].rpartition(": ")[2]
+            yield Question(
+                name.replace("_", "-"), "rule", title, f"{title}: {asks[:1].lower()}{asks[1:]}", _RULES[name]
+            )
+    for name, constraint in CONSTRAINTS.items():
+        # If the operator has no value at all, a refusal is the only answer.
+        if not constraint.needed and any(isinstance(text.constraints.get(name), Open) for text in TEXTS):
+            yield Question(
+                name, "open", constraint.says, f"Is a call answered if this does not hold: {constraint.says}?", {}
+            )
+
+
+def describe(case: Case) -> Asked:
+    """Return what a case asks."""
+    return Asked(_words(case), frozenset(_broken(case)), case.breaks is None)
+
+
+def _broken(case: Case) -> Iterator[str]:
+    if case.breaks is not None:
+        yield case.breaks
+    # Most texts have a default for what is not written: it is left out on purpose only if the case says so.
+    yield from (each.constraint for each in find_broken(case.signature) if not each.constraint.endswith("-given"))
+    yield from (f"{name.partition('_')[0]}-given" for name in case.omit)
+    if case.facts.get("output_empty") == "true":
+        yield "output-not-empty"
+
+
+def _words(case: Case) -> dict[str, str]:
+    attributes, rank = case.attributes, len(case.x.shape) - 2
+    strides, dilations = (attributes.per_axis(name, rank) for name in ("strides", "dilations"))
+    kernel, added = case.w.shape[2:], attributes.output_padding or (0,)
+    facts = case.facts
+    return {
+        "mode": str(attributes.auto_pad or AutoPad.EXPLICIT),
+        "size": _size(case),
+        "pads": _pads(case),
+        "stride": str(min(max(strides, default=1), 3)),
+        "gap": "yes" if any(s > (k - 1) * d + 1 for s, k, d in zip(strides, kernel, dilations, strict=False)) else "no",
+        "dilation": str(min(max(dilations, default=1), 2)),
+        "added": "none"
+        if not any(added)
+        else "from"
+        if facts.get("output_padding_reaches_stride") == "true"
+        else "below",
+        "groups": {"multiplier": "depthwise"}.get(case.kind_of_group, case.kind_of_group),
+        "axes": str(rank),
+        "type": str(case.x.dtype),
+        "graph": _graph(case),
+        "shapes": case.shapes,
+        "filter": case.filter_source,
+        "values": "special" if topic_of(case.id) == "special-values" else "numbers",
+    }
+
+
+def _size(case: Case) -> str:
+    if case.attributes.output_shape is None:
+        return "none"
+    return "beyond" if case.facts.get("output_shape_beyond_reach") == "true" else "given"
+
+
+def _pads(case: Case) -> str:
+    begin, end = (getattr(case.attributes, f"pads_{side}") or () for side in ("begin", "end"))
+    if case.facts.get("pads_begin_beyond_kernel") == "true":
+        return "beyond"
+    if not any((*begin, *end)):
+        return "none"
+    return "equal" if begin == end else "unequal"
+
+
+def _graph(case: Case) -> str:
+    if case.quantisation is not None:
+        return "quantised"
+    if not case.context:
+        return "alone"
+    of = case.context
+    eight = {of.data, of.filter, of.end}
+    return "quantised" if any("int8" in str(level) for level in eight) else "float"

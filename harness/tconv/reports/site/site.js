@@ -1,0 +1,78 @@
+// Search in all pages, and the answer to "I have this call". Data come from index.js and calls.js, so that file:// works.
+(() => {
+  "use strict";
+  const up = document.body.dataset.up;
+  const element = (name, text, href) => {
+    const made = document.createElement(name);
+    made.textContent = text;
+    if (href) made.href = up + href;
+    return made;
+  };
+  const search = document.getElementById("search");
+  const found = document.getElementById("found");
+  const plain = (text) => text.toLowerCase().replace(/[-_]/g, " ");
+  const look = () => {
+    const words = plain(search.value).split(/\s+/).filter(Boolean);
+    const has = ([title, kind]) => words.every((word) => plain(`${title} ${kind}`).includes(word));
+    const hits = words.length ? window.TCONV.index.filter(has) : [];
+    found.replaceChildren(
+      ...hits.slice(0, 30).map(([title, kind, address]) => {
+        const item = element("li", "");
+        item.append(element("a", title, address), ` ${kind}`);
+        return item;
+      }),
+    );
+    if (words.length && !hits.length) found.append(element("li", "Nothing has all these words."));
+    found.hidden = !words.length;
+  };
+  search.addEventListener("input", look);
+  search.addEventListener("keydown", (event) => event.key === "Escape" && ((search.value = ""), look()));
+  const form = document.getElementById("call");
+  if (!form) return;
+  const { fields, outcomes, runs, calls, questions } = window.TCONV.calls;
+  const answer = () => {
+    const chosen = fields.map((name) => form.elements[name].value);
+    const like = calls.filter(([words]) => chosen.every((value, at) => !value || words[at] === value));
+    const rows = runs.map(([name, address], at) => {
+      const sums = outcomes.map((_, outcome) => like.reduce((sum, [, counts]) => sum + (counts[at]?.[outcome] ?? 0), 0));
+      const of = Object.fromEntries(outcomes.map((word, outcome) => [word, sums[outcome]]));
+      const good = of.right + of.allowed;
+      const judged = good + of.differs + of.refuses + of.ends;
+      const none = of.unsupported ? "not implemented" : of.unsaid ? "no words for it" : "not asked";
+      const mark = !judged ? "unsupported" : good === judged ? "yes" : of.ends ? "ends" : good ? "part" : "no";
+      const words = { unsupported: none, yes: "✓ yes", ends: "‼ may end the process", part: "~ some are wrong", no: "✗ no" }[mark];
+      const said = outcomes.filter((word) => of[word]).map((word) => `${of[word]} ${word}`).join(", ");
+      const row = element("tr", "");
+      row.dataset.judged = judged ? "yes" : "no";
+      const head = element("th", "");
+      head.scope = "row";
+      head.append(element("a", name, address));
+      const cell = element("td", words);
+      cell.className = mark;
+      row.append(head, cell, element("td", said));
+      return row;
+    });
+    // Those that have an answer come first.
+    const is = (judged) => rows.filter((row) => row.dataset.judged === judged);
+    document.querySelector("#made tbody").replaceChildren(...is("yes"), ...is("no"));
+    document.getElementById("made").hidden = !like.length;
+    document.getElementById("asked").textContent = like.length
+      ? `${chosen.filter(Boolean).length} of ${fields.length} are chosen.`
+      : "No recorded call is like this one. Set some choices to any.";
+    const touches = ([, , where]) => Object.entries(where).every(([name, values]) => values.includes(form.elements[name]?.value));
+    document.getElementById("touched").replaceChildren(
+      ...questions.filter(touches).map(([title, address]) => {
+        const item = element("li", "");
+        item.append(element("a", title, address));
+        return item;
+      }),
+    );
+    const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    history.replaceState(null, "", `#${query}`);
+  };
+  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+    if (fields.includes(name)) form.elements[name].value = value;
+  }
+  form.addEventListener("change", answer);
+  answer();
+})();

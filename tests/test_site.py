@@ -1,0 +1,195 @@
+"""The site of runtimes: made from records and rules alone, whole, escaped, and without a request to anywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from following import run_of
+from tconv.backends.engine_names import ENGINES, engine_name
+from tconv.backends.environments import engines
+from tconv.dialects import DIALECTS
+from tconv.gate.assessment import assess_with_corpus
+from tconv.gate.waivers import WaiverFile
+from tconv.reports.report import make_report
+from tconv.reports.site.questions import FIELDS, describe, list_questions
+from tconv.reports.site.writing import write
+from tconv.verdict import kinds as ver
+
+if TYPE_CHECKING:
+    from tconv.corpus import Corpus
+    from tconv.records.record_file import Run
+
+ONNX, OPENVINO = "onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+def named(run: Run, name: str, version: str) -> Run:
+    """Return a run as that of another backend."""
+    backend = run.header.backend.model_copy(update={"name": name, "version": version})
+    return replace(run, header=run.header.model_copy(update={"backend": backend}), path=Path(f"{name}-{version}.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def site(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of two releases of one runtime, the newer of which shrinks and crashes, and of another one."""
+    cases = list(corpus.cases("gate", ["porting/**"]))
+    shrunk = next(reading for reading in DIALECTS[ONNX].disputed if reading.name == "negative-same-shrunk")
+    right, other = run_of(cases, ONNX, lambda _: ()), run_of(cases, OPENVINO, lambda _: ())
+    shrinks = run_of(cases, ONNX, lambda _: (shrunk,))
+    crashing = min(shrinks.records, key=lambda record: record.case)
+    records = [
+        replace(one, verdict=ver.Crashed("SIGSEGV", "ouch")) if one is crashing else one for one in shrinks.records
+    ]
+    waiver = {
+        "name": "dies", "cases": crashing.case, "dialects": [ONNX], "verdict": {"kind": "crashed"}, "because": HOSTILE,
+        "clause": HOSTILE, "example": crashing.case, "versions": "", "date": "2026-11-27",
+        "link": "javascript:alert(1)",
+    }  # fmt: skip
+    waivers = WaiverFile.model_validate({"format": 1, "backend": "acme", "waivers": [waiver]})
+    runs = [
+        named(right, "acme", "1.2"),
+        named(replace(shrinks, records=records), "acme", "1.10"),
+        named(other, "openvino-onnx", "2026.1"),
+    ]
+    assessments = [
+        assess_with_corpus(run, waivers if number == 1 else None, corpus, strict=False, own=False)
+        for number, run in enumerate(runs)
+    ]
+    folder = tmp_path_factory.mktemp("site")
+    assert write(make_report(assessments), cases, corpus.find, folder) == len(list(folder.rglob("*.html")))
+    return folder
+
+
+class Links(HTMLParser):
+    """The addresses and the ids of a page, and its tags."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.ids: list[str] = []
+        self.tags: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what it has."""
+        self.tags.add(tag)
+        for name, value in attrs:
+            assert not name.startswith("on")
+            if name in {"href", "src"} and value:
+                self.addresses.append(value)
+            elif name == "id" and value:
+                self.ids.append(value)
+
+
+def test_every_address_leads_somewhere(site: Path) -> None:
+    """Pages, styles, scripts, JSON and places in a page: all are there, each place once, and nothing is elsewhere."""
+    pages = {page: Links(page) for page in site.rglob("*.html")}
+    for page, links in pages.items():
+        assert len(set(links.ids)) == len(links.ids), page
+        for address in links.addresses:
+            if address == "data:,":
+                continue
+            path, _, place = address.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            assert target.is_file(), (page, address)
+            assert target.is_relative_to(site)
+            assert not place or place in pages[target].ids, (page, address)
+
+
+def test_each_question_engine_and_finding_has_a_page_with_json(site: Path) -> None:
+    """At an address that is its name."""
+    for question in list_questions():
+        data = json.loads((site / "questions" / f"{question.key}.json").read_text())
+        assert set(data["engines"]) == {"acme", "OpenVINO"}
+    assert json.loads((site / "engines/acme.json").read_text())["findings"] == ["acme-dies"]
+    assert json.loads((site / "findings/acme-dies.json").read_text())["because"] == HOSTILE
+    assert json.loads((site / "engines/acme.badge.json").read_text())["schemaVersion"] == 1
+
+
+def test_it_says_who_follows_what(site: Path) -> None:
+    """Of the newest release: 1.10 comes after 1.2."""
+    followed = json.loads((site / "questions/negative-same.json").read_text())["engines"]
+    (acme,), (openvino,) = followed["acme"], followed["OpenVINO"]
+    assert (acme["version"], acme["mark"], acme["answer"]) == ("1.10", "allowed", "shrink")
+    assert openvino["mark"] != "other"
+    same = json.loads((site / "questions/same.json").read_text())["engines"]
+    assert same["acme"][0]["answer"] == "input-times-stride"
+    assert same["OpenVINO"][0]["answer"] == "no-padding"
+    texts = (site / "texts.html").read_text()
+    disputed = {reading.name for dialect in DIALECTS.values() for reading in dialect.disputed}
+    assert disputed
+    assert all(f'id="{name}"' in texts for name in disputed)
+
+
+def test_it_says_what_crashes_and_what_changed(site: Path) -> None:
+    """A call that ends the process, and what became of the calls since the release before."""
+    assert len(json.loads((site / "engines/acme.json").read_text())["ends the process"]) == 1
+    changes = (site / "changes.html").read_text()
+    assert "acme 1.2" in changes
+    assert "SIGSEGV" in changes or "dies" in changes
+
+
+def test_each_question_of_geometry_is_drawn(site: Path) -> None:
+    """And each answer to a rule that gives an output has a row of its own, if it gives another output."""
+    page = (site / "questions/negative-same.html").read_text()
+    assert page.count('class="row"') >= 4
+    drawn = [q.key for q in list_questions() if "<svg" in (site / "questions" / f"{q.key}.html").read_text()]
+    assert {"same", "same-lower", "output-padding", "sized-explicit"} <= set(drawn)
+
+
+def test_what_others_write_is_text(site: Path) -> None:
+    """A hostile waiver makes no element and no link, on a page or in a script."""
+    for file in site.rglob("*.html"):
+        assert "img" not in Links(file).tags, file
+        assert not any(address.startswith("javascript") for address in Links(file).addresses)
+    index = (site / "index.js").read_text()
+    assert index.startswith("(window.TCONV ??= {}).index = ")
+    assert any(HOSTILE in title for title, _, _ in json.loads(index.partition(" = ")[2].rstrip(";\n")))
+
+
+def test_nothing_is_requested_from_elsewhere(site: Path) -> None:
+    """Neither a page nor a style nor a script loads anything but files of the site."""
+    for file in site.rglob("*"):
+        if file.suffix in {".css", ".js", ".html"}:
+            text = file.read_text(encoding="utf-8")
+            assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|\bimport\b *\(", text), file
+            assert "default-src 'none'" in text or file.suffix != ".html"
+
+
+def test_a_call_finds_the_recorded_calls_that_are_like_it(site: Path) -> None:
+    """Each recorded valid call is counted once for each run, under its own words."""
+    data = json.loads((site / "calls.js").read_text().partition(" = ")[2].rstrip(";\n"))
+    assert data["fields"] == list(FIELDS)
+    counted = [sum(sum(by_run.get(str(run), [])) for _, by_run in data["calls"]) for run in range(len(data["runs"]))]
+    recorded = [json.loads((site / f"engines/{name}.json").read_text())["runs"][0] for name in ("acme", "openvino")]
+    assert counted == [sum(run["outcomes"].values()) for run in recorded]
+
+
+def test_every_word_of_a_case_can_be_chosen(corpus: Corpus) -> None:
+    """Of the valid cases of up to three axes, so that no recorded call is out of reach."""
+    for case in corpus.cases("smoke"):
+        asked = describe(case)
+        if asked.is_valid and 3 <= len(case.x.shape) <= 5:
+            assert all(asked.words[name] in values for name, values in FIELDS.items()), (case.id, asked)
+
+
+def test_each_question_has_cases(corpus: Corpus) -> None:
+    """What nobody asks has no answer."""
+    asked = [describe(case) for case in corpus.cases("gate")]
+    assert [question.key for question in list_questions() if not any(map(question.is_of, asked))] == []
+
+
+def test_every_runner_is_of_an_engine() -> None:
+    """There are eighteen, each once."""
+    assert len(ENGINES) == 18
+    assert {engine_name(name)[0] for name in engines()} <= set(ENGINES)
+    assert engine_name("onnx-shape-inference-lenient") == engine_name("onnx-reference")
+    assert engine_name("openvino-onnx") == ("openvino", "OpenVINO")
+    assert engine_name("acme:Foo")[0] == "acme-foo"
