@@ -28,7 +28,8 @@ FAKE_PYTHON = """#!/bin/sh
 mkdir -p "$3/bin"
 printf '#!/bin/sh\nprintf "%%s\\n" "$@" > "$PIP_LOG"\n' > "$3/bin/pip"
 printf '#!/bin/sh\nexec "%s" -m tconv "$@"\n' "$REAL_PYTHON" > "$3/bin/tconv"
-chmod +x "$3/bin/pip" "$3/bin/tconv"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$REAL_PYTHON" > "$3/bin/python"
+chmod +x "$3/bin/pip" "$3/bin/tconv" "$3/bin/python"
 """
 
 
@@ -48,6 +49,7 @@ def shell(machine: Path, script: str, variables: Mapping[str, str], *options: st
         "RUNNER_TEMP": str(machine / "temp"),
         "GITHUB_ACTION_PATH": str(ROOT),
         "GITHUB_STEP_SUMMARY": str(machine / "summary.md"),
+        "GITHUB_OUTPUT": str(machine / "outputs"),
         "PIP_LOG": str(machine / "pip.log"),
         "REAL_PYTHON": sys.executable,
         "PATH": f"{machine / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -107,7 +109,17 @@ def test_every_input_reaches_the_shell() -> None:
     steps = json.dumps(ACTION["runs"]["steps"])
     assert [name for name in ACTION["inputs"] if f"inputs.{name} " not in steps] == []
     page = (ROOT / "docs/how-to/ci.md").read_text(encoding="utf-8")
-    assert [name for name in ACTION["inputs"] if f"`{name}`" not in page] == []
+    assert [name for name in (*ACTION["inputs"], *ACTION["outputs"]) if f"`{name}`" not in page] == []
+
+
+def outputs(machine: Path) -> dict[str, str]:
+    """Return the outputs of the action's last run."""
+    lines = (machine / "outputs").read_text(encoding="utf-8").splitlines()
+    written = dict(line.split("=", 1) for line in lines)
+    assert [value["value"] for value in ACTION["outputs"].values()] == [
+        f"${{{{ steps.run.outputs.{name} }}}}" for name in written
+    ]
+    return written
 
 
 def test_the_action_installs_runs_and_writes_what_github_reads(machine: Path) -> None:
@@ -127,6 +139,10 @@ def test_the_action_installs_runs_and_writes_what_github_reads(machine: Path) ->
     assert (machine / "j.xml").is_file()
     assert json.loads((machine / "b.json").read_text())["message"] == "6 of 6 conform"
     assert list((machine / "temp" / "tconv-report").glob("*.jsonl"))
+    given = outputs(machine)
+    assert given["exit-code"] == "0"
+    assert Path(given["page"]).is_file()
+    assert {status: count for status, count in json.loads(given["counts"]).items() if count} == {"passed": 6}
 
 
 def test_the_action_annotates_the_case_that_fails(machine: Path) -> None:
@@ -162,6 +178,26 @@ def test_the_action_takes_patterns_as_words_and_no_file_names(machine: Path) -> 
     (machine / "small" / "plain").write_text("")
     done = github(machine, backend=RIGHT, cases="small.yaml", patterns="small/p* small/after")
     assert "3 cases" in done.stdout, done.stderr
+
+
+def test_the_action_gives_options_and_leaves_cases_out(machine: Path) -> None:
+    """Each word of a list is an argument of its own; the exit code and the counts of a red run are outputs too."""
+    done = github(machine, cases="small.yaml", option="intra_op_num_threads=2", timeout="5", exclude="small/p* small/a*")
+    (records,) = (machine / "temp" / "tconv-report").glob("*.jsonl")
+    header = json.loads(records.read_text(encoding="utf-8").splitlines()[0])["run"]
+    assert (header["backend"]["options"], header["timeout"]) == ({"intra_op_num_threads": "2"}, 5), done.stderr
+    assert outputs(machine)["exit-code"] == str(done.returncode)
+    assert sum(json.loads(outputs(machine)["counts"]).values()) == 3
+
+
+def test_ci_runs_one_list_of_environments() -> None:
+    """Tox has each of them; `.ci/run` and the workflow read the file that lists them."""
+    listed = (ROOT / ".ci/environments").read_text(encoding="utf-8").split()
+    sections = re.findall(r"^\[testenv:([\w-]+)", (ROOT / "tox.ini").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(listed) <= set(sections)
+    assert "faults" in listed
+    for reader in (".ci/run", ".github/workflows/ci.yml"):
+        assert ".ci/environments" in (ROOT / reader).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("system", [gitlab, pytest.param(jenkins, marks=pytest.mark.thorough)])
