@@ -267,7 +267,7 @@ def test_weights_beside_the_model(tmp_path: Path) -> None:
     assert audited(path, "--backend", SEEDED)[0] == 0
     (tmp_path / "a.data").unlink()
     assert audited(path, "--no-run")[0] == 0
-    with pytest.raises(FileError, match=r"must have its weights beside it, in a\.data"):
+    with pytest.raises(FileError, match=r"must have its weights next to it, in a\.data"):
         audited(path, "--backend", SEEDED)
 
 

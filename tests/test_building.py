@@ -158,7 +158,7 @@ def test_values_fill_an_operand() -> None:
         ({"w": {"batch": 3}}, "w must have sizes of its own, channels, out_channels, kernel (got batch)"),
         (
             {"bias": True, "bias_source": "unnamed"},
-            "bias_source must be initializer or input beside a bias (got unnamed)",
+            "bias_source must be initializer or input with a bias (got unnamed)",
         ),
         ({"bias": True, "b": {"channels": 3}}, "b must have sizes of its own, out_channels (got channels)"),
         (

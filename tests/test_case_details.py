@@ -127,7 +127,7 @@ def test_what_is_owed_a_refusal() -> None:
     assert lines[0] == ONNX_22
     assert lines[1] == "  call        pads=[1, 0], auto_pad=SAME_UPPER"
     assert lines[3] == (
-        "  expects a refusal: pads must not be written beside auto_pad same_upper (got [1]) "
+        "  expects a refusal: pads must not be written together with auto_pad same_upper (got [1]) "
         f"[pads-without-auto-pad: {clause}]"
     )
     assert len(lines) == 4

@@ -182,7 +182,8 @@ def test_the_action_takes_patterns_as_words_and_no_file_names(machine: Path) -> 
 
 def test_the_action_gives_options_and_leaves_cases_out(machine: Path) -> None:
     """Each word of a list is an argument of its own; the exit code and the counts of a red run are outputs too."""
-    done = github(machine, cases="small.yaml", option="intra_op_num_threads=2", timeout="5", exclude="small/p* small/a*")
+    inputs = {"option": "intra_op_num_threads=2", "timeout": "5", "exclude": "small/p* small/a*"}
+    done = github(machine, cases="small.yaml", **inputs)
     (records,) = (machine / "temp" / "tconv-report").glob("*.jsonl")
     header = json.loads(records.read_text(encoding="utf-8").splitlines()[0])["run"]
     assert (header["backend"]["options"], header["timeout"]) == ({"intra_op_num_threads": "2"}, 5), done.stderr

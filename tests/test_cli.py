@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 from made_records import DIALECT, waiver
 from small_corpus import BARE_HEAD, CASES, HEAD, environment, record_file, tconv, written
 from tconv import __version__
-from tconv.cli import COMMANDS, GROUPS
+from tconv.cli import COMMANDS, GROUPS, _tconv
 from tconv.cli.limits import refuse_too_little
 from tconv.errors import UsageError
 from tconv.execution.selection import name_of_cases
@@ -168,12 +169,12 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("show", "nothing"), NO_MATCH),
         (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
         (("check", "--coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("check", "--tier", "full"), "tconv: --tier and --dialect must be beside --coverage"),
+        (("check", "--tier", "full"), "tconv: --tier and --dialect need --coverage"),
         (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
         (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
         (("show", "--spatial", "3"), "tconv: there must be CASE, or --spatial and --kernel (got no --kernel)"),
-        (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases must stand beside CASE"),
+        (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases needs CASE"),
         (
             ("show", "--spatial", "a", "--kernel", "3"),
             "tconv: Invalid value for '--spatial': must be integers of at most 9 digits, such as 2 or 2,3 (got 'a')",
@@ -586,3 +587,11 @@ def test_a_lack_of_memory_is_told_and_is_no_fault_of_tconv(command: Command, mon
         2,
         "tconv: there must be more memory (got: 9 GiB); take fewer --jobs, or raise a limit\n",
     )
+
+
+def test_another_system_than_linux_gets_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On standard error, before the answer, which is the usual one."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    done = CliRunner().invoke(_tconv, ["list", "padding/output-shape/odd-unit-by-hand"], standalone_mode=False)
+    assert done.stderr == "tconv: warning: tconv is tested on Linux only (this is darwin)\n"
+    assert done.stdout == "padding/output-shape/odd-unit-by-hand\n"

@@ -281,7 +281,7 @@ def test_a_size_leads_back_with_the_pads(changes: dict[str, Any], held: bool) ->
 def test_one_side_of_pads_is_enough_to_be_beside_a_mode(pads: dict[str, None]) -> None:
     """Pads on either side count as written, zeros too; ONNX has one attribute for both."""
     found = broken(attributes(auto_pad="same_lower", **pads))
-    assert found["pads-without-auto-pad"].must == "must not be written beside auto_pad same_lower"
+    assert found["pads-without-auto-pad"].must == "must not be written together with auto_pad same_lower"
 
 
 def test_zero_is_not_negative() -> None:

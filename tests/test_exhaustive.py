@@ -102,7 +102,7 @@ def test_a_sample_is_linted(tmp_path: Path) -> None:
     )
     found = [finding.message for finding in lint.lint(Corpus.load(written(tmp_path, text)))]
     assert found
-    assert all(message.startswith("must be sayable in a dialect") for message in found)
+    assert all(message.startswith("a dialect must be able to express it") for message in found)
     never = text.replace("[{when", "[{when: {kernel: 2, spatial: 1}, because: first}, {when")
     assert any("skip 2 must leave" in finding.message for finding in lint.lint(Corpus.load(written(tmp_path, never))))
 

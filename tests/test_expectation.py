@@ -84,7 +84,7 @@ def test_stated_and_broken_on_purpose_owes_a_refusal(dialect: str) -> None:
         "pads",
         "[1, 0]",
     )
-    assert found.violation.must == "must not be written beside auto_pad same_upper"
+    assert found.violation.must == "must not be written together with auto_pad same_upper"
     assert found.violation.clause == "attribute pads, 'This attribute cannot be used simultaneously with auto_pad'"
 
 

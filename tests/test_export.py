@@ -158,7 +158,7 @@ def test_a_case_that_owes_a_refusal_has_no_output(tmp_path: Path) -> None:
     assert [path.name for path in (folder / "test_data_set_0").iterdir()] == ["input_0.pb"]
     refused = repro(folder)
     assert (refused.returncode, refused.stderr) == (0, "")
-    assert "expected  the model must be refused: pads must not be written beside auto_pad" in refused.stdout
+    assert "expected  the model must be refused: pads must not be written together with auto_pad" in refused.stdout
     model = onnx.load(folder / "model.onnx")
     del model.graph.node[0].attribute[:]
     model.graph.node[0].attribute.append(onnx.helper.make_attribute("group", 2))

@@ -144,7 +144,7 @@ def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: 
         (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
         (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
         (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("export", "bias/alone", "x", "--option", "a=1"), "--option must be beside --issue"),
+        (("export", "bias/alone", "x", "--option", "a=1"), "--option needs --issue"),
     ],
     ids=str,
 )

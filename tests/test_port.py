@@ -383,7 +383,7 @@ def test_the_command_ends_with_one_where_a_call_cannot_be_ported(tmp_path: Path)
     [
         (("--from", ONNX), "a call must have --from, --spatial and --kernel, or be of a --model"),
         (("--model", "a.onnx", "--strides", "2"), "--model must stand without --strides"),
-        (("--from", ONNX, *CALL, "--size", "a=1"), "--size must stand beside --model"),
+        (("--from", ONNX, *CALL, "--size", "a=1"), "--size needs --model"),
         (("--from", ONNX, *CALL, "--size", "a"), "such as x[2] (got 'a')"),
         (("--from", ONNX, "--spatial", "-5", "--kernel", "3"), "spatial must have sizes of at least 0 (got [-5])"),
         (("--from", ONNX, "--spatial", "5", "--kernel", "3,3"), "--kernel must have 1 sizes, as --spatial (got 2)"),

@@ -164,7 +164,7 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
         return array
     if array.dtype.kind not in "iuf":
         advice = "; give its real part and its imaginary part apart" if array.dtype.kind == "c" else ""
-        raise UsageError(f"{name} must be an array of real numbers (got {array.dtype}){advice}")
+        raise UsageError(f"{name} must be an array of real numbers (got {array.dtype.name}){advice}")
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = array.astype(np.float64)
         # Integers of 2^63 and above do not come back from float64 as they were, or do so by accident.

@@ -178,7 +178,7 @@ def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
     except Exception as error:  # noqa: BLE001 - as of the operands
         raise UsageError(f"y must be an array of numbers (got {type(y).__name__}: {error})") from None
     if array.dtype not in NUMPY_TYPES.values() and array.dtype.kind not in "iuf":
-        raise UsageError(f"y must be an array of real numbers (got {array.dtype})")
+        raise UsageError(f"y must be an array of real numbers (got {array.dtype.name})")
     return array
 
 

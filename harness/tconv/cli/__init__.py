@@ -117,6 +117,8 @@ def _tconv() -> None:
     Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed;
     128 plus the number of the signal that ended it.
     """
+    if sys.platform != "linux":
+        click.echo(f"tconv: warning: tconv is tested on Linux only (this is {sys.platform})", err=True)
 
 
 def main(*, whole_process: bool = False) -> NoReturn:

@@ -55,7 +55,7 @@ def command(
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each runtime once (got {', '.join(backends)})")
     if fix is not None and len(models) > 1:
-        raise UsageError(f"--fix must stand beside one model (got {len(models)})")
+        raise UsageError(f"--fix must have one model (got {len(models)})")
     accepted = _accepted(accept)
     with ExitStack() as stack:
         runtimes = [Runtime(Asking(name, None, option, timeout), runs=runs) for name in backends]

@@ -71,11 +71,11 @@ def command(
         _print_coverage(corpus, tier, dialect_name)
         return 0
     if tier is not None or dialect_name is not None:
-        raise UsageError("--tier and --dialect must be beside --coverage: without it every case is checked")
+        raise UsageError("--tier and --dialect need --coverage: without it every case is checked")
     if path is not None and path.is_file() and waiver_lint.is_waiver_file(path):
         return _of_waivers(path, Corpus.load(cases))
     if cases is not None:
-        raise UsageError("--cases must stand beside a waiver file (got none); name case files as PATH")
+        raise UsageError("--cases needs a waiver file (got none); name case files as PATH")
     corpus = Corpus.load(path)
     if write_tiers:
         corpus = _with_tiers(corpus, path)

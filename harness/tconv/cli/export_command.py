@@ -59,7 +59,7 @@ def command(
     With --issue there is no DIR: CASE is run on the backend. Exits with 1 where there is nothing to report.
     """
     if option and not issue:
-        raise UsageError("--option must be beside --issue, which runs a backend")
+        raise UsageError("--option needs --issue, which runs a backend")
     if issue and backend is None:
         raise UsageError("--issue must come with --backend (got it alone)")
     if issue == (folder is not None):

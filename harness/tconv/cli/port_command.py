@@ -109,7 +109,7 @@ def _spoken(runtime: str) -> str:
     """Return the first dialect of a runtime."""
     name = runtime.partition("==")[0]
     if (backend := shipped(name)) is None:
-        raise UsageError(f"a runtime must be one that ships, or stand beside its dialect (got {name!r})")
+        raise UsageError(f"a runtime must be one that ships, or have its dialect named (got {name!r})")
     return str(backend.DIALECTS[0])
 
 
@@ -141,7 +141,7 @@ def _calls(
         lacking = " and ".join(name for name, value in needed.items() if value is None)
         raise UsageError(f"a call must have --from, --spatial and --kernel, or be of a --model (got no {lacking})")
     if sizes:
-        raise UsageError("--size must stand beside --model (got it without); write the sizes with --spatial")
+        raise UsageError("--size needs --model (got it without); write the sizes with --spatial")
     unknown = "what is written depends on the sizes: give --spatial"
     yield ModelCall("", find_dialect(source), _case(values), unknown), of_every
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--page",
     type=options.FILE,
-    help="The file of the HTML page; default: index.html beside the first records, none for standard input.",
+    help="The file of the HTML page; default: index.html next to the first records, none for standard input.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--badge", type=options.FILE, help="Write the JSON of a shields.io badge.")

@@ -58,7 +58,7 @@ def command(
     if lacking := [f"--{name}" for name in ("spatial", "kernel") if name not in given]:
         raise UsageError(f"there must be CASE, or --spatial and --kernel (got no {' and no '.join(lacking)})")
     if cases is not None:
-        raise UsageError("--cases must stand beside CASE (got it beside sizes)")
+        raise UsageError("--cases needs CASE (got sizes)")
     _show_geometries(given, dialect_names, as_json=as_json)
 
 

@@ -75,7 +75,7 @@ def build(
         facts=Facts(partial(work_out_facts, case_id, layers, attributes, x, w)),
     )
     if case.b is not None and case.bias_source == "unnamed":
-        raise ImpossibleCase("bias_source must be initializer or input beside a bias (got unnamed)", "bias_source")
+        raise ImpossibleCase("bias_source must be initializer or input with a bias (got unnamed)", "bias_source")
     _refuse_impossible(case.signature, case.breaks)
     return case
 
@@ -101,7 +101,8 @@ def _quantisation(settings: Mapping[str, Any]) -> Quantisation | None:
 
 def hint_default_spatial(settings: Mapping[str, Any], message: str) -> str:
     """Return a hint for a message about axes, if the spatial sizes are the default ones."""
-    if settings.get("spatial") is not None or not any(words in message for words in ("spatial axis", "rank")):
+    about_sizes = any(words in message for words in ("spatial axis", "rank", "values for shape"))
+    if settings.get("spatial") is not None or not about_sizes:
         return ""
     return f"; spatial is not given, so it is {DEFAULTS['spatial']}"
 
@@ -183,7 +184,8 @@ def _operand(role: str, own: Mapping[str, Any], shape: Ints, settings: Mapping[s
         return operand
     if len(own["values"]) != prod(shape):
         raise ImpossibleCase(
-            f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})"
+            f"{role} must have {prod(shape)} values for shape {list(shape)} (got {len(own['values'])})",
+            role,
         )
     return Operand(shape, dtype, "values", seed, tuple(own["values"]))
 

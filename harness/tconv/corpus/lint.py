@@ -190,7 +190,8 @@ def _not_applicable(sweep: Sweep) -> Iterator[str]:
 
 
 def _cited(dialect: str, reason: str) -> str:
-    return f"a cited dialect must be able to express it (got {dialect}: {reason}); cite one that can"
+    advice = "cite one that can, or name what it breaks"
+    return f"a cited dialect must be able to express it (got {dialect}: {reason}); {advice}"
 
 
 def _expressibility(case: Case) -> Iterator[Found]:
@@ -202,8 +203,8 @@ def _expressibility(case: Case) -> Iterator[Found]:
     expected = {name: expect(case, dialect) for name, dialect in DIALECTS.items()}
     reasons = {name: each.reason for name, each in expected.items() if isinstance(each, NotApplicable)}
     if len(reasons) == len(DIALECTS):
-        reason = next(iter(reasons.values()))
-        yield f"a dialect must be able to express it (got none; the first says: {reason}); skip it", ("with",)
+        name = next(iter(cited or reasons))
+        yield f"a dialect must be able to express it (got none; {name}: {reasons[name]}); change it", ("with",)
     elif message := _unbroken(case, expected, reasons):
         yield message, ("with", "breaks")
     elif cited and all(name in reasons for name in cited):
@@ -220,7 +221,7 @@ def _unbroken(case: Case, expected: Mapping[str, Expectation], reasons: Mapping[
         return ""
     valued = [name for name in names if isinstance(expected[name], Values)]
     if valued:
-        return f"must break {case.breaks} (got a value expected in {valued[0]}); correct it"
+        return f"must break {case.breaks} (got a valid call of {valued[0]}); correct it"
     return f"must break {case.breaks} alone (got {reasons[names[0]]}); correct it"
 
 

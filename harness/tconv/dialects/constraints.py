@@ -71,7 +71,7 @@ CONSTRAINTS = {
     "output-padding-below-stride": Constraint(
         "output_padding", "output_padding is less than the stride of its axis, if no output_shape is given"
     ),
-    "pads-without-auto-pad": Constraint("auto_pad", "pads are not written beside a padding mode"),
+    "pads-without-auto-pad": Constraint("auto_pad", "pads are not written together with a padding mode"),
     "output-shape-leads-back": Constraint(
         "output_shape", "a convolution with this padding mode, or these pads, makes the data's sizes of output_shape"
     ),
@@ -154,7 +154,7 @@ def _of_attributes(signature: Signature) -> Iterator[Breach]:
             yield name, "output_padding", f"must be less than {what} {show_value(limit)}", added
     pads = attributes.pads_begin or attributes.pads_end
     if pads is not None and mode != AutoPad.EXPLICIT:
-        yield "pads-without-auto-pad", "pads", f"must not be written beside auto_pad {mode}", pads
+        yield "pads-without-auto-pad", "pads", f"must not be written together with auto_pad {mode}", pads
     kernel_shape = attributes.kernel_shape
     if kernel_shape is not None and len(kernel_shape) == len(signature.kernel) and kernel_shape != signature.kernel:
         must = f"must be the filter's spatial shape {show_value(signature.kernel)}"

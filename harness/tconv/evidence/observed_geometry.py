@@ -60,7 +60,7 @@ def situation_names(situations: Iterable[Situation]) -> str:
     if without == beside:
         return f"{_modes(without)}, with output_shape and without"
     parts = [_modes(without)] if without else []
-    parts += [f"output_shape beside {_modes(beside)}"] if beside else []
+    parts += [f"output_shape with {_modes(beside)}"] if beside else []
     return ", and ".join(parts)
 
 

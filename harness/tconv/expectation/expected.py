@@ -156,8 +156,8 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
     """Return what of a case's context the dialect does not have, or what makes it no case."""
     kinds, is_shaped = operations_of(case.context)
     if missing := sorted(kinds.difference(dialect.operations)) or ([] if dialect.operations else ["a graph"]):
-        clause = "what stands around the operator must have words too"
-        return Violation("context", "context", "must need operations that the text has", ", ".join(missing), clause)
+        must, clause = "must need only operations that the dialect has", "operations around the operator need words too"
+        return Violation("context", "context", must, ", ".join(missing), clause)
     if dialect.quantised and not any(_are_types(case, levels) for levels in dialect.quantised):
         clause = "they are types of the operator, which has all of its operands in them or none"
         got = ", ".join(map("=".join, case.context.levels.items()))
@@ -166,7 +166,9 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
         clause = "the graph around the operator is in these layouts"
         return Violation("context", "context", "must be of NCX and IOX", "another layout", clause)
     if written.x.dtype != DType.F32 or not isinstance(expected, Values):
-        return Violation("context", "context", "must be of f32 and of a valid call", "another call", "as a context is")
+        got = str(written.x.dtype) if written.x.dtype != DType.F32 else "an invalid call"
+        clause = "the graph around the operator is in f32"
+        return Violation("context", "context", "must be of f32 and of a valid call", got, clause)
     surroundings = case.context
     if case.is_uneven and (surroundings.end not in LIMITS or surroundings.activation in SMOOTH):
         clause = "a step of the output is the only measure of what these scales round"

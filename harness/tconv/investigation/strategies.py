@@ -11,7 +11,7 @@ except ModuleNotFoundError:
     from tconv.backends.extras import installing
 
     raise ModuleNotFoundError(
-        "tconv.investigation.strategies must have the extra hypothesis beside it (got none installed); install it "
+        "tconv.investigation.strategies needs the extra hypothesis (got none installed); install it "
         f"with: {installing(['hypothesis'])}"
     ) from None
 

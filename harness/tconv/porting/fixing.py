@@ -44,7 +44,7 @@ def write_fixed(model: Model, recipes: Mapping[str, Port]) -> onnx.ModelProto:
             tensor.CopyFrom(model.read(tensor))
     for output, port in recipes.items():
         if model.symbolic and port.case.attributes.output_shape is not None:
-            must = "a node that is fixed must not have output_shape beside sizes that the model leaves open"
+            must = "a node that is fixed must not have output_shape and sizes that the model leaves open"
             raise UsageError(f"{must} (got {output!r}); declare the sizes in the model")
         _replace(fixed.graph, output, port, model.version)
     return fixed

@@ -182,7 +182,7 @@ class Model:
         except (OSError, onnx.checker.ValidationError, ValueError) as error:
             where = next((entry.value for entry in tensor.external_data if entry.key == "location"), "?")
             reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-            message = f"must have its weights beside it, in {where} (got: {reason}); put the file there"
+            message = f"must have its weights next to it, in {where} (got: {reason}); put the file there"
             raise FileError(self.path, message) from None
         read.data_location = onnx.TensorProto.DEFAULT
         return read

@@ -279,7 +279,8 @@ def implemented(use: DeclarationUse) -> str:
     covers = f"{use.entry.words} is declared unsupported, and covers {cases}, such as {use.agreeing[0]}"
     if not use.unsupported:
         return f"{covers}, and none that is unsupported: remove the entry"
-    return f"{covers}, beside {use.unsupported} that {'is' if use.unsupported == 1 else 'are'} unsupported: narrow it"
+    unsupported = f"{use.unsupported} that {'is' if use.unsupported == 1 else 'are'} unsupported"
+    return f"{covers}, together with {unsupported}: narrow it"
 
 
 def shadowed(use: WaiverUse) -> str:

@@ -221,7 +221,7 @@ _OF_AXES = tuple(
          "SAME crops what a convolution of the same data would be padded by, so that the size follows from that",
          _is_same, _as_of_a_convolution),
         # microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups
-        ("output-shape-pads-nothing", "beside output_shape the output begins at the first point that the taps reach",
+        ("output-shape-pads-nothing", "with output_shape the output begins at the first point that the taps reach",
          _is_sized, lambda axis, _: (0, axis.size)),
     )
 )  # fmt: skip

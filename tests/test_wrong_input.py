@@ -1,0 +1,76 @@
+"""What a person reads of wrong input: `tests/golden/` has each wrong call and each broken case file with its message.
+
+A message names the place, says what must be, what it got, and what to do if that is not plain. Read a changed message
+as somebody who does not know tconv. `TCONV_GOLDEN=write` rewrites the messages.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import tconv
+from tconv.cli import _tconv
+from tconv.errors import Invalid, TconvError
+
+GOLDEN = Path(__file__).parent / "golden"
+CALLS, FILES = GOLDEN / "api_messages.yaml", GOLDEN / "case_file_messages.yaml"
+OPERANDS: dict[str, Any] = {
+    "np": np,
+    "x": np.ones((1, 1, 4), np.float32),
+    "w": np.ones((1, 1, 3), np.float32),
+    "y": np.ones((1, 1, 6), np.float32),
+}
+
+
+class _Block(str):
+    """A text of several lines, which is written as such."""
+
+    __slots__ = ()
+
+
+yaml.SafeDumper.add_representer(
+    _Block, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style="|")
+)
+
+
+def of_call(code: str) -> str:
+    """Return the message of a wrong call of the Python interface."""
+    with pytest.raises((TconvError, Invalid)) as caught:
+        eval(code, {name: getattr(tconv, name) for name in tconv.__all__} | OPERANDS)  # noqa: S307 - our own file
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+def of_file(text: str, folder: Path) -> str:
+    """Return what `tconv check` says of a broken case file, which it refuses."""
+    (folder / "mine.yaml").write_bytes(text.encode())
+    done = CliRunner().invoke(_tconv, ["check", "mine.yaml"], standalone_mode=False)
+    assert done.exception or done.return_value == 2, text
+    return str(done.exception or done.stderr).rstrip("\n")
+
+
+def compare(golden: Path, messages: list[str]) -> None:
+    """Compare messages with those of a golden file, or write them into it."""
+    entries = yaml.safe_load(golden.read_text(encoding="utf-8"))
+    if os.environ.get("TCONV_GOLDEN") == "write":
+        found = [{**entry, "message": message} for entry, message in zip(entries, messages, strict=True)]
+        blocks = [{key: _Block(text) if "\n" in text else text for key, text in entry.items()} for entry in found]
+        golden.write_text(yaml.safe_dump(blocks, sort_keys=False, allow_unicode=True, width=4096), encoding="utf-8")
+    assert messages == [entry.get("message") for entry in yaml.safe_load(golden.read_text(encoding="utf-8"))]
+
+
+def test_each_wrong_call_has_its_message() -> None:
+    """The interface refuses what it cannot take, in words."""
+    compare(CALLS, [of_call(entry["call"]) for entry in yaml.safe_load(CALLS.read_text(encoding="utf-8"))])
+
+
+def test_each_broken_case_file_has_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each mistake is named with its line and column."""
+    monkeypatch.chdir(tmp_path)
+    compare(FILES, [of_file(entry["file"], tmp_path) for entry in yaml.safe_load(FILES.read_text(encoding="utf-8"))])
