@@ -80,7 +80,7 @@ cases:
                 "7:52": "must be an axis of the sweep (got 'dtpye'); did you mean 'dtype'?",
                 "8:64": "must be one of f32, f16 (got 'f64')",
                 "10:31": "(got [2, 2]), or say breaks: strides-length; spatial is not given, so it is [4]",
-                "11:24": "x must have 4 values for shape [1, 1, 4] (got 2)",
+                "11:25": "x must have 4 values for shape [1, 1, 4] (got 2)",
             },
         ),
     ],
