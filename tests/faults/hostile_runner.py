@@ -10,10 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HOW, OUTSIDE = sys.argv[1], sys.argv[2]
 TEXT = "\x1b[2J\x9b31m\0\u202e\u2028\ud800<script>alert(1)</script>"
