@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import yaml
 
 import tconv
 from tconv.cli import GROUPS, _tconv
@@ -140,6 +141,25 @@ def _schemas() -> Iterator[str]:
                 yield from _table(("key", "type", "meaning"), rows)
 
 
+def _findings() -> Iterator[str]:
+    """Yield a table for each kind of finding."""
+    for title, rows in _data("findings").items():
+        yield f"\n## {title}\n"
+        cells = ((row["runtime"], row["does"], f"`{row['case']}`" if "case" in row else "") for row in rows)
+        yield from _table(("runtime", "what it does", "case"), cells)
+
+
+def _measurements() -> Iterator[str]:
+    """Yield a row for each figure."""
+    heads = ("figure", "value", "measured")
+    return _table(heads, (tuple(row[head] for head in heads) for row in _data("measurements")))
+
+
+def _data(name: str) -> Any:  # noqa: ANN401 - as YAML
+    """Return what a file of data next to the pages has."""
+    return yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8"))
+
+
 def _kind(value: Mapping[str, Any]) -> str:
     """Return the type of a key in a word or two."""
     if "$ref" in value:
@@ -165,5 +185,7 @@ PARTS = {
     "notes": _notes,
     "facts": _facts,
     "schemas": _schemas,
+    "findings": _findings,
+    "measurements": _measurements,
 }
 """What a page may ask for, by name."""
