@@ -1,4 +1,4 @@
-"""All benches, one after the other, beside this machine's floors: as text and as JSON.
+"""All benches, one after the other, as text and as JSON.
 
 A bench that lacks what it measures, as the reference lacks torch, says so and is left out.
 
@@ -14,11 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from command import MISSING
-from compare import compared, saved
+from command import MISSING, compared, saved
 
 BENCHES = (
-    "machine",
     "floor",
     "whole",
     "reference",
@@ -29,13 +27,13 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Run, print, write; return 1 where a bench failed."""
-    parser = argparse.ArgumentParser(prog="python bench", description="All benches, beside this machine's floors.")
+    """Run, print, write; return 1 if a bench failed."""
+    parser = argparse.ArgumentParser(prog="python bench", description="All benches.")
     parser.add_argument("--small", action="store_true", help="some seconds' worth each, for CI; bands of ratios hold")
     parser.add_argument("--only", action="append", choices=BENCHES, metavar="NAME", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     parser.add_argument(
-        "--against", type=Path, metavar="FILE", help="figures of an earlier run, to be set beside these"
+        "--against", type=Path, metavar="FILE", help="figures of an earlier run, to be set next to these"
     )
     arguments = parser.parse_args()
     earlier = saved(arguments.against) if arguments.against else {}

@@ -1,4 +1,4 @@
-"""The command line that all benches have in common, and how often a ratio may leave its band."""
+"""The command line that all benches have in common: bands of ratios, and an earlier run next to this one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from compare import compared, saved
+from figures import RATIO, Findings, digits, findings_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from figures import Findings
+    from figures import Figure
 
 ATTEMPTS = 3
 """A ratio that leaves its band so often in a row is no accident of a busy machine."""
@@ -22,7 +22,7 @@ MISSING = 3
 
 
 def run(name: str, measured: Callable[[argparse.Namespace], Findings], parser: argparse.ArgumentParser) -> int:
-    """Measure and print; return 1 where the same ratio leaves its band three times in a row at the small size.
+    """Measure and print; return 1 if the same ratio leaves its band three times in a row at the small size.
 
     Args:
         name: of the bench, as it stands in JSON.
@@ -32,7 +32,7 @@ def run(name: str, measured: Callable[[argparse.Namespace], Findings], parser: a
     parser.add_argument("--small", action="store_true", help="some seconds' worth, for CI; bands of ratios hold here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument(
-        "--against", type=Path, metavar="FILE", help="figures of an earlier run, to be set beside these"
+        "--against", type=Path, metavar="FILE", help="figures of an earlier run, to be set next to these"
     )
     arguments = parser.parse_args()
     findings = measured(arguments)
@@ -62,3 +62,40 @@ def missing(what: str) -> NoReturn:
     """
     sys.stderr.write(f"{what}\n")
     sys.exit(MISSING)
+
+
+def saved(path: Path) -> dict[str, Findings]:
+    """Return the findings of each bench in a file."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return {name: findings_of(value) for name, value in values.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        sys.stderr.write(
+            f"{path} must hold figures that bench/ wrote with --json (got {type(error).__name__}: {error})\n"
+        )
+        sys.exit(2)
+
+
+def compared(old: Mapping[str, Findings | None], new: Mapping[str, Findings]) -> str:
+    """Return a line for each figure: old, new, new in units of old; then what moved by more than its spread."""
+    lines, moved = [], []
+    for bench, findings in new.items():
+        before = old.get(bench)
+        if before is None:
+            lines.append(f"{bench}: not in the earlier run")
+            continue
+        width = max(map(len, findings.figures), default=0)
+        lines.append(f"{bench:{width + 2}}{'old':>12}{'new':>12}{'new / old':>12}")
+        for name, figure in findings.figures.items():
+            earlier = before.figures.get(name)
+            has_moved = earlier is not None and figure.moved(earlier)
+            moved += [f"{bench}: {name}"] * has_moved
+            lines.append(f"  {name:{width}}{_side_by_side(earlier, figure)}{'   moved' * has_moved}")
+    return "\n".join([*lines, f"moved beyond its spread: {'; '.join(moved) or 'nothing'}"])
+
+
+def _side_by_side(old: Figure | None, new: Figure) -> str:
+    """Return both medians, their ratio if there is one, and the unit of what is no ratio."""
+    ratio = f"{new.median / old.median:12.3f}" if old and old.median else f"{'':>12}"
+    before = digits(old.median) if old else "-"
+    return f"{before:>12}{digits(new.median):>12}{ratio}{'' if new.unit == RATIO else f' {new.unit}'}"

@@ -55,7 +55,7 @@ class Figure:
 
 
 def digits(value: float) -> str:
-    """Return a number with four digits, or whole where it has more before its point."""
+    """Return a number with four digits, or whole if it has more before its point."""
     return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.4g}"
 
 
