@@ -48,8 +48,8 @@ def test_a_reason_stands_where_the_example_deviates_as_the_waiver_says(tmp_path:
         ({"verdict": {"kind": "differed", "wrong": 1}}, "differed"),
         ({"diagnosis": ["bias-doubled"]}, "differed"),
         ({"verdict": {"kind": "crashed"}, "versions": "==1.*", "after-others": True}, "differed"),
-        ({"example": "small/gone"}, "its example 'small/gone' is no case that it covers; correct it"),
-        ({"cases": "small/after"}, "its example 'small/padded' is no case that it covers; correct it"),
+        ({"example": "small/gone"}, "it does not cover its example 'small/gone'; correct it"),
+        ({"cases": "small/after"}, "it does not cover its example 'small/padded'; correct it"),
     ],
     ids=str,
 )
@@ -98,7 +98,7 @@ def test_an_example_that_the_dialect_cannot_say_cannot_be_asked_here(tmp_path: P
     dialects = [DIALECT, "onnx/ConvTranspose-11"]
     proofs = list(prover.proofs(waiver_file(waiver(cases="small/*", example="small/many", dialects=dialects))))
     assert [proof.standing for proof in proofs] == [Standing.FALLEN, Standing.NOT_HERE]
-    assert proofs[1].reason == "the dialect cannot say the example"
+    assert proofs[1].reason == "the dialect cannot express the example"
 
 
 def test_each_example_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             "kind: differed, frist: [0]",
             "11:14: must have only keys of the verdict 'differed' (got 'frist'); did you mean 'first'?",
         ),
-        ("kind: differed", "kind: refused-valid, message: '* *'", "11:14: must say something of message (got '* *', "),
+        ("kind: differed", "kind: refused-valid, message: '* *'", "11:14: must restrict message (got '* *', "),
         (
             "kind: differed",
             "kind: unsupported",

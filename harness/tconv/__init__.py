@@ -7,7 +7,7 @@ assert_conforms(mine, x, w, bias, dialect="onnx/ConvTranspose-22", strides=2, au
 
 from __future__ import annotations
 
-# The module typing takes longer to load than all else before the command's first line, see `__main__`.
+# To load the module typing takes longer than all else before the command's first line, see `__main__`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -58,9 +58,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type of the name that is asked for
-    """Import the interface when it is asked for: the command and its workers need only parts of it."""
+    """Import the interface on first use: the command and its workers need only parts of it."""
     if name in __all__:
-        from tconv import api  # noqa: PLC0415 - this is what is put off
+        from tconv import api  # noqa: PLC0415 - on first use
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

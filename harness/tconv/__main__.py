@@ -1,6 +1,6 @@
 """`tconv`, and `python -m tconv`.
 
-It loads next to nothing before it hears signals: until then Python answers Ctrl-C, with a traceback.
+It handles signals before it imports almost anything. Until then Python answers Ctrl-C with a traceback.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _SAID = {signal.SIGINT: b"tconv: interrupted\n", signal.SIGTERM: b"tconv: termin
 if sys.platform != "win32":
     _SAID[signal.SIGHUP] = b"tconv: hung up\n"
 _SHELL = 128
-"""What a shell adds to a signal's number for its exit code."""
+"""A shell adds this to a signal's number for the exit code."""
 _OBJECTS = 50_000
-"""New objects between two looks for garbage: a run makes many that stay, and few that only a look would find."""
+"""New objects between two garbage collections. A run makes many objects that stay, and little cyclic garbage."""
 
 
 def main() -> NoReturn:
-    """Run the command; signals end it with their codes also while it is being imported."""
+    """Run the command; signals end it with their exit codes, even while it is being imported."""
     for number in _SAID:
-        # What is ignored stays so: a shell ignores SIGINT in what it starts in the background.
+        # An ignored signal stays ignored: a shell does so with SIGINT for background processes.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
     gc.set_threshold(_OBJECTS)
-    from tconv.cli import main as command  # noqa: PLC0415 - what takes the time
+    from tconv.cli import main as command  # noqa: PLC0415 - this takes the time
 
     command(whole_process=True)
 

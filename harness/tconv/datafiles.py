@@ -1,4 +1,4 @@
-"""Where the project's data files are."""
+"""The folders of the project's data files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _IN_CHECKOUT = {"cases": _CHECKOUT / "cases"} | {
 
 
 def data_folder(name: str) -> Path:
-    """Return a folder of data: in an installed package beside the code, else in the checkout.
+    """Return a folder of data: that of the installed package, or that of the checkout.
 
     Args:
         name: `cases`, `records`, `runners` or `waivers`.

@@ -1,6 +1,6 @@
-"""Errors; their messages say what must be, what was got, and what to do.
+"""Errors. Their messages say what must be, what was got, and what to do.
 
-Every error that a user can cause is a `TconvError`; it carries the exit code that the command ends with.
+Every error that a user can cause is a `TconvError`, which has the exit code of the command.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class TconvError(Exception):
 
 
 class UsageError(TconvError):
-    """The command line or an argument of the API is not as it must be."""
+    """The command line or an argument of the API is wrong."""
 
 
 class DialectError(UsageError):
-    """A backend was asked to speak a dialect that it does not speak."""
+    """The backend does not speak the dialect."""
 
 
 class OptionError(UsageError):
-    """A backend was given an option that it does not have, or a value that the option may not have."""
+    """The backend does not have the option, or the value is wrong."""
 
 
 class FileError(TconvError):
@@ -42,8 +42,8 @@ class FileError(TconvError):
     Args:
         path: the file.
         message: what must be, what was got, what to do; one line.
-        line: 1-based; None where the whole file is meant.
-        column: 1-based; None where the whole line is meant.
+        line: 1-based; None for the whole file.
+        column: 1-based; None for the whole line.
     """
 
     def __init__(self, path: Path, message: str, line: int | None = None, column: int | None = None) -> None:
@@ -56,10 +56,10 @@ class FileError(TconvError):
 
 
 class FileErrors(FileError):  # noqa: N818 - it is several
-    """Several errors of files, told together, each in a line of its own.
+    """Several errors of files, reported together, each in its own line.
 
     Args:
-        errors: at least two, in the order in which they are told.
+        errors: at least two, in the order of the report.
     """
 
     def __init__(self, errors: Sequence[FileError]) -> None:
@@ -72,7 +72,7 @@ class FileErrors(FileError):  # noqa: N818 - it is several
 
 
 def joined(errors: Iterable[FileError]) -> FileError:
-    """Return one error, or several as one, in the order of their places in each file."""
+    """Return one error, or several joined to one, in the order of their places in each file."""
     several = [single for error in errors for single in (error.errors if isinstance(error, FileErrors) else (error,))]
     paths = list(dict.fromkeys(error.path for error in several))
     several.sort(key=lambda error: (paths.index(error.path), error.line or 0, error.column or 0))
@@ -80,10 +80,10 @@ def joined(errors: Iterable[FileError]) -> FileError:
 
 
 def make_all(makers: Iterable[Callable[[], T]]) -> list[T]:
-    """Return what all of them make.
+    """Call all functions, and return their results.
 
     Raises:
-        FileError: some raised one; all of these are told together.
+        FileError: some of them raised one; these are reported together.
     """
     results, errors = [], []
     for make in makers:
@@ -98,14 +98,14 @@ def make_all(makers: Iterable[Callable[[], T]]) -> list[T]:
 
 @contextmanager
 def writing(path: Path, what: Literal["file", "folder"] = "file") -> Iterator[None]:
-    """Report as a `FileError` that the system refuses to write something.
+    """Turn an error of the system inside this context into a `FileError`.
 
     Args:
-        path: the file or folder that is written inside of this context.
-        what: which of both it is.
+        path: the file or folder that is written.
+        what: whether it is a file or a folder.
 
     Raises:
-        FileError: the system refused.
+        FileError: the system refused to write.
     """
     try:
         yield
@@ -114,29 +114,29 @@ def writing(path: Path, what: Literal["file", "folder"] = "file") -> Iterator[No
 
 
 class BackendMissing(TconvError):  # noqa: N818 - a state of the machine, not a fault of the program
-    """A backend was asked for that is not there, or that does not start."""
+    """A backend is not there, or does not start."""
 
     exit_code = 3
 
 
 class BackendLost(BackendMissing):
-    """A backend was there, and does not start again after it died."""
+    """A backend crashed, and does not start again."""
 
 
 class ClusterError(TconvError):
-    """A cluster cannot be had, its workers would not judge alike, or none of them is left."""
+    """A cluster cannot be reached, its workers would judge differently, or none of them is left."""
 
     exit_code = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A constraint that does not hold.
+    """A broken constraint.
 
     Attributes:
         constraint: its name.
-        attribute: the attribute or input at fault.
-        must: what must hold of it.
+        attribute: the wrong attribute or input.
+        must: what must hold.
         got: what was found.
         clause: the words of the dialect's text that state the constraint; empty before a dialect adds them.
     """
@@ -155,8 +155,8 @@ class Invalid(ValueError):  # noqa: N818 - a public name
     """Attributes or shapes violate a constraint that the dialect states.
 
     Attributes:
-        constraint: the constraint's name.
-        attribute: the attribute or input at fault.
+        constraint: the name of the constraint.
+        attribute: the wrong attribute or input.
         must: what must hold.
         got: what was given.
         cites: the clause of the dialect's text.

@@ -1,4 +1,4 @@
-"""Which known word a person may have meant: `; did you mean X?`."""
+"""The known word that a person may have meant: `; did you mean X?`."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _WORDS_OF_OTHER_TOOLS: Final = {
     "float64": ("f64",),
     "double": ("f64",),
 }
-"""The words of other tools, in small letters, and what tconv calls the same."""
+"""The words of other tools, in small letters, and tconv's words for the same."""
 _FEW = 3
-"""Words that may all have been meant."""
+"""The largest number of suggested words."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return '; did you mean X?' for the known word nearest to `word`, or an empty text where none is near.
+    """Return '; did you mean X?' for the known word nearest to `word`; empty if none is near.
 
-    Capitals do not count, and words of other tools mean what these call so: 'SAME_UPPER', 'stride', 'NHWC'.
+    Capitals do not count. Words of other tools are known too: 'SAME_UPPER', 'stride', 'NHWC'.
     """
     from difflib import get_close_matches  # noqa: PLC0415 - only errors need it, and every command would wait for it
 
@@ -47,7 +47,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     versions = _versions(word.lower(), words)
     match = meant or versions or [words[text] for text in get_close_matches(word.lower(), words, n=1, cutoff=0.6)]
     if not match and word:
-        # The beginning of a long name, such as 'openvino' of its dialects; of many it says nothing.
+        # The beginning of long names, such as 'openvino'.
         match = [words[text] for text in words if text.startswith(word.lower())]
     if not match or len(match) > _FEW:
         return ""
@@ -57,10 +57,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _versions(word: str, words: Mapping[str, str]) -> list[str]:
-    """Return what a word with another version number may mean, such as `name-11` for `name-12`.
+    """Return the names that a name with an unknown version number may mean, such as `name-11` for `name-12`.
 
-    A number that is the beginning of a known one may be cut off. Another means the last version before it, which holds
-    until the next. Without a number all versions may be meant.
+    A number may be the beginning of a known one. If not, it means the last version before it. Without a number, all
+    versions may be meant.
     """
     versioned = _VERSIONED.fullmatch(word)
     name, number = (versioned[1], versioned[2]) if versioned else (word, "")

@@ -1,8 +1,7 @@
 """The JSON Schemas of the files that tconv reads and writes, made from the models that read or write them.
 
-`python -m tconv.schemas` writes them anew. A file's first line names its schema for an editor; the package has them for
-validators. They forbid unknown keys. What a schema cannot express, such as the grammar of patterns or the axes that a
-skip names, only tconv checks as it reads the file.
+`python -m tconv.schemas` writes them. The first line of a file names its schema, for editors. They forbid unknown keys.
+Some rules, such as the grammar of patterns, cannot be expressed in a schema; only tconv checks them.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Schema: TypeAlias = dict[str, Any]
 _PACKAGE = Path(__file__).parent
 _META = "https://json-schema.org/draft/2020-12/schema"
 
-# JSON has no number for them.
+# JSON has no such numbers.
 _NON_FINITE: Final = {"enum": ["NaN", "Infinity", "-Infinity"]}
 _SCALAR: Final = {"type": ["string", "integer", "boolean", "null"]}
 _ENTRY = re.compile(r"^ {4}(?P<names>[\w-]+(?:, [\w-]+)*): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
@@ -69,11 +68,11 @@ def case_file() -> Schema:
 
 
 def waiver_file() -> Schema:
-    """Return the schema of a waiver file. A waiver's verdict names its kind and whichever of its keys matter."""
+    """Return the schema of a waiver file. A waiver's verdict has its kind, and any of the other keys."""
     schema = WaiverFile.model_json_schema(schema_generator=_Generator)
     kinds = TypeAdapter(Ruling).json_schema(schema_generator=_Generator)["$defs"]
     of_waivers = {"required": ["kind"], "additionalProperties": False}
-    # What the backend does not implement is declared, and not waived.
+    # An unsupported case is declared, not waived.
     verdict = {"oneOf": [kind | of_waivers for name, kind in kinds.items() if name != Unsupported.__name__]}
     properties = schema["$defs"]["Waiver"]["properties"]
     properties["verdict"] = {"description": properties["verdict"]["description"]} | verdict
@@ -91,7 +90,7 @@ def record_line() -> Schema:
 
 
 def report() -> Schema:
-    """Return the schema of what `--json` prints of runs."""
+    """Return the schema of the output of `--json` for runs."""
     schema = TypeAdapter(Results).json_schema(schema_generator=_Generator, mode="serialization")
     return _headed(schema, "report")
 
@@ -102,11 +101,11 @@ SCHEMAS: Final[dict[Path, Callable[[], Schema]]] = {
     _PACKAGE / "records" / "record-line.schema.json": record_line,
     _PACKAGE / "reports" / "report.schema.json": report,
 }
-"""Where each schema ships, and what makes it."""
+"""The file of each schema, and the function that makes it."""
 
 
 def text(schema: Schema) -> str:
-    """Return a schema as its file has it."""
+    """Return the text of a schema's file."""
     return json.dumps(schema, indent=2) + "\n"
 
 
@@ -139,14 +138,14 @@ def _describe(part: Schema, cls: type) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """Pydantic's generator, without titles made from keys, and with those defaults that say something."""
+    """Pydantic's generator, without titles made from keys, and with only the useful defaults."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's interface
         return False
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
         inner, default = self.generate_inner(schema["schema"]), schema.get("default")
-        # None stands for what is not given, and a constant says itself what it is.
+        # None means that the key is not given, and a constant needs no default.
         if default is None or "const" in inner:
             return inner
         value = default.model_dump(exclude_unset=True) if isinstance(default, BaseModel) else default
@@ -161,7 +160,7 @@ class _Generator(GenerateJsonSchema):
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
         part: Schema = {"additionalProperties": False} | _describe(super().dataclass_schema(schema), schema["cls"])
-        # The kind is what distinguishes verdicts, so it is required.
+        # The kind distinguishes verdicts, so it is required.
         if "kind" in part["properties"] and "kind" not in part.get("required", []):
             part["required"] = ["kind", *part.get("required", [])]
         return part

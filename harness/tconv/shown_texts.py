@@ -1,4 +1,4 @@
-"""How messages show texts from outside: printable, in one line, and not too long."""
+"""Texts from outside for messages: printable, in one line, and not too long."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from unicodedata import category
 
 
 def printable(text: str) -> str:
-    """Return text from outside with an escape for every character that is no part of what a reader sees.
+    """Return a text with an escape for every character that a reader does not see.
 
-    A terminal acts on control characters, an editor on those that turn the direction of writing; half of a surrogate
+    A terminal obeys control characters, and an editor those that change the direction of writing. Half of a surrogate
     pair cannot be written at all. Spaces of all widths, newlines and tabs stay.
     """
     if text.replace("\n", "").replace("\t", "").isprintable():
@@ -17,16 +17,16 @@ def printable(text: str) -> str:
 
 
 _LONGEST = 4000
-"""Characters of a backend's text that are kept: more than any runtime is known to write in one message."""
+"""Characters of a backend's text that are kept; no known runtime writes more in one message."""
 
 
 def plain(text: str, width: int = _LONGEST) -> str:
-    """Return a backend's text as a `str` of at most `width` characters; of a derived class no method is called."""
+    """Return a backend's text as a `str` of at most `width` characters; no method of a subclass is called."""
     return shortened(str.__str__(text), width)
 
 
 def raised(error: Exception) -> str:
-    """Return an exception of a backend in words; its type alone where its text raises."""
+    """Return an exception of a backend in words; its type alone if its text raises."""
     try:
         return plain(f"{type(error).__name__}: {error}")
     except Exception:  # noqa: BLE001 - it is the backend's own code
@@ -39,10 +39,7 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text of at most `width` characters; a longer one loses its middle, where messages say least.
-
-    No word is cut that begins or ends near.
-    """
+    """Return a text of at most `width` characters; a longer one loses its middle. No short word is cut."""
     if len(text) <= width:
         return text
     half = (width - len(_LEFT_OUT)) // 2
@@ -51,11 +48,11 @@ def shortened(text: str, width: int) -> str:
 
 _LEFT_OUT = " ... "
 _NEAR = 20
-"""Characters that are left out beyond what must be, so that no word is cut."""
+"""So many further characters may be left out, so that no word is cut."""
 
 
 def beginning(text: str, width: int) -> str:
-    """Return at most `width` characters of the beginning of a text; a word is cut only where it is long."""
+    """Return at most `width` characters of the beginning of a text; only a long word is cut."""
     if len(text) <= width:
         return text
     blanks = (at for at in range(width, max(width - _NEAR, width // 2), -1) if text[at].isspace())
@@ -63,18 +60,18 @@ def beginning(text: str, width: int) -> str:
 
 
 def without_beginning(text: str, start: int) -> str:
-    """Return a text without at least `start` characters of its beginning; a word is cut only where it is long."""
+    """Return a text without at least `start` characters of its beginning; only a long word is cut."""
     return text[_word_from(text, start) :]
 
 
 def _word_from(text: str, start: int) -> int:
-    """Return where the next word begins, or `start` where none does near it."""
+    """Return the index of the next word; `start` if none begins near it."""
     last = min(start + _NEAR, (start + len(text)) // 2)
     return next((at for at in range(start, last) if text[at - 1].isspace() and not text[at].isspace()), start)
 
 
 def shown(value: object, width: int = 60) -> str:
-    """Return how a message shows a value: its repr, which escapes control characters, cut to `width`."""
+    """Return a value for a message: its repr, which escapes control characters, cut to `width`."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - a value of a caller, such as an integer of more digits than Python prints

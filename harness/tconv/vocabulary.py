@@ -1,4 +1,4 @@
-"""The canonical vocabulary; every dialect's words are translated from it and to it."""
+"""The canonical vocabulary. The words of every dialect are translated from it and to it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 Tier = Literal["smoke", "gate", "full", "exhaustive"]
 TIERS: Final[tuple[Tier, ...]] = ("smoke", "gate", "full", "exhaustive")
-"""How much of a corpus is run; each tier holds those before it."""
+"""The parts of a corpus; each tier contains those before it."""
 
 
 class AutoPad(StrEnum):
-    """How the padding is chosen; `explicit` uses pads_begin and pads_end."""
+    """The padding mode; `explicit` uses pads_begin and pads_end."""
 
     EXPLICIT = "explicit"
     VALID = "valid"
@@ -89,22 +89,22 @@ OPERATIONS: Final = frozenset(
         "Transpose",
     }
 )
-"""What may stand around the operator in a graph, by ONNX's names; `expectation.operations` says what each computes."""
+"""The operations that may surround the operator in a graph, by ONNX's names; see `expectation.operations`."""
 
 Ints = tuple[int, ...]
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 """An array of any element type."""
 Float64s: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 Mask: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
-"""Where something holds, element by element."""
+"""A boolean for each element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What the user of the operator writes; None means that it is not written.
+    """The attributes that the user of the operator writes; None means that one is not written.
 
-    Lists have an entry for each spatial axis where the case is valid. `auto_pad` is a word of `AutoPad`; any other
-    text is written as it is, for cases with an unknown mode on purpose.
+    If the case is valid, lists have an entry for each spatial axis. `auto_pad` is a word of `AutoPad`; any other text
+    is an unknown mode, which is written unchanged.
     """
 
     strides: Ints | None = None
@@ -120,7 +120,7 @@ class Attributes:
     filter_format: str | None = None
 
     def __reduce__(self) -> tuple[type[Attributes], tuple[object, ...]]:
-        # By position: a run sends every case to a worker, which reads it in half the time so.
+        # By position: a worker then reads a case in half the time.
         return Attributes, tuple(getattr(self, name) for name in ATTRIBUTES)
 
     def given(self) -> dict[str, Ints | int | str]:
@@ -128,7 +128,7 @@ class Attributes:
         return {name: value for name in ATTRIBUTES if (value := getattr(self, name)) is not None}
 
     def per_axis(self, name: str, rank: int) -> Ints:
-        """Return a list attribute, or its neutral entry for each of `rank` axes where it is not written."""
+        """Return a list attribute; if it is not written, its neutral entry for each of `rank` axes."""
         value: Ints | None = getattr(self, name)
         return (NEUTRAL[name],) * rank if value is None else value
 
@@ -148,10 +148,10 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """All that validity and geometry depend on: attributes and operand types, data in NCX and filter in IOX.
+    """Attributes and operand types, which validity and geometry depend on; data in NCX and filter in IOX.
 
     Attributes:
-        attributes: what is written.
+        attributes: the attributes.
         x: data, (N, C, X...).
         w: filter, (C, O/G, K...).
         b: bias, (O,), or None.
@@ -179,14 +179,14 @@ class Signature:
 
     @property
     def groups(self) -> int:
-        """The number of groups, 1 where it is not written."""
+        """The number of groups; 1 if it is not written."""
         return 1 if self.attributes.groups is None else self.attributes.groups
 
     @property
     def auto_pad(self) -> str:
-        """The padding mode, explicit where it is not written."""
+        """The padding mode; explicit if it is not written."""
         return self.attributes.auto_pad or AutoPad.EXPLICIT
 
     def per_axis(self, name: str) -> Ints:
-        """Return a list attribute, or its neutral entry for every spatial axis where it is not written."""
+        """Return a list attribute; if it is not written, its neutral entry for every spatial axis."""
         return self.attributes.per_axis(name, self.rank)

@@ -1,4 +1,4 @@
-"""The Python interface: the reference, the resolver and the judge for arrays and attributes of the caller."""
+"""The Python interface: reference, resolver and judge for the caller's arrays and attributes."""
 
 from tconv.api.arguments import DEFAULT_DIALECT
 from tconv.api.conforming import Tolerance, assert_conforms, tolerance

@@ -1,4 +1,4 @@
-"""The caller's arguments: arrays as numbers in NCX and IOX, attributes as a signature, each refused in words."""
+"""The caller's arguments: arrays in NCX and IOX, attributes as a signature; each wrong one is refused in words."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LISTS = (*NEUTRAL, "output_shape")
 _Format = TypeVar("_Format", DataFormat, FilterFormat)
 _LARGEST_INTEGER = 2**63
 _LARGEST_OUTPUT = 2**30
-"""Elements of an output that are computed at most: 8 GiB in float64."""
+"""Elements of the largest output: 8 GiB in float64."""
 _MOST_AXES = 29
-"""An array of numpy has at most 32 dimensions; the reference needs three besides the spatial ones."""
+"""Spatial axes: the reference needs three further dimensions, and numpy allows 32."""
 
 
 class Written(TypedDict, total=False):
@@ -60,8 +60,8 @@ class Arrays:
         x: data, (N, C, X...).
         w: filter, (C, O/G, K...).
         b: bias, (O,), or None.
-        groups: the number of groups; None where neither the caller nor the layout says it.
-        data_format: the layout in which the data came, and in which the output goes.
+        groups: the number of groups; None if it is not given, and does not follow from the layout.
+        data_format: the caller's layout of data and output.
     """
 
     x: Array
@@ -97,7 +97,7 @@ def reading_names(reading: Any) -> tuple[str, ...]:  # noqa: ANN401 - a caller m
 
 
 def _entries(value: Any) -> tuple[Any, ...] | None:  # noqa: ANN401 - as above
-    """Return the entries of a list of any kind; None of what is none."""
+    """Return the entries of any iterable except a text; None for other values."""
     try:
         return None if isinstance(value, str) else tuple(value)
     except TypeError:
@@ -108,16 +108,16 @@ def refuse_too_large(geometry: Geometry, batch: int, out_channels: int) -> None:
     """Refuse an output that is too large to be computed.
 
     Args:
-        geometry: of the output.
+        geometry: the geometry.
         batch: N.
         out_channels: O, of all groups together.
 
     Raises:
-        UsageError: it is too large, or has too many axes for an array.
+        UsageError: it is too large, or has too many axes.
     """
     if len(geometry.output) > _MOST_AXES:
         raise UsageError(f"x must have at most {_MOST_AXES} spatial axes (got {len(geometry.output)})")
-    # What the taps reach is computed as a whole, and then cropped.
+    # The reference computes the full size, and then crops.
     sizes = [*(max(pair) for pair in zip(geometry.full, geometry.output, strict=True)), batch, out_channels]
     if (elements := prod(max(size, 1) for size in sizes)) > _LARGEST_OUTPUT:
         raise UsageError(
@@ -127,14 +127,14 @@ def refuse_too_large(geometry: Geometry, batch: int, out_channels: int) -> None:
 
 
 def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str, Any]) -> Arrays:  # noqa: ANN401 - a caller may give anything
-    """Return the operands in canonical layouts, in the types in which they came.
+    """Return the operands in canonical layouts; their types do not change.
 
     Args:
         x: data in the layout `data_format`.
         w: filter in the layout `filter_format`.
         bias: (O,), or None.
-        dialect: whose default layouts hold.
-        written: `data_format`, `filter_format` and `groups`, each where the caller wrote it.
+        dialect: the dialect, for default layouts.
+        written: `data_format`, `filter_format` and `groups`, if the caller gave them.
 
     Raises:
         UsageError: an array is not of numbers, or a layout is not known.
@@ -153,12 +153,12 @@ def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str,
 
 
 def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may give anything
-    """Return an array of numbers that float64 holds: floating point of a tconv type, or other numbers, unchanged."""
+    """Return an array of real numbers that float64 can represent, in its own type."""
     if isinstance(value, np.ma.MaskedArray):
         raise UsageError(f"{name} must have no mask (got a masked array); fill it: {name}.filled(0)")
     try:
         array = np.asarray(value)
-    except Exception as error:  # noqa: BLE001 - whatever an array of another library raises
+    except Exception as error:  # noqa: BLE001 - an array of another library may raise anything
         raise UsageError(f"{name} must be an array of numbers (got {type(value).__name__}: {error})") from None
     if array.dtype in NUMPY_TYPES.values():
         return array
@@ -167,7 +167,7 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
         raise UsageError(f"{name} must be an array of real numbers (got {array.dtype.name}){advice}")
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = array.astype(np.float64)
-        # Integers of 2^63 and above do not come back from float64 as they were, or do so by accident.
+        # The cast of integers from 2^63 to float64 and back is not reliable.
         same = np.array_equal(numbers.astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
     if not same or (array.dtype.kind in "iu" and (np.abs(numbers) >= _LARGEST_INTEGER).any()):
         raise UsageError(f"{name} must have numbers that float64 holds (got {array.dtype} with more digits); round it")
@@ -207,7 +207,7 @@ def attributes_of(written: Mapping[str, Any], rank: int) -> Attributes:
     """Return the attributes.
 
     Args:
-        written: attributes by name, None where they are not written; layouts are left out.
+        written: attributes by name, None if they are not written; without layouts.
         rank: the number of spatial axes, for which a single integer is repeated.
 
     Raises:
@@ -264,13 +264,13 @@ def _integer(name: str, value: Any) -> int:  # noqa: ANN401 - as above
 
 
 def signature_of(attributes: Attributes, x: Sequence[int], w: Sequence[int], b: Sequence[int] | None) -> Signature:
-    """Return the signature of operands whose type does not matter: f32 is a type of every dialect."""
+    """Return the signature of operands. Their type does not matter here: it is f32, which every dialect has."""
     x_type, w_type = (TensorType(tuple(int(n) for n in shape), DType.F32) for shape in (x, w))
     return Signature(attributes, x_type, w_type, None if b is None else TensorType(tuple(int(n) for n in b), DType.F32))
 
 
 def geometry_of(written: Signature, dialect: Dialect, names: Iterable[str]) -> Geometry:
-    """Return the geometry of a signature under the primary readings, but for those that are named.
+    """Return the geometry of a signature under the named readings, and the primary ones for all other questions.
 
     Raises:
         Invalid: a constraint that the dialect states is violated.
@@ -288,7 +288,7 @@ def geometry_of(written: Signature, dialect: Dialect, names: Iterable[str]) -> G
 
 
 _RESOLVER_CONSTRAINTS = ("output-size-non-negative",)
-"""Constraints that the resolver checks, so that they may hold under another reading."""
+"""Constraints that the resolver checks; they may hold under another reading."""
 
 
 def _readings(dialect: Dialect, names: Iterable[str]) -> Iterable[Reading]:

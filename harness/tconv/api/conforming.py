@@ -1,4 +1,4 @@
-"""The judge for an array of the caller: does it conform to a dialect's text, and how far off may it be?"""
+"""The judge for a caller's array: does it conform to a dialect's text, and what is its tolerance?"""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Tolerance:
     """How far a conforming output may be from the reference.
 
     Attributes:
-        rule: `exact` where every order of summation gives the same bits; else `bound`.
+        rule: `exact` if every order of summation gives the same bits; if not, `bound`.
         expected: the reference's values in float64, in the caller's data layout.
-        allowed: the largest `|actual - expected|` of each element, in the same layout; 0 under the rule `exact`.
-        derivation: where `allowed` comes from, in words.
+        allowed: the largest `|actual - expected|` of each element, in the same layout; 0 for the rule `exact`.
+        derivation: the derivation of `allowed`, in words.
     """
 
     rule: ver.Rule
@@ -71,27 +71,27 @@ def assert_conforms(
     accumulates: str | None = None,
     **attributes: Unpack[Written],
 ) -> ver.Verdict:
-    """Raise an AssertionError that explains itself where an output does not conform to a dialect's text.
+    """Raise an AssertionError with an explanation if an output does not conform to a dialect's text.
 
     Args:
-        y: the output to judge, (N, O, Y...) in `data_format`, in the element type in which the runtime gave it.
+        y: the output to judge, (N, O, Y...) in `data_format`, in the runtime's element type.
         x: data, as the runtime got it, in y's element type: float16, bfloat16 (of ml_dtypes), float32 or float64.
-        w: filter, likewise.
-        bias: (O,), likewise, or None.
-        dialect: whose text is asked.
-        reading: the disputed readings that hold, by name; an empty list for the primary ones alone; None where every
+        w: filter, in the same type.
+        bias: (O,), in the same type, or None.
+        dialect: the dialect, or its name.
+        reading: the names of the disputed readings to follow; an empty list for the primary ones alone; None: every
             reading that the text allows is accepted.
-        accumulates: the type in which the runtime adds products of f16 or bf16: that type itself, or f32 (the default).
+        accumulates: the type in which the runtime accumulates products of f16 or bf16: that type, or f32 (the default).
         attributes: strides, auto_pad and so on, and the layouts, as for `conv_transpose`.
 
     Returns:
         The verdict, with its notes: `agreed`, or `disputed` with the readings that y follows.
 
     Raises:
-        AssertionError: y differs; the message has the first wrong element, the misreading that gives y where there is
-            one, and the tolerance. Or y is within the tolerance, as zeros in its place would be too.
-        Invalid: a constraint that the dialect states is violated, so that no value is expected.
-        UsageError: an argument is not as it must be.
+        AssertionError: y differs; the message has the first wrong element, the tolerance, and a misreading that gives
+            y, if there is one. Or the tolerance is so wide that zeros would pass.
+        Invalid: a constraint that the dialect states is violated, so no value is expected.
+        UsageError: an argument is wrong.
 
     Example:
         >>> import numpy as np
@@ -134,20 +134,20 @@ def tolerance(
     accumulates: str | None = None,
     **attributes: Unpack[Written],
 ) -> Tolerance:
-    """Return the reference's values and how far a conforming output may be from each of them.
+    """Return the reference's values and the tolerance of each element.
 
     Args:
-        x: data, in the element type of the output, as for `assert_conforms`, and so are all others.
+        x: data, in the element type of the output. All arguments are as for `assert_conforms`.
         w: filter.
         bias: (O,), or None.
-        dialect: whose text is asked.
-        reading: the disputed readings that hold.
-        accumulates: the type in which products of f16 or bf16 are added.
+        dialect: the dialect, or its name.
+        reading: the names of the disputed readings to follow.
+        accumulates: the type in which products of f16 or bf16 are accumulated.
         attributes: strides, auto_pad and so on.
 
     Raises:
         Invalid: a constraint that the dialect states is violated.
-        UsageError: an argument is not as it must be.
+        UsageError: an argument is wrong.
 
     Example:
         >>> import numpy as np
@@ -183,7 +183,7 @@ def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
 
 
 def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:
-    """Return what is expected: all that the text allows, or what the named readings give."""
+    """Return the expected values: all that the text allows, or those of the named readings."""
     expected = problem.expectation
     names = () if reading is None else reading_names(reading)
     if not isinstance(expected, Values) and not names:
@@ -206,7 +206,7 @@ def _accumulator(dtype: DType, accumulates: str | None) -> DType:
 def _account(
     problem: ProblemOfArrays, values: Values, verdict: ver.Verdict, actual: Array, accumulator: DType
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines about an output that does not conform: what was asked, what is expected, and why it is wrong."""
+    """Yield the lines about a wrong output: the call, the expectation, and the diagnosis."""
     case, truth, layout = problem.case, problem.truth, problem.arrays_given.data_format
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in problem.operands.items())
     yield (
@@ -219,7 +219,7 @@ def _account(
     if isinstance(verdict, ver.WrongDtype):
         yield "advice", "give the operands in the type that the runtime got, and y in the type that it gave"
     if isinstance(verdict, ver.Inconclusive):
-        yield "advice", "zeros would be within the tolerance too: ask with integers, or with sums of fewer products"
+        yield "advice", "the tolerance is so wide that zeros would pass: use integers, or sums of fewer products"
     if isinstance(verdict, ver.WrongValues):
         rule = derive(truth.dtype, accumulator) if verdict.rule == "bound" else _EXACT
         yield "tolerance", f"{verdict.rule}: {rule}"
@@ -246,7 +246,7 @@ def _diagnosis(problem: Problem, actual: Array, accumulator: DType) -> Iterator[
 
 
 def _said(name: str, says: str) -> str:
-    """Return what a misreading says; of an answer to a question, with the texts that give it."""
+    """Return a misreading in words; for an answer to a question, with the texts that give it."""
     question, _, answer = name.partition("=")
     texts = [str(dialect) for dialect in DIALECTS.values() if str(getattr(dialect.rules, question, "")) == answer]
     return f"{says}, as in {', '.join(texts)}" if answer and texts else says

@@ -1,4 +1,4 @@
-"""Keywords of the interface: a call with another one is refused with the nearest right word."""
+"""Keywords of the interface: an unknown one is refused, with the nearest right word."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _T = TypeVar("_T")
 
 
 def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Return a function of the interface that refuses in words what Python would refuse with a bare TypeError.
+    """Return a function of the interface with clear errors for wrong arguments, instead of a TypeError.
 
     Raises:
-        UsageError: (of the returned function) a keyword is not known, the arguments do not fit, or there is not enough
+        UsageError: (by the returned function) a keyword is unknown, the arguments do not fit, or there is not enough
             memory.
     """
     binds = signature(function)
@@ -44,6 +44,6 @@ def checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return function(*args, **kwargs)
         except MemoryError:
-            raise UsageError(f"{name} must have arguments that memory is enough for; take smaller sizes") from None
+            raise UsageError(f"{name} must have enough memory for its arguments; take smaller sizes") from None
 
     return refusing

@@ -24,7 +24,7 @@ _TYPES = {numpy_type: dtype for dtype, numpy_type in NUMPY_TYPES.items()}
 
 @dataclass(frozen=True, eq=False)
 class ProblemOfArrays(Problem):
-    """A problem whose operands are the caller's arrays, and not made from recipes.
+    """A problem whose operands are the caller's arrays, not made from recipes.
 
     Attributes:
         arrays_given: the arrays.
@@ -34,7 +34,7 @@ class ProblemOfArrays(Problem):
 
     @property
     def operands(self) -> Mapping[str, Array]:
-        """The operands by role, in NCX and IOX and in their own types."""
+        """The operands by role, in NCX and IOX, in their own types."""
         arrays = self.arrays_given
         return {"x": arrays.x, "w": arrays.w} | ({} if arrays.b is None else {"b": arrays.b})
 
@@ -52,15 +52,15 @@ def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, keywords: Mapping[st
     """Return the problem of a caller's arrays and attributes.
 
     Args:
-        x: data in the layout that is written, or the dialect's.
-        w: filter, likewise.
+        x: data, in the written layout or the dialect's default.
+        w: filter, in the written layout or the dialect's default.
         bias: (O,), or None.
         dialect: the dialect.
         keywords: attributes and layouts by name.
 
     Raises:
         Invalid: an array has too few dimensions for its layout.
-        UsageError: an array or an attribute is not as it must be.
+        UsageError: an array or an attribute is wrong.
     """
     arrays = arrays_of(x, w, bias, dialect, keywords)
     operands = [
@@ -70,7 +70,7 @@ def problem_of(x: Any, w: Any, bias: Any, dialect: Dialect, keywords: Mapping[st
     attributes = attributes_of({**keywords, "groups": arrays.groups}, max(arrays.x.ndim - 2, 0))
     data, filters, b = operands
     assert data is not None  # noqa: S101 - only the bias may be missing
-    assert filters is not None  # noqa: S101 - likewise
+    assert filters is not None  # noqa: S101 - as above
     return ProblemOfArrays(Case("call", attributes, data, filters, b), dialect, arrays)
 
 

@@ -1,4 +1,4 @@
-"""The reference and the resolver, for arrays and attributes of the caller."""
+"""The reference and the resolver, for the caller's arrays and attributes."""
 
 from __future__ import annotations
 
@@ -55,29 +55,29 @@ def conv_transpose(
         x: data in `data_format`: (N, C, X...) for NCX, (N, X..., C) for NXC.
         w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
         bias: (O,), or None.
-        dialect: whose rules and defaults hold: a name such as `onnx/ConvTranspose-22`, or a dialect of the caller.
-        strides: one integer for every spatial axis, or one each; None where it is not written, here and below.
-        dilations: one integer for every spatial axis, or one each.
-        pads_begin: one integer or one each, what is cropped at the beginning.
-        pads_end: one integer or one each, what is cropped at the end.
+        dialect: the dialect of rules and defaults: a name such as `onnx/ConvTranspose-22`, or a dialect of the caller.
+        strides: one integer for all spatial axes, or a list; None, here and below, if it is not written.
+        dilations: one integer for all spatial axes, or a list.
+        pads_begin: elements cropped at the beginning, one integer or a list.
+        pads_end: elements cropped at the end, one integer or a list.
         auto_pad: explicit, valid, same_upper or same_lower.
-        output_padding: one integer or one each, what is added at the end.
-        output_shape: one integer or one each, the spatial sizes of the output.
+        output_padding: elements added at the end, one integer or a list.
+        output_shape: spatial sizes of the output, one integer or a list.
         groups: the number of groups; with GIOX it follows from the filter.
-        data_format: NCX or NXC, whatever the dialect; None for the dialect's default.
-        filter_format: IOX, XOI or GIOX, whatever the dialect; None for the dialect's default.
-        reading: a disputed reading's name, or several, to follow instead of the primary ones; see `disputed`.
+        data_format: NCX or NXC, for every dialect; None for the dialect's default.
+        filter_format: IOX, XOI or GIOX, for every dialect; None for the dialect's default.
+        reading: the name of a disputed reading, or several, to follow instead of the primary ones; see `disputed`.
 
     Returns:
         (N, O, Y...) in `data_format`.
 
     Raises:
         Invalid: a constraint that the dialect states is violated.
-        UsageError: an array is not of real numbers, an attribute is no integer, a word is not known, or the output is
-            too large.
+        UsageError: an array is not of real numbers, an attribute is no integer, a word is unknown, or the output is too
+            large.
 
     Example:
-        Every element of the data adds the kernel, times itself, at its place times the stride:
+        Every element of the data multiplies the kernel, and is added at its place times the stride:
 
         >>> import numpy as np
         >>> from tconv import conv_transpose
@@ -129,16 +129,16 @@ def resolve(
     """Return the geometry that a dialect gives to sizes and attributes.
 
     Args:
-        spatial: the data's spatial sizes.
-        kernel: the filter's spatial sizes, as many.
-        dialect: as for `conv_transpose`, and so are all others.
+        spatial: the spatial sizes of the data.
+        kernel: the spatial sizes of the filter, one for each axis.
+        dialect: the dialect. This and all other arguments are as for `conv_transpose`.
         strides: steps of the output for one of the input.
         dilations: steps of the output for one of the filter.
-        pads_begin: cropped at the beginning.
-        pads_end: cropped at the end.
+        pads_begin: elements cropped at the beginning.
+        pads_end: elements cropped at the end.
         auto_pad: the padding mode.
-        output_padding: added at the end.
-        output_shape: the output's spatial sizes.
+        output_padding: elements added at the end.
+        output_shape: the spatial sizes of the output.
         groups: the number of groups.
         reading: disputed readings to follow.
 
@@ -147,7 +147,7 @@ def resolve(
 
     Raises:
         Invalid: a constraint that the dialect states is violated.
-        UsageError: a size is negative or no integer, or the dialect or a reading is not known.
+        UsageError: a size is negative or no integer, or the dialect or a reading is unknown.
 
     Example:
         >>> from tconv import resolve
@@ -178,10 +178,10 @@ def resolve(
 
 @checked
 def disputed(dialect: str | Dialect = DEFAULT_DIALECT) -> dict[str, str]:
-    """Return the disputed readings of a dialect: what each says, by its name.
+    """Return the disputed readings of a dialect, each in words, by name.
 
     Raises:
-        UsageError: the dialect is not known.
+        UsageError: the dialect is unknown.
 
     Example:
         >>> from tconv import disputed

@@ -1,4 +1,4 @@
-"""The interface of a backend, all of it to be imported from here, and how a backend is found by its name."""
+"""The interface of a backend, which is imported from here, and the search for a backend by its name."""
 
 from __future__ import annotations
 
@@ -48,41 +48,40 @@ __all__ = [
 ]
 
 GROUP = "tconv.backends"
-"""The entry-point group in which a distribution names its backends."""
+"""The entry-point group of a distribution's backends."""
 
 
 class Backend(Protocol):
-    """A runtime. It lives in a worker process of its own, so it may die, hang and print.
+    """A runtime. It has its own worker process, so it may crash, hang and print.
 
-    Its class may have the attribute `OPTIONS`: a tuple of `Option`, or a function that returns one. Those that a user
+    Its class may have the attribute `OPTIONS`: a tuple of `Option`, or a function that returns one. Options that a user
     gives are keyword arguments of its constructor.
     """
 
     def info(self) -> BackendInfo:
-        """Return what the backend is."""
+        """Return name, version, dialects and other facts of the backend."""
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Run one call.
 
         Args:
-            call: in the words of one of the backend's dialects.
+            call: the call, in the words of one of the backend's dialects.
             arrays: the operands by role, x, w and perhaps b, in the call's layouts.
 
         Returns:
-            The outcome. An exception that leaves the backend is recorded as broke.
+            The outcome. An exception that leaves the backend is recorded as a backend error.
         """
 
 
 @cache
 def shipped(name: str) -> type[Any] | None:
-    """Return the class of a backend that ships, which can be loaded without its runtime; None for any other name.
+    """Return the class of a backend that ships, without loading its runtime; None for any other name.
 
-    Beside what `Backend` has, the class names its dialects in `DIALECTS`, and where Python can ask the runtime without
-    tconv, its function `snippet` says how: it takes a `Call`, and returns a `Snippet`, or None where the runtime cannot
-    be given the call.
+    In addition to `Backend`, the class has its dialects in `DIALECTS`. If Python can call the runtime without tconv, it
+    has a function `snippet`. This takes a `Call`, and returns a `Snippet`, or None if the runtime cannot take the call.
 
     Args:
-        name: how the user names it.
+        name: the name that the user gave.
     """
     own = (entry for entry in entry_points(group=GROUP) if entry.name == name)
     return next((entry.load() for entry in own if entry.module.startswith(f"{__name__}.")), None)
@@ -102,18 +101,18 @@ def create(
 ) -> Backend:
     """Return the backend of an installed name, of `package.module:attribute`, or of a child process.
 
-    A child process is `exec:COMMAND LINE`, or what `environments` knows: `NAME==VERSION` and `runner:NAME`.
+    A child process is `exec:COMMAND LINE`, `NAME==VERSION` or `runner:NAME`, see `environments`.
 
     Args:
-        spec: how the user names it.
-        options: values of its options by their names; the others have their defaults.
-        timeout: seconds that a child process may take for its hello.
-        isolate: whether a child process must be confined; None for where that is possible.
-        dialect: the one to speak, for a runner that is started for one of several; None for its first.
+        spec: the name that the user gave.
+        options: values of its options by name; the others have their defaults.
+        timeout: the limit for a child's hello, in seconds.
+        isolate: whether a child process must be confined; None: it is, if the system can.
+        dialect: the dialect for a runner that has several; None for its first.
 
     Raises:
         BackendMissing: there is no such backend, or its runtime is not installed.
-        OptionError: it does not have an option, or the option may not have the value.
+        OptionError: an option or its value is unknown.
     """
     if is_child(spec):
         from tconv.backends.exec import Exec
@@ -138,29 +137,29 @@ def create(
 
 
 def is_child(spec: str) -> bool:
-    """Return whether a backend is a child process of its worker, which is confined by itself."""
+    """Return whether a backend is a child process of its worker; then the child is confined, not the worker."""
     return spec.startswith("exec:") or engine_of(spec) is not None
 
 
 def is_named_by_start(spec: str) -> bool:
-    """Return whether the name of a backend is known only after its start: until then it is its spec."""
+    """Return whether the name of a backend is known only after its start; until then its spec is used."""
     return ":" in spec or "==" in spec
 
 
 def options_of(backend: object) -> Sequence[Option]:
-    """Return the options that a backend, or its class, has; none where it says nothing of options."""
+    """Return the options of a backend or its class; none if it names none."""
     options: Sequence[Option] | Callable[[], Sequence[Option]] = getattr(backend, "OPTIONS", ())
     return options() if callable(options) else options
 
 
 def _is_named(spec: str, error: ModuleNotFoundError) -> bool:
-    """Return whether what is missing is the module that the user named, or a package above it, not what it imports."""
+    """Return whether the missing module is the one that the user named, or a package above it."""
     module, colon, _ = spec.partition(":")
     return bool(colon and error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
 def _remedy(spec: str) -> str:
-    """Return the command that installs a backend's runtime: its entry point names the extra that brings it."""
+    """Return the command that installs a backend's runtime, by the extra that its entry point names."""
     for entry in entry_points(group=GROUP):
         if entry.name == spec and entry.extras and entry.dist:
             return f"; install it with: {installing(entry.extras, entry.dist.name)}"
@@ -168,13 +167,13 @@ def _remedy(spec: str) -> str:
 
 
 def refuse_unknown(spec: str) -> None:
-    """Refuse what names no backend. It is found without loading one, so a backend may be missing that is not refused.
+    """Refuse an unknown name of a backend. No backend is loaded, so a known name may still be missing its runtime.
 
     Args:
-        spec: how the user names it.
+        spec: the name that the user gave.
 
     Raises:
-        BackendMissing: the message says what is meant.
+        BackendMissing: the name is unknown; the message has suggestions.
     """
     if is_child(spec):
         return
@@ -201,7 +200,7 @@ def _factory(spec: str) -> Any:  # noqa: ANN401 - anything callable that returns
     if ":" in spec:
         module, _, attribute = spec.partition(":")
         if "" not in sys.path:
-            # As with `python -m`, modules in the current folder can be imported.
+            # As with `python -m`, modules of the current folder can be imported.
             sys.path.insert(0, "")
         loaded = import_module(module)
         if not hasattr(loaded, attribute):

@@ -1,10 +1,10 @@
-"""A process without network that can write only to folders of its own, by Linux's namespaces: no rights are needed.
+"""A process without network that can write only to its own folders, by Linux namespaces; it needs no rights.
 
-Run as a script, it starts a command so confined, in a process namespace too: whatever the command starts ends with it.
+As a script, it starts a command in such a process, and in a process namespace: all its processes end with it.
 
     python -I -S confinement.py DESCRIPTOR FOLDER COMMAND...
 
-It writes to the file descriptor why it cannot, and nothing where it can, and its end is that of the command. It loads
+If this is not possible, the script writes the reason to the file descriptor. It ends as the command ends. It loads
 nothing of tconv and little of Python, as every start of a child waits for it.
 """
 
@@ -16,36 +16,36 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # typing takes as long to load as all else here.
+    # To load typing takes as long as all else here.
     from typing import Any
 
 _NEW_MOUNTS, _NEW_IPC, _NEW_USER, _NEW_PROCESSES, _NEW_NETWORK = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _NO_SUID_DEVICES_EXECUTION = 0x2 | 0x4 | 0x8
 _MOUNT_SETATTR, _HERE, _ALL_BELOW, _READ_ONLY = 442, -100, 0x8000, 1
-"""The number of the system call, which is one for all processors, and its arguments."""
+"""The number of the system call, which is the same on all processors, and its arguments."""
 _SET_SECUREBITS, _ROOT_HAS_NOTHING, _SET_NO_NEW_PRIVILEGES, _SET_DEATH_SIGNAL = 28, 0x3, 38, 1
 _SET_DUMPABLE, _SIGKILL = 4, 9
-"""The module signal takes longer to load than all else here."""
+"""To load the module signal takes longer than all else here."""
 _CAPABILITIES_VERSION = 0x20080522
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a new one, which no other process sees
 _FAILED = 125
 IMPOSSIBLE, NOT_STARTED = b"i", b"n"
-"""The first byte of what the script writes: whether nothing can be confined, or the command cannot be started."""
+"""The first byte of the script's message: nothing can be confined, or the command cannot be started."""
 
 WORDS = "no network, and nothing to write to but folders of its own"
-"""How the header of records says that a process is confined."""
+"""The entry in the header of records for a confined process."""
 
 
 def confine(*folders: str, processes: bool = False) -> None:
     """Confine this process, which has one thread, and all that it starts.
 
     Args:
-        folders: absolute paths of what may be written to.
-        processes: whether what it starts has a process namespace: where its first child ends, all others are killed.
+        folders: absolute paths of writable folders.
+        processes: whether its children have a process namespace: if the first child ends, all others are killed.
 
     Raises:
-        OSError: the system does not let it; this process may be confined in part then.
+        OSError: the system does not allow it; this process may then be confined in part.
     """
     if _LIBC is None:
         raise OSError(0, f"the system is {sys.platform}")
@@ -82,7 +82,7 @@ def _set_mount(target: str, set_flags: int = 0, clear_flags: int = 0) -> None:
 
 
 def _give_up_rights() -> None:
-    """Give up the rights over the namespaces, with which all could be undone; no program gives them back."""
+    """Give up the rights over the namespaces, which could undo all of this; no program gives them back."""
     _done(_LIBC.prctl(_SET_SECUREBITS, _ROOT_HAS_NOTHING, 0, 0, 0), "prctl")
     _done(_LIBC.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl")
     _done(_LIBC.capset((ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)()), "capset")
@@ -95,10 +95,10 @@ def _done(result: int, call: str) -> None:
 
 
 def main(descriptor: int, folder: str, command: list[str]) -> int:
-    """Run a command confined, and end as it does.
+    """Run a command confined, and end as it ends.
 
     Args:
-        descriptor: where to write why that cannot be.
+        descriptor: the file descriptor for the reason if that is not possible.
         folder: the folder that the command may write to.
         command: its words.
     """
@@ -113,21 +113,21 @@ def main(descriptor: int, folder: str, command: list[str]) -> int:
         _first_process(status, descriptor, command)
     _let_go(status, descriptor)
     status_bytes = os.read(reading, 4)
-    # A first process that says nothing was killed itself, and all of its namespace with it.
+    # If the first process wrote nothing, it was killed, and its namespace with it.
     code = int.from_bytes(status_bytes, "little", signed=True) if status_bytes else -_SIGKILL
     if code < 0:
-        # By the same signal, without a file of this process's memory.
+        # End by the same signal, without a core dump.
         _LIBC.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
-        # None is the default action; that of SIGKILL is no other.
+        # None is the default action.
         _LIBC.signal(-code, None)
         os.kill(os.getpid(), -code)
     return code
 
 
 def _first_process(status: int, descriptor: int, command: list[str]) -> None:
-    """Start the command, wait for all that comes to the first process of a namespace, and end when the command has."""
+    """Start the command, wait for all processes of the namespace, and end when the command has ended."""
     _LIBC.prctl(_SET_DEATH_SIGNAL, _SIGKILL, 0, 0, 0)
-    # Where the system has mounted something over parts of it, as in a container, another cannot be had.
+    # This may fail in a container, which mounts other things over parts of /proc.
     _LIBC.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(_NO_SUID_DEVICES_EXECUTION | _READ_ONLY), None)
     _give_up_rights()
     started = os.fork()
@@ -151,7 +151,7 @@ def _start(descriptor: int, command: list[str]) -> None:
 
 
 def _let_go(*descriptors: int) -> None:
-    """Close what only the command is to have open, so that its end can be read."""
+    """Close descriptors and standard streams, so that only the command has them open and its end can be read."""
     for descriptor in descriptors:
         os.close(descriptor)
     nowhere = os.open(os.devnull, os.O_RDWR)

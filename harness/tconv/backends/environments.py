@@ -54,7 +54,7 @@ class Engine:
     Attributes:
         name: its name in the table.
         row: what the table says of it.
-        folder: where the table and the runner are.
+        folder: the folder of the table and the runner.
         version: the release.
     """
 
@@ -197,7 +197,7 @@ def engines(folder: Path | None = None) -> Mapping[str, Mapping[str, Any]]:
     """Return the rows of a table by their names.
 
     Args:
-        folder: where the table is; None for the one that ships.
+        folder: the folder of the table; None for the one that ships.
 
     Raises:
         BackendMissing: it cannot be read.

@@ -1,8 +1,8 @@
 """`exec:COMMAND`: any child process that speaks the runner protocol, version 1.
 
-One JSON object a line, UTF-8, on its standard input and output; its standard error goes to a file. The child is
-started without a shell and lives in the worker's process group, so that the pool ends it with the worker. Its output is
-not trusted: anything but the awaited reply is `backend-error`, and the child is started anew.
+Each line of its standard input and output is a JSON object in UTF-8; its standard error goes to a file. The child is
+started without a shell, in the worker's process group, so that the pool ends it with the worker. Its output is not
+trusted: if it is not the expected reply, the outcome is `backend-error`, and a new child is started.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
 _PROTOCOL = 1
 HELLO_SECONDS = 60.0
-"""How long a child may take for its hello by default."""
+"""The default limit for a child's hello."""
 SHORTEST_HELLO = 10.0
-"""However short a case's time is: a hello may have to load a runtime."""
+"""The smallest limit for a hello, even if that of a case is shorter: the child may load a runtime."""
 _CLOSED_SECONDS = 1.0
-"""How long what a child printed is waited for that has closed its input."""
+"""The wait for the output of a child that has closed its input."""
 _SHOWN = 200
-"""Characters of what a child wrote that a message shows."""
+"""Characters of a child's output in a message."""
 _TRIES = 3
-"""After this number of children that a signal ends before they say hello, the backend does not start."""
+"""If a signal ends so many children before their hello, the backend is reported as missing."""
 
 
 class _Killed(BackendMissing):
-    """A signal ended the child before it said hello."""
+    """A signal ended the child before its hello."""
 
 
 def _why(error: Exception, printed: str) -> str:
     """Return why a child did not say hello.
 
     Args:
-        error: what came instead of it.
-        printed: what the child printed to its standard error.
+        error: the error instead of the hello.
+        printed: the child's standard error.
     """
     reason = one_line(main_reason(printed))
     if not isinstance(error, Unusable):
@@ -65,10 +65,10 @@ class Exec:
     """A child process behind the runner protocol.
 
     Args:
-        command: a command line, split as a POSIX shell splits it and never given to one.
-        options: what the hello asks for, by name; the child has to confirm it.
-        timeout: seconds that its hello may take.
-        isolate: whether the child must be confined; None for where that is possible.
+        command: a command line. It is split as by a POSIX shell, but runs without a shell.
+        options: options by name; they are in our hello, and the child has to confirm them.
+        timeout: the limit for its hello, in seconds.
+        isolate: whether the child must be confined; None: it is, if the system can.
 
     Raises:
         BackendMissing: the command cannot be started, or does not say hello.
@@ -92,17 +92,17 @@ class Exec:
             raise BackendMissing("backend 'exec:' must name a command, as in exec:'python runner.py'")
         self._starter = ChildStarter(self._command, isolate)
         self._files: ExecFiles | None = None
-        # No id comes again, so that a late reply is not mistaken for the awaited one.
+        # Every id is new, so a late reply is not taken for the expected one.
         self._ids = map("case-{}".format, count(1))
         self._child: ExecChild | None
         self._child, self._info = self._started()
 
     def info(self) -> BackendInfo:
-        """Return what the runner's hello contains."""
+        """Return the content of the runner's hello."""
         return self._info
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Send one call to the child, or to a fresh one where there is none, and return its reply or its end."""
+        """Send a call to the child, or to a new one if there is none, and return its reply or its end."""
         try:
             self._child = child = self._child or self._started()[0]
         except BackendMissing as error:
@@ -118,7 +118,7 @@ class Exec:
         return outcome
 
     def _started(self) -> tuple[ExecChild, BackendInfo]:
-        """Start a child and exchange hellos; one that something ends meanwhile is started again."""
+        """Start a child and exchange hellos; if a signal ends it meanwhile, start another one."""
         for _ in range(_TRIES - 1):
             with suppress(_Killed):
                 return self._started_once()
@@ -140,12 +140,12 @@ class Exec:
             try:
                 child.send({"hello": {"protocol": _PROTOCOL} | asked})
             except BrokenPipeError:
-                # It may have ended as soon as it had printed a line, which says more than that it ended.
+                # It may have printed why it ended.
                 seconds = _CLOSED_SECONDS
             return child.receive(seconds)
         except (EOFError, Unusable) as error:
             killed = not isinstance(error, Unusable) and child.code < 0
-            # All that a child prints is there once it has ended.
+            # Read after its end, when all of its output is there.
             printed = child.last_words
             message = f"backend {self._command[0]!r} must say hello (got: {_why(error, printed)})"
             raise (_Killed if killed else BackendMissing)(message + self._starter.hint(printed)) from None
@@ -174,7 +174,7 @@ class Exec:
         """Return the message for a hello that does not confirm the options."""
         must = f"{self._command[0]!r} must confirm {json.dumps(self._options)}"
         if hello.get("refused") is None and hello.get("options") is None:
-            return f"{must} (got: a hello without options); leave --option out where the runner has none"
+            return f"{must} (got: a hello without options); leave --option out if the runner has none"
         got = hello.get("refused") or f"options {json.dumps(hello.get('options'))}"
         return f"{must} (got: {shortened(one_line(str(got)), _SHOWN)})"
 

@@ -1,6 +1,6 @@
-"""The child of `exec:`: how it starts, confined where that is possible, and how it is asked, until it ends.
+"""The child of `exec:`: its start, confined if the system can, its messages, and its end.
 
-A message is a line of JSON, to its standard input or from its output.
+A message is a line of JSON, to its standard input or from its standard output.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 2**20
 _SHOWN = 200
-"""Bytes of a line that a message shows."""
+"""Bytes of a line in a message."""
 _ENDING_SECONDS = 1.0
-"""How long a child may take to end after it has closed its output."""
+"""The limit for a child to end after it has closed its output."""
 _LONGEST_REASON = 500
 NOT_WANTED = "no: --no-isolate"
 _FORBIDDEN = re.compile(
@@ -38,15 +38,15 @@ _FORBIDDEN = re.compile(
     r"|network|unreachable|connect|name resolution|getaddrinfo|could not resolve|\bsocket",
     re.IGNORECASE,
 )
-"""Words of a process that was not let do something."""
+"""Words of a process that is not allowed to do something."""
 
 
-class Unusable(Exception):  # noqa: N818 - not a fault of ours: the caller turns it into an outcome
-    """The child wrote something that the protocol does not have."""
+class Unusable(Exception):  # noqa: N818 - the caller turns it into an outcome
+    """The child wrote something that is not in the protocol."""
 
 
 def _beginning(line: bytes) -> str:
-    """Return how a message shows what a child wrote: as text, in which no character acts on a terminal."""
+    """Return the beginning of a child's line for a message, as text without control characters."""
     return repr(line[:_SHOWN].decode("utf-8", "replace"))
 
 
@@ -57,12 +57,11 @@ class ExecChild:
         starter: starts it.
 
     Raises:
-        BackendMissing: it cannot be started, or not confined where it must be.
+        BackendMissing: it cannot be started, or must be confined and cannot.
     """
 
     def __init__(self, starter: ChildStarter) -> None:
-        # Without a path: what a child puts in the place of a file harms no later case. Appended to: the child's place
-        # in it is not ours.
+        # A file without a path, which a child cannot replace, and in mode "a", as its position and ours differ.
         self._errors = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115 - as long as the child
         try:
             self._process = starter.start(self._errors)
@@ -78,7 +77,7 @@ class ExecChild:
         Raises:
             BrokenPipeError: the child has closed its input.
         """
-        # What it printed for earlier messages is no reason for its end, unless it prints nothing since.
+        # If it ends, its output since this message is the reason.
         self._printed = os.fstat(self._errors.fileno()).st_size
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -88,7 +87,7 @@ class ExecChild:
         """Return the next message; without `seconds`, only the pool's deadline ends the wait.
 
         Raises:
-            Unusable: it is no JSON object in a line, or does not come in time.
+            Unusable: the line is no JSON object, or is late.
             EOFError: the child has closed its output.
         """
         line = self._line(seconds)
@@ -120,12 +119,12 @@ class ExecChild:
 
     @property
     def last_words(self) -> str:
-        """What it printed since the last message at its standard error, or else before."""
+        """The end of its standard error since the last message; if there is nothing, that before it."""
         return last_words(self._errors, self._printed) or last_words(self._errors)
 
     @property
     def code(self) -> int:
-        """How a child ended that closed its output; 0 where it lives on."""
+        """The exit code of a child that closed its output; 0 if it still runs."""
         try:
             return self._process.wait(_ENDING_SECONDS)
         except subprocess.TimeoutExpired:
@@ -133,7 +132,7 @@ class ExecChild:
 
     @property
     def can_be_ended(self) -> bool:
-        """Whether tconv may end it; one that has ended by itself counts, as its first call tells."""
+        """Whether tconv may end it; true also if it has ended, which its first call shows."""
         try:
             self._process.send_signal(0)
         except PermissionError:
@@ -141,39 +140,39 @@ class ExecChild:
         return True
 
     def died(self) -> Crashed:
-        """Return how it ended; what is left of it is killed, so that all of its last words are there."""
+        """Return how it ended; its remaining processes are killed first, so that all output is there."""
         code = self.code
         self._kill()
         return Crashed(ending(code), self.last_words)
 
     def end(self) -> None:
-        """End it, and what it has left behind in sessions of its own."""
+        """End it, and processes that it has left in other sessions."""
         self._kill()
         self._errors.close()
 
     def _kill(self) -> None:
-        # With another user's rights it is not ours to end: its input ends, and it may do so itself.
+        # We may not kill it if it has another user's rights; it may end as its input ends.
         with suppress(PermissionError):
             self._process.kill()
             self._process.wait()
         end_children()
         for pipe in (self._process.stdin, self._process.stdout):
-            # Closing sends what is left in the buffer, which fails where the child has ended.
+            # Closing flushes the buffer, which fails if the child has ended.
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
 
 
 class ChildStarter:
-    """Starts a command again and again.
+    """Starts a command, as often as needed.
 
     Args:
         command: its words.
-        isolate: whether it must be confined; None for where that is possible.
+        isolate: whether it must be confined; None: it is, if the system can.
 
     Attributes:
-        folder: what a confined child may write to, a new one for each; None where it is not confined.
-        isolated: how it is confined, or why it is not, in the words of a header.
+        folder: the writable folder of a confined child, a new one for each child; None if it is not confined.
+        isolated: the entry of a header: how it is confined, or why not.
     """
 
     def __init__(self, command: Sequence[str], isolate: bool | None) -> None:  # noqa: FBT001 - a value that is passed on
@@ -187,7 +186,7 @@ class ChildStarter:
         """Start the command; its standard error goes to a file.
 
         Raises:
-            BackendMissing: it cannot be started, or not confined where it must be.
+            BackendMissing: it cannot be started, or must be confined and cannot.
         """
         self.clear()
         try:
@@ -200,7 +199,7 @@ class ChildStarter:
             raise BackendMissing(f"{must}; exec: takes a program on PATH or its path, and its arguments") from None
 
     def hint(self, printed: str) -> str:
-        """Return what a message adds where a child that printed this may have failed because it is confined."""
+        """Return a hint for a message, if a child with this output may have failed because it is confined."""
         if self.folder is None or not _FORBIDDEN.search(printed):
             return ""
         return f"; it is isolated ({confinement.WORDS}): perhaps it needs --no-isolate"
@@ -212,7 +211,7 @@ class ChildStarter:
             self.folder = None
 
     def _confined(self, errors: IO[bytes]) -> subprocess.Popen[bytes] | None:
-        """Start the command confined; return None where that is impossible, and need not be."""
+        """Start the command confined; return None if that is impossible and not required."""
         if sys.platform != "linux":
             self._not_confined(f"the system is {sys.platform}")
             return None
@@ -224,7 +223,7 @@ class ChildStarter:
             child = self._popen([*prefix, *self._command], errors, environment, pass_fds=(writing,))
         finally:
             os.close(writing)
-            # It ends as the command begins.
+            # This pipe closes when the command begins.
             with os.fdopen(reading, "rb") as file:
                 message = file.read(_LONGEST_REASON)
         if not message:
@@ -240,8 +239,8 @@ class ChildStarter:
         self.clear()
         if self._isolate:
             raise BackendMissing(
-                f"--isolate must be possible (got: {reason}); allow user namespaces, or leave it out, and"
-                f" {self._command[0]!r} has all rights of yours"
+                f"--isolate must be possible (got: {reason}); allow user namespaces, or leave it out: then"
+                f" {self._command[0]!r} has all of your rights"
             )
         self._wanted, self.isolated = False, f"no: {reason}"
 
@@ -255,5 +254,5 @@ class ChildStarter:
             stderr=errors,
             env=environment,
             pass_fds=pass_fds,
-            preexec_fn=end_with_parent,  # noqa: PLW1509 - it only asks the kernel something
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - it only calls the kernel
         )

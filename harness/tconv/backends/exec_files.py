@@ -1,4 +1,4 @@
-"""The files through which a call of `exec:` and its output pass, in folders that are new for each call."""
+"""The files of a call of `exec:` and of its output, in new folders for each call."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 _LARGEST_OUTPUT = 2**30
 _LONGEST_HEADER = 10_000
-"""numpy's own limit, which it looks at when it has read all of a header."""
+"""numpy's own limit; numpy checks it only after it has read the header."""
 
 
 class ExecFiles:
-    """The folders of one call, below one of the pool's, which outlives a worker that is killed.
+    """The folders of one call, below a folder of the pool, which removes them even if the worker is killed.
 
-    What we write lies beside the folder that a confined child may write to: no link of it can lead us elsewhere.
+    Our files are outside of the folder that a confined child may write to, so no link of it can redirect us.
 
     Args:
-        writable: the only folder that the child may write to; None where it is not confined.
+        writable: the only folder that the child may write to; None if it is not confined.
 
     Attributes:
-        output: where the child has to write the output.
+        output: the path for the child's output.
     """
 
     def __init__(self, writable: str | None) -> None:
@@ -60,7 +60,7 @@ class ExecFiles:
         return {
             "dialect": call.dialect.name,
             "attributes": dict(call.attributes),
-            # Arrays come in these layouts also where the dialect has no attribute that says so.
+            # The layouts of the arrays, even if the dialect has no attribute for them.
             "data_format": call.data_format,
             "filter_format": call.filter_format,
             "groups": call.groups,
@@ -73,14 +73,13 @@ class ExecFiles:
     def _saved(self, name: str, array: Array) -> str:
         path = self._folder / f"{name}.npy"
         bits = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
-        # It is opened only where there is nothing yet, not even a link. In C's order, so that a child needs one way to
-        # read it.
+        # Mode "x" follows no link. C order, so that a child needs only one way to read it.
         with path.open("xb") as file:
             np.save(file, np.asarray(bits, order="C"), allow_pickle=False)
         return str(path)
 
     def loaded(self, call: Call) -> Array:
-        """Return the output that the child had to write.
+        """Return the child's output.
 
         Raises:
             Unusable: there is none, or it is no array.
@@ -92,12 +91,12 @@ class ExecFiles:
             raise Unusable("ok must come with an output file (got none)") from None
         if size > _LARGEST_OUTPUT:
             raise Unusable(f"an output file must have at most {_LARGEST_OUTPUT} bytes (got {size})")
-        # Behind the magic string and the version; only in version 1 it has two bytes.
+        # The length of the header follows the magic string and the version; in version 1 it has two bytes.
         header = int.from_bytes(start[8 : 10 if start[6:7] == b"\x01" else 12], "little")
         if start.startswith(MAGIC_PREFIX) and header > _LONGEST_HEADER:
             raise Unusable(f"the header of an output file must have at most {_LONGEST_HEADER} bytes (got {header})")
         try:
-            # Mapped: numpy compares the sizes of header and file before it takes any memory.
+            # Mapped: numpy compares the sizes of header and file before it allocates memory.
             array: Array = np.array(open_memmap(self.output, mode="r"))
         except (ValueError, EOFError, OSError, OverflowError, MemoryError) as error:
             raise Unusable(f"an output file must be a .npy array (got: {error})") from None
@@ -105,6 +104,6 @@ class ExecFiles:
         return array.view(ml_dtypes.bfloat16) if bits else array
 
     def remove(self) -> None:
-        """Remove the folders, whatever has become of them; no link in them is followed."""
+        """Remove the folders; no link in them is followed, and errors are ignored."""
         for folder in (self._folder, self._answers):
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The command that installs an extra. tconv is on no package index, so the command names the packages of the extra."""
+"""The command that installs an extra. tconv is on no package index, so it names the packages of the extra."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OWN = "tconv-conformance"
-"""The name of the distribution that tconv is installed by."""
+"""The name of tconv's distribution."""
 
 
 def installing(extras: Sequence[str], distribution: str = OWN) -> str:
@@ -18,7 +18,7 @@ def installing(extras: Sequence[str], distribution: str = OWN) -> str:
 
     Args:
         extras: their names.
-        distribution: whose extras they are.
+        distribution: the distribution that has these extras.
     """
     # Only errors need it.
     from packaging.requirements import Requirement
@@ -33,5 +33,5 @@ def installing(extras: Sequence[str], distribution: str = OWN) -> str:
         if requirement.marker and not requirement.marker.evaluate({"extra": ""})
         if any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
     ]
-    # Nothing is known of the extras where tconv is imported from a folder of sources.
+    # If tconv is imported from a folder of sources, its extras are unknown.
     return shlex.join(["pip", "install", *brought]) if brought else f"pip install '.[{','.join(extras)}]' in the clone"

@@ -1,4 +1,4 @@
-"""What a backend says of itself."""
+"""The facts of a backend."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tconv.shown_texts import plain
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """What a backend says of itself. Its texts are kept as `plain` ones, which run no code of the backend's.
+    """The facts of a backend. Its texts become `plain` ones, which run no code of the backend.
 
     Attributes:
-        name: as it stands in records and waiver files.
-        version: of the runtime.
-        dialects: those it speaks, the default first.
-        environment: what else a result may depend on: libraries, threads, processor.
-        simd: the vector extensions that the runtime may use, in Linux's words; None if it does not tell.
-        supplied: questions of `rules` that the backend answers itself, and not the runtime: because it computes the
-            output's shape or the pads and passes them on, for example.
-        contexts: whether it takes what surrounds the operator, `Call.graph`. If not, cases in a context are not asked.
+        name: its name in records and waiver files.
+        version: the version of the runtime.
+        dialects: its dialects, the default first.
+        environment: further facts that a result may depend on: libraries, threads, processor.
+        simd: the vector extensions that the runtime may use, in Linux's words; None if they are not known.
+        supplied: questions of `rules` that the backend answers instead of the runtime, for example because it computes
+            the output's shape or the pads.
+        contexts: whether it takes graphs around the operator, `Call.graph`. If not, cases in a context are not asked.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The Pythons of this machine: an old release has wheels for old ones alone."""
+"""The Pythons of this machine: old releases of runtimes have wheels only for old Pythons."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pathlib import Path
 
 _OLDEST = (3, 6)
 _SECONDS = 20
-# It must run on any Python. Without ensurepip no environment with pip can be made, and wheels of a build without the
-# global lock are not those of the ordinary one.
+# It must run on any Python. An environment with pip needs ensurepip. A build without the global lock has other wheels.
 _QUESTION = (
     "import sys, venv, ensurepip, sysconfig; "
     "print('%s %d.%d %s' % ((sys.implementation.name,) + sys.version_info[:2] "
@@ -30,14 +29,14 @@ class Interpreter:
 
     @property
     def name(self) -> str:
-        """The version as it is written, `3.8`."""
+        """The version as text, such as `3.8`."""
         return ".".join(map(str, self.version))
 
 
 def interpreters() -> list[Interpreter]:
     """Return the CPythons of this machine from 3.6 on, the oldest first, one of each minor version.
 
-    They are looked for among pyenv's, as `python3.*` on PATH, and in the Python that runs tconv.
+    They are those of pyenv, `python3.*` on PATH, and the Python that runs tconv.
     """
     by_version: dict[tuple[int, int], Interpreter] = {}
     for executable in _candidates():
@@ -55,7 +54,7 @@ def _candidates() -> list[Path]:
 
 
 def _version(executable: Path) -> tuple[int, int] | None:
-    """Return the version of an ordinary CPython that can make environments; None of anything else."""
+    """Return the version of an ordinary CPython that can make environments; None for anything else."""
     try:
         words = subprocess.run(  # noqa: S603 - a Python of this machine
             [str(executable), "-E", "-c", _QUESTION], capture_output=True, text=True, timeout=_SECONDS, check=True

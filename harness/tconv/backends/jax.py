@@ -53,7 +53,7 @@ class Jax:
         try:
             device = self._jax.devices()[0]
         except (AssertionError, RuntimeError) as error:
-            # Of a platform whose package is not installed jax says nothing but that an assertion failed.
+            # If the package of a platform is not installed, jax only raises an AssertionError.
             reason = one_line(str(error)) or type(error).__name__
             raise BackendMissing(
                 f"option platform of jax must be a platform that jax has on this machine (got {self._platform!r}: "
@@ -68,7 +68,7 @@ class Jax:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Run one call, its geometry resolved first."""
+        """Run one call, with a resolved geometry."""
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported):
             return geometry
@@ -82,7 +82,7 @@ class Jax:
 
     @staticmethod
     def snippet(call: Call) -> Snippet | None:
-        """Return how a call is computed without tconv; None where it has no geometry, or declares no sizes."""
+        """Return the code that computes a call without tconv; None if it has no geometry, or declares no sizes."""
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported):
             return None

@@ -1,7 +1,7 @@
 """LiteRT, the runtime of TFLite models, on the CPU: a model of one TRANSPOSE_CONV is written, read and run.
 
-A graph of Quantize and Dequantize around the operator is one TRANSPOSE_CONV on quanta, as TensorFlow's converter writes
-it: its tensors have the scales and zero points. A QUANTIZE makes quanta of data in floating point.
+A graph of Quantize and Dequantize around the operator becomes one quantised TRANSPOSE_CONV, as TensorFlow's converter
+writes it: its tensors have the scales and zero points. A QUANTIZE converts data in floating point.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _TYPES: dict[DType | Quantised | None, str] = {
 }
 _ORDER = ("output_shape", "w", "x", "b")
 _UNKNOWN = 7
-"""A padding that the schema does not have, for words that are none of the text's."""
+"""A padding that the schema does not have, for words that are not in the text."""
 
 
 class LiteRt:
-    """An interpreter of its own for each call, on one thread.
+    """A new interpreter for each call, on one thread.
 
     Args:
         options: values of `OPTIONS`, by name.
@@ -52,7 +52,7 @@ class LiteRt:
 
     DIALECTS = ("tflite/TransposeConv",)
     OPTIONS: ClassVar = (
-        Option("kernels", "auto takes XNNPACK's where it has them, reference the slow ones", "auto", tuple(_KERNELS)),
+        Option("kernels", "auto takes XNNPACK's if it has them, reference the slow ones", "auto", tuple(_KERNELS)),
     )
 
     def __init__(self, **options: str) -> None:
@@ -67,7 +67,7 @@ class LiteRt:
         return BackendInfo("litert", version("ai-edge-litert"), self.DIALECTS, kernels, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Write the model, read it, feed it, run it. Any exception of the interpreter's is a refusal."""
+        """Write the model, read it, feed it, run it. Any exception of the interpreter is a refusal."""
         if call.shapes == "unranked":
             return Unsupported("a tensor of a TFLite model has a rank")
         try:
@@ -83,7 +83,7 @@ class LiteRt:
 
 
 class Grid(NamedTuple):
-    """What quanta of a tensor stand for: scales and zero points, along the first axis if there are several."""
+    """The scales and zero points of a quantised tensor, along the first axis if there are several."""
 
     scales: Array
     zero_points: Array
@@ -94,11 +94,11 @@ class Given(NamedTuple):
 
     Attributes:
         name: its name.
-        array: its numbers; of the output, none.
+        array: its numbers; empty for the output.
         data_type: the name of its element type.
         constant: whether it is a constant.
-        grid: what its quanta stand for; None if it has none.
-        fed: what is fed in its place, in floating point, if a QUANTIZE makes quanta of it.
+        grid: its scales and zero points; None if it is not quantised.
+        fed: the data in floating point, if a QUANTIZE converts it.
     """
 
     name: str
@@ -132,11 +132,11 @@ def inputs_of(call: Call, arrays: Mapping[str, Array]) -> tuple[list[Given], Giv
     operands = dict(zip(("x", "w", "b"), operator.inputs, strict=False))
 
     def given(name: str, of: Input) -> Given:
-        """Return an operand, which a Dequantize makes of quanta."""
+        """Return an operand, which is the output of a Dequantize."""
         quanta, scale, zero_point = made[name].inputs
         grid = Grid(np.atleast_1d(arrays[scale]), np.atleast_1d(arrays[zero_point]))
         if of.role == "b" and arrays[made[operands["w"]].inputs[1]].ndim == 0:
-            # With one scale for the filter there is one for the bias.
+            # If the filter has one scale, the bias has one too.
             grid = Grid(grid.scales[:1], grid.zero_points[:1])
         if quanta in types:
             return Given(of.name, np.ascontiguousarray(arrays[quanta]), _TYPES[types[quanta]], constant[quanta], grid)

@@ -1,4 +1,4 @@
-"""Facts of the machine that a runtime chooses its kernels by, gathered in the process that the runtime is in."""
+"""Facts of the machine by which a runtime chooses its kernels, collected in the process of the runtime."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SIMD: Final = (
     *("amx_tile", "amx_int8", "amx_bf16", "amx_fp16"),
     *("asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "sve2", "svebf16", "sme"),
 )
-"""The vector extensions that runtimes choose kernels by, as Linux names them: of x86-64, then of 64-bit Arm."""
+"""The vector extensions by which runtimes choose kernels, in Linux's words: of x86-64, then of 64-bit Arm."""
 
 _OF_ONEDNN = "oneDNN, also of the one inside OpenVINO and torch"
 VARIABLES: Final = {
-    # The first of a pair wins.
+    # The first of a pair has priority.
     "ONEDNN_MAX_CPU_ISA": _OF_ONEDNN,
     "DNNL_MAX_CPU_ISA": _OF_ONEDNN,
     "ONEDNN_CPU_ISA_HINTS": _OF_ONEDNN,
@@ -35,20 +35,20 @@ VARIABLES: Final = {
     "OPENBLAS_CORETYPE": "OpenBLAS, which numpy has for matrix products",
     "MKL_ENABLE_INSTRUCTIONS": "MKL",
 }
-"""Environment variables that choose kernels or a precision, and whose. onnxruntime has none."""
+"""Environment variables that choose kernels or a precision, each with its library. onnxruntime has none."""
 
 _CPUINFO = Path("/proc/cpuinfo")
 _GIB = 2**30
 
 
 def describe(simd: Iterable[str] | None = None) -> dict[str, str]:
-    """Return the facts; one that cannot be had is left out.
+    """Return the facts; unknown ones are left out.
 
     Args:
-        simd: the vector extensions that the runtime may use, where it tells; else all that the processor has.
+        simd: the vector extensions that the runtime may use; None: all that the processor has.
 
     Returns:
-        system and architecture as Python names them, `processor` by its maker's name, `simd` as words of `SIMD`,
+        `system` and `architecture` as Python names them, `processor` by its maker's name, `simd` as words of `SIMD`,
         `cores` that this process may use, and `memory` of the machine in GiB.
     """
     cpu = _cpuinfo()
@@ -65,12 +65,12 @@ def describe(simd: Iterable[str] | None = None) -> dict[str, str]:
 
 
 def variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return those of `VARIABLES` that are set."""
+    """Return the variables of `VARIABLES` that are set."""
     return {name: environ[name] for name in VARIABLES if name in environ}
 
 
 def chosen_kernels(environment: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return those of `VARIABLES` that an environment has, as `name=value`, by whose kernels they choose."""
+    """Return the variables of `VARIABLES` in an environment, as `name=value`, by library."""
     chosen: dict[str, list[str]] = {}
     for name, of in VARIABLES.items():
         if name in environment:
@@ -79,7 +79,7 @@ def chosen_kernels(environment: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _cpuinfo() -> dict[str, str]:
-    """Return what Linux says of the first processor; nothing on other systems."""
+    """Return Linux's facts of the first processor; empty on other systems."""
     with suppress(OSError):
         first = _CPUINFO.read_text(encoding="ascii", errors="replace").partition("\n\n")[0]
         pairs = (line.partition(":") for line in first.splitlines())
@@ -88,7 +88,7 @@ def _cpuinfo() -> dict[str, str]:
 
 
 def cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,4 +1,4 @@
-"""Which module is meant by a name of a backend that names none: a file, or a module without its class."""
+"""Hints for wrong names of backends: the path of a file, or a module without a class."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _ANY = "CLASS"
-"""What stands for the class where the user names none."""
+"""Stands for the class if the user names none."""
 
 
 def instead_of_file(spec: str) -> str:
-    """Return what must stand there instead of a file's path, as a message; empty where there is no such path.
+    """Return a message with the right name instead of a file's path; empty if the name is not a path.
 
     Args:
-        spec: how the user names the backend.
+        spec: the name that the user gave.
     """
     file, _, attribute = spec.partition(":")
     if not (file.endswith(".py") or "/" in file or file.startswith(".")):
@@ -31,22 +31,22 @@ def instead_of_file(spec: str) -> str:
 
 
 def with_class(spec: str) -> str:
-    """Return '; did you mean X:CLASS?' where X is a module of the current folder, or an empty text.
+    """Return '; did you mean X:CLASS?' if X is a module of the current folder; empty if not.
 
     Args:
-        spec: how the user names the backend.
+        spec: the name that the user gave.
     """
     module = PathFinder.find_spec(spec, [str(Path.cwd())]) if spec.isidentifier() else None
-    # A folder without Python's files in it could be imported too, and has no origin.
+    # A folder without Python files could also be imported; it has no origin.
     return f"; did you mean {spec}:{_ANY}, a class of {module.origin}?" if module is not None and module.origin else ""
 
 
 def can_be_imported(spec: str) -> bool:
-    """Return whether there is the module of `package.module:attribute`, or the package above it; neither is imported.
+    """Return whether the top package of `package.module:attribute` exists; it is not imported.
 
     Args:
-        spec: how the user names the backend.
+        spec: the name that the user gave.
     """
     top = spec.partition(":")[0].partition(".")[0]
-    # As with `python -m`, modules in the current folder can be imported.
+    # As with `python -m`, modules of the current folder can be imported.
     return top in sys.modules or bool(top and (find_spec(top) or PathFinder.find_spec(top, [str(Path.cwd())])))

@@ -43,7 +43,7 @@ class OneDnn:
         self._graph = Graph(with_defaults(self.OPTIONS, options)["policy"])
 
     def info(self) -> BackendInfo:
-        """Return the library's version and what it runs on."""
+        """Return the library's version and settings."""
         return BackendInfo(
             self.name,
             self._graph.version,
@@ -60,7 +60,7 @@ class OneDnn:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Run one call: a step that fails makes it `Refused`, the status `unimplemented` makes it `Unsupported`."""
+        """Run one call. If a step fails, it is `Refused`; with the status `unimplemented`, it is `Unsupported`."""
         tensors = {}
         for tensor in call.inputs:
             if tensor.role == "output_shape":
@@ -81,7 +81,7 @@ class OneDnn:
         except LibraryError as refusal:
             return (Unsupported if refusal.status == "unimplemented" else Refused)(str(refusal))
         if array.shape != sizes:
-            # No array has a size below zero, but 3.13.2 compiles and executes one beside a size of 0: an answer.
+            # 3.13.2 answers calls with an output size below zero, if another size is 0. No array has such a size.
             return ShapeOnly(sizes, call.dtype)
         return Produced(array, executed=executed if call.graph else ())
 
@@ -99,22 +99,22 @@ class OneDnn:
 class OneDnnBackwardData(OneDnn):
     """ConvolutionBackwardData, the library's name for the specification's ConvolutionBackpropData-1.
 
-    The library does not derive the output shape, and refuses an operation without one, so the caller supplies it: a
-    wrong size cannot be noticed here, but wrong values can. Under SAME_* a user supplies the size of the reading by
-    which the operation is the gradient of a Convolution; no other leads back to the data's size. An invalid call has no
-    reading and is given the formula's shape, so that it is refused for its fault and not for a missing shape.
+    The library refuses an operation without an output shape, so this backend supplies one: wrong sizes cannot be found
+    here, only wrong values. Under SAME_* it is the size by which the operation is the gradient of a Convolution, as no
+    other size leads back to the data's. An invalid call gets the formula's shape, so that a missing shape is not the
+    reason of the refusal.
     """
 
     name = "onednn-backward-data"
     DIALECTS = ("onednn/ConvolutionBackpropData-1",)
     kind = "ConvolutionBackwardData"
     supplied = ("same",)
-    # The shape that is supplied would have to fit those of the other tensors.
+    # The supplied shape would have to fit the other tensors of a graph.
     contexts = False
 
     @classmethod
     def attributes(cls, call: Call) -> dict[str, str | int | Ints]:
-        """Return the operation's attributes; the whole shape of the output is one of them."""
+        """Return the operation's attributes, with the whole shape of the output."""
         output_shape = next((tensor.values for tensor in call.inputs if tensor.role == "output_shape"), None)
         if output_shape is None:
             geometry = geometry_of(call, "same-as-convolution")

@@ -1,7 +1,7 @@
 """oneDNN's Graph API through ctypes: the partitions of a graph, compiled and executed on the CPU.
 
-ctypes makes a compiler and a Python binding unnecessary. Where attributes are invalid, a C++ exception leaves the C API
-and aborts the process, which is one reason why a backend has a process of its own.
+With ctypes no compiler and no Python binding is needed. If attributes are invalid, a C++ exception leaves the C API and
+aborts the process: one reason why a backend has its own process.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ ATTRIBUTES = {
 """dnnl_graph_op_attr_t, by the attribute's name."""
 
 _UNWRITTEN = 77
-"""What an integer is if nothing is written."""
+"""The value of an integer output that the library does not write."""
 _FPMATH = {0: "strict", 1: "bf16", 2: "f16", 3: "any", 4: "tf32"}
 """dnnl_fpmath_mode_t."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A part of a graph that is compiled as one.
+    """A part of a graph that is compiled together.
 
     Attributes:
         handle: the library's handle.
-        inputs: the ids of its inputs, in the order in which they are passed.
+        inputs: the ids of its inputs, in the order of the call.
         outputs: the ids of its outputs.
-        operations: the kinds of its operations, with + between them.
+        operations: the kinds of its operations, joined by +.
     """
 
     handle: ct.c_void_p
@@ -80,12 +80,12 @@ class Partition:
 
 
 class Result(NamedTuple):
-    """What a graph gives.
+    """The result of a graph.
 
     Attributes:
         array: the output.
-        sizes: those of the output by the library's description: the array's, but below zero if the array has 0.
-        executed: for each partition the kinds of its operations, with + between them.
+        sizes: the sizes of the output by the library. They may be below zero, while the array has 0.
+        executed: for each partition the kinds of its operations, joined by +.
     """
 
     array: Array
@@ -97,10 +97,10 @@ class Graph:
     """The library, an engine and a stream.
 
     Args:
-        policy: how graphs are partitioned, a name of `POLICIES`.
+        policy: the partitioning of graphs, a name of `POLICIES`.
 
     Raises:
-        BackendMissing: there is no libdnnl that can be used.
+        BackendMissing: there is no usable libdnnl.
     """
 
     def __init__(self, policy: str = "fusion") -> None:
@@ -123,12 +123,12 @@ class Graph:
 
     @property
     def isa(self) -> int:
-        """The instruction set that the library chooses its kernels for, as dnnl_cpu_isa_t."""
+        """The instruction set of the library's kernels, as dnnl_cpu_isa_t."""
         return int(self._library.dnnl_get_effective_cpu_isa())
 
     @property
     def fpmath(self) -> str:
-        """The floating-point math mode: which types f32 may be computed in instead."""
+        """The floating-point math mode: the types that may replace f32."""
         mode = ct.c_int()
         self._invoke("get_default_fpmath_mode", ct.byref(mode))
         return _FPMATH.get(mode.value, str(mode.value))
@@ -137,8 +137,8 @@ class Graph:
         """Return a graph's output.
 
         Args:
-            operations: those of the graph, in any order.
-            tensors: what is fed and the constants, by name.
+            operations: the operations of the graph, in any order.
+            tensors: inputs and constants, by name.
             output: the name of the output.
 
         Raises:
@@ -158,7 +158,7 @@ class Graph:
             for partition in _ordered(self._partitions(graph, operations, handles), known):
                 executed.append(partition.operations)
                 inputs = [known[number] for number in partition.inputs]
-                # An output is contiguous: its layout is strided, none of the library's own.
+                # An output is contiguous: it must not have a layout of the library's own.
                 outputs = [self._logical(number, types[number]) for number in partition.outputs]
                 compiled = self._compiled(partition, inputs, outputs, handles)
                 for logical in outputs:
@@ -314,7 +314,7 @@ class Graph:
         invoke(self._library, name, *arguments)
 
     def _new(self, handles: ExitStack, kind: str) -> ct.c_void_p:
-        """Return an empty handle; the object that it gets is destroyed at the end, those that came after it before."""
+        """Return an empty handle; its object is destroyed at the end, in reverse order."""
         handle = ct.c_void_p()
         handles.callback(self._destroy, kind, handle)
         return handle
@@ -331,7 +331,7 @@ def _names(operations: Sequence[Operation]) -> Iterator[str]:
 
 
 def _ordered(partitions: Sequence[Partition], known: Container[int]) -> Iterator[Partition]:
-    """Yield partitions, each when all of its inputs are known; the caller adds its outputs to these."""
+    """Yield partitions, each when all of its inputs are known; the caller adds its outputs to `known`."""
     left = list(partitions)
     while left:
         ready = next(each for each in left if all(number in known for number in each.inputs))
@@ -340,7 +340,7 @@ def _ordered(partitions: Sequence[Partition], known: Container[int]) -> Iterator
 
 
 def _unwritten(logical: LogicalTensor, dtype: DType | Quantised) -> Array:
-    """Return an array for an output. NaN, or a number, remains if the library writes nothing."""
+    """Return an array for an output, filled with NaN or a number, so that elements which are not written show."""
     kind = numpy_type(dtype)
     sizes = [max(size, 0) for size in logical.dims[: logical.ndims]]
     return np.full(sizes, _UNWRITTEN if kind.kind in "iu" else np.nan, dtype=kind)

@@ -1,4 +1,4 @@
-"""The instruction sets by which oneDNN chooses its kernels, and what each lets it use.
+"""The instruction sets by which oneDNN chooses its kernels, with their vector extensions.
 
 `ONEDNN_MAX_CPU_ISA` limits them; the names and bits are those of dnnl_cpu_isa_t in the library's dnnl_types.h.
 """
@@ -26,7 +26,7 @@ LEVELS: Final = {
     "AVX512_CORE_AMX_FP16": 0x1FEF,
     "AVX10_1_512_AMX_FP16": 0x1FEF,
 }
-"""The library's names; of two names for one set the older stands first."""
+"""The library's names; if a set has two names, the older is first."""
 
 _EXTENSIONS: Final = {
     0x1: ("sse4_1", "sse4_2"),
@@ -43,11 +43,11 @@ _EXTENSIONS: Final = {
     0x800: ("amx_bf16",),
     0x1000: ("amx_fp16",),
 }
-"""Linux's names of what each bit adds."""
+"""The vector extensions of each bit, in Linux's words."""
 
 
 def name(isa: int) -> str:
-    """Return the library's name of an instruction set; of one that has none here, its number."""
+    """Return the library's name of an instruction set; its number if it has no name here."""
     return next((word for word, bits in LEVELS.items() if bits == isa), hex(isa))
 
 
@@ -57,9 +57,9 @@ def extensions(isa: int) -> tuple[str, ...]:
 
 
 def limit(environ: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the vector extensions to which the environment limits a oneDNN; None where it does not.
+    """Return the vector extensions to which the environment limits a oneDNN; None if there is no limit.
 
-    For runtimes that contain oneDNN and do not tell its effective set. A name that oneDNN does not know limits nothing.
+    It is for runtimes that contain oneDNN and do not report its set. A name that oneDNN does not know is no limit.
     """
     chosen = environ.get("ONEDNN_MAX_CPU_ISA", environ.get("DNNL_MAX_CPU_ISA", ""))
     isa = LEVELS.get(chosen.upper())

@@ -1,4 +1,4 @@
-"""Where libdnnl is, how it is loaded and called, and what to install where that fails."""
+"""libdnnl: how it is found, loaded and called, and what to install if that fails."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _DRIVER = "libintelocl.so"
 _DRIVERS_VARIABLE = "OCL_ICD_FILENAMES"
 # Variables that can hide the processor from SYCL, which the current build's kernels need.
 _DEVICE_FILTERS = ("ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_ALLOWLIST", "CL_CONFIG_DEVICES")
-# Threads of the light build (OpenMP) and of the current build (SYCL). Where cores are shared, more than one thread
-# costs the light build 25 to 41 ms a case.
+# Threads of the light build (OpenMP) and of the current build (SYCL). On shared cores, more than one thread costs the
+# light build 25 to 41 ms a case.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "DPCPP_CPU_NUM_CUS")
 _MISSING_FILE = re.compile(r"(?P<name>[^\s:/]+): cannot open shared object file")
 
@@ -50,17 +50,17 @@ class LibraryError(Exception):
 
 
 def located() -> Path:
-    """Return where libdnnl is.
+    """Return the path of libdnnl.
 
     Raises:
-        BackendMissing: nowhere.
+        BackendMissing: it is not found.
     """
     choice = os.environ.get(LIBRARY_VARIABLE)
     if choice and Path(choice).is_file():
         return Path(choice).resolve()
     roots = [Path(choice)] if choice else [Path(sys.prefix), Path(site.getuserbase())]
     for folder in (folder for root in roots for folder in (root, root / "lib")):
-        # A wheel has no links: all of these are the library of the wheel that was installed last.
+        # A wheel has no links: all of these files are the library of the last installed wheel.
         for candidate in sorted(folder.glob("libdnnl.so.3*")):
             return candidate.resolve()
     raise BackendMissing(
@@ -72,7 +72,7 @@ def located() -> Path:
 
 
 def loaded(path: Path) -> ct.CDLL:
-    """Load the library for one thread, and with it what the current build needs from the library's own folder.
+    """Load the library for one thread, with the files that the current build needs from the library's folder.
 
     Raises:
         BackendMissing: it cannot be loaded, or is too old.
@@ -81,7 +81,7 @@ def loaded(path: Path) -> ct.CDLL:
         os.environ.setdefault(variable, "1")
     driver = path.parent / _DRIVER
     if driver.is_file():
-        # The installed .icd file points nowhere; the OpenCL loader also reads this variable, a list.
+        # The installed .icd file has a wrong path; the OpenCL loader also reads this variable, a list.
         drivers = [name for name in os.environ.get(_DRIVERS_VARIABLE, "").split(os.pathsep) if name]
         if str(driver) not in drivers:
             os.environ[_DRIVERS_VARIABLE] = os.pathsep.join([str(driver), *drivers])
@@ -99,7 +99,7 @@ def loaded(path: Path) -> ct.CDLL:
 
 
 def _with_dependencies(path: Path) -> ct.CDLL:
-    """Load a library, and before it those that the system's loader does not find but that are in its folder.
+    """Load a library, and before it dependencies in its folder that the system's loader does not find.
 
     Raises:
         OSError: a dependency is not there, or the file is no library.
@@ -117,7 +117,7 @@ def _with_dependencies(path: Path) -> ct.CDLL:
 
 
 def _remedy(path: Path, reason: str) -> str:
-    """Return the command that installs what the loader does not find."""
+    """Return the command that installs a file that the loader does not find."""
     missing = _MISSING_FILE.search(reason)
     if missing is None:
         return f"; install another with: {installing(['onednn'])}"
@@ -127,7 +127,7 @@ def _remedy(path: Path, reason: str) -> str:
 
 
 def without_engine(path: Path, error: Exception) -> BackendMissing:
-    """Return the error where no engine is to be had: the current build has one only where SYCL sees the processor."""
+    """Return the error if there is no engine: the current build has one only if SYCL finds the processor."""
     message = f"backend 'onednn' must have an engine for the processor (got {error} from {path})"
     filters = [name for name in _DEVICE_FILTERS if name in os.environ]
     if filters:
@@ -136,13 +136,13 @@ def without_engine(path: Path, error: Exception) -> BackendMissing:
 
 
 def _pip(path: Path) -> str:
-    """Return the pip of the environment that a library belongs to."""
+    """Return the pip of a library's environment."""
     pip = path.parent.parent / "bin" / "pip"
     return str(pip) if pip.is_file() else "pip"
 
 
 def invoke(library: ct.CDLL, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
-    """Call a function of the library, by its name behind `dnnl_`.
+    """Call a function of the library, by its name without `dnnl_`.
 
     Raises:
         LibraryError: it does not succeed.

@@ -1,6 +1,6 @@
-"""oneDNN Graph's operations for those of a context.
+"""oneDNN Graph's operations for the operations of a context.
 
-Kinds and data types have the numbers of the library's headers, `dnnl_graph_types.h` and `dnnl_types.h`.
+Numbers of kinds and data types are from the library's headers, `dnnl_graph_types.h` and `dnnl_types.h`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KINDS: Mapping[str, int] = {
     "Tanh": 75,
     "Transpose": 73,
 }
-"""dnnl_graph_op_kind_t, by the name in a context, which for Reorder is Identity, and Resize for Interpolate."""
+"""dnnl_graph_op_kind_t, by the name in a context; Identity is Reorder there, and Resize is Interpolate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""oneDNN's logical tensors: how its Graph API is given the tensors of a graph."""
+"""oneDNN's logical tensors, which describe the tensors of a graph in its Graph API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DATA_TYPES: dict[DType | Quantised, int] = {
     Quantised.UINT8: 6,
     DType.F64: 7,
 }
-"""dnnl_data_type_t, by our name for the type. It has int32 too, but no operation that a graph of ours has takes it."""
+"""dnnl_data_type_t, by our name for the type. It also has int32, but no operation of our graphs takes it."""
 _MOST_DIMENSIONS = 12
 _STRIDED = 2
 _VARIABLE, _CONSTANT = 1, 2
@@ -48,9 +48,9 @@ class LogicalTensor(ct.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An input of a graph: an array, its element type, whether it is a constant, and what is declared of it.
+    """An input of a graph: an array, its element type, whether it is a constant, and its declared shape.
 
-    Where the graph declares symbolic sizes or no shape, its partition is compiled for the array's own.
+    If the graph declares symbolic sizes or no shape, its partition is compiled for the array's sizes.
     """
 
     array: Array
@@ -60,7 +60,7 @@ class Tensor:
 
     @property
     def declared_sizes(self) -> Ints | None:
-        """Its sizes as the graph has them, None for no shape; a constant has its own whatever the others have."""
+        """Its sizes in the graph, None for no shape; a constant always has its own sizes."""
         if self.shapes == "unranked" and not self.constant:
             return None
         is_known = self.constant or self.shapes == "static"
@@ -76,7 +76,7 @@ def logical_tensor(
         library: the library.
         number: its id.
         data_type: its oneDNN data type.
-        sizes: its shape; None for no known rank, as an output has none before its partition is compiled.
+        sizes: its shape; None if the rank is not known, as for an output before its partition is compiled.
         constant: whether it is a constant.
     """
     logical = LogicalTensor()

@@ -1,4 +1,4 @@
-"""The ONNX nodes of a graph around the operator: how each operation of a context is written in ONNX."""
+"""The ONNX nodes of a graph around the operator: each operation of a context in ONNX."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 OPSET = 16
-"""The lowest opset whose operations are those of `OPERATIONS`: HardSwish is of 14, PRelu with broadcasting of 16."""
+"""The lowest opset with all of `OPERATIONS`: HardSwish is of 14, PRelu with broadcasting of 16."""
 ELEMENT_TYPES = {
     DType.F32: TensorProto.FLOAT,
     DType.F16: TensorProto.FLOAT16,
@@ -28,11 +28,11 @@ ELEMENT_TYPES = {
 }
 _NAMES = {"Quantize": "QuantizeLinear", "Dequantize": "DequantizeLinear"}
 KINDS = {name: kind for kind, name in _NAMES.items()}
-"""The operations of a graph that ONNX names differently, by ONNX's names."""
+"""The operations of a graph with other names in ONNX, by ONNX's names."""
 
 
 def nodes_of(graph: Graph, arrays: Mapping[str, Array]) -> Iterator[NodeProto | TensorProto]:
-    """Yield the nodes of a graph, and the constants that ONNX has where the graph has attributes.
+    """Yield the nodes of a graph, and constants for attributes that are inputs in ONNX.
 
     Args:
         graph: the graph.
@@ -56,7 +56,7 @@ def nodes_of(graph: Graph, arrays: Mapping[str, Array]) -> Iterator[NodeProto | 
 
 
 def made_type(node: Node) -> int:
-    """Return the element type of what a node gives."""
+    """Return the element type of a node's output."""
     dtype: DType | Quantised = DType.F32
     if node.kind == "Quantize":
         dtype = Quantised(node.attributes["dtype"])
@@ -66,7 +66,7 @@ def made_type(node: Node) -> int:
 
 
 def _constants(node: Node) -> Iterator[tuple[str, Array]]:
-    """Yield the inputs that ONNX has for attributes of a node, in their order."""
+    """Yield the attributes of a node that are inputs in ONNX, in their order."""
     attributes = node.attributes
     match node.kind:
         case "Clip":
@@ -80,7 +80,7 @@ def _constants(node: Node) -> Iterator[tuple[str, Array]]:
         case "Reshape":
             yield "shape", np.array(attributes["shape"], np.int64)
         case "Resize":
-            # The second input, a region of interest, is not there.
+            # The second input, a region of interest, is empty.
             yield "roi", np.array([], np.float32)
             yield "scales", np.array(attributes["scales"], np.float32)
 

@@ -1,4 +1,4 @@
-"""The ONNX model of a call: one ConvTranspose, and a Transpose or Reshape where a layout is not ONNX's."""
+"""The ONNX model of a call: one ConvTranspose, with a Transpose or Reshape if a layout is not ONNX's."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ ONNX_DIALECT_NAMES = tuple(name for name, dialect in reversed(DIALECTS.items()) 
 
 # The first opset whose Reshape has `allowzero`: without it, a size of 0 stands for the input's size.
 _ALLOWZERO_OPSET = 14
-# Before IR 4 an initializer is an input that may be overridden, and so no constant.
+# Before IR 4 an initializer is an input that may be overridden, not a constant.
 _CONSTANTS_IR_VERSION = 4
 
 
 def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
     """Return the model of a call in an ONNX dialect.
 
-    Constant inputs become initializers, the others inputs of the graph, in their order. Of the output at most the rank
-    is declared: the runtime has to find the shape.
+    Constant inputs become initializers, the others inputs of the graph, in their order. At most the rank of the output
+    is declared: the runtime must find its shape.
 
     Args:
-        call: in the words of `onnx/ConvTranspose-*`.
+        call: a call in the words of `onnx/ConvTranspose-*`.
         arrays: the operands by role, in the call's layouts.
     """
     if call.model:
@@ -46,7 +46,7 @@ def build(call: Call, arrays: Mapping[str, Array]) -> ModelProto:
     opset = _opset(call)
     model = ModelProto(ir_version=_ir_version(opset), producer_name="tconv")
     model.opset_import.add(domain="", version=opset)
-    # Made in its place: a graph that is put into a model is copied, with all its constants.
+    # Made inside the model: to add a graph copies it, with all its constants.
     graph = model.graph
     graph.name = "tconv"
     if call.graph is not None:
@@ -153,7 +153,7 @@ def _iox_shape(w: Input) -> TensorProto:
     return helper.make_tensor(f"{w.name}_shape", TensorProto.INT64, [len(shape)], shape)
 
 
-# Parts that come again in other models are kept: a quarter of what a model costs.
+# Parts that other models need too are kept, which saves a quarter of a model's time.
 @lru_cache(maxsize=4096)
 def _attribute(name: str, value: Value) -> AttributeProto:
     # The type of an empty list could not be inferred.
@@ -161,7 +161,7 @@ def _attribute(name: str, value: Value) -> AttributeProto:
 
 
 def _sizes(tensor: Input, shapes: Shapes) -> tuple[int | str, ...] | None:
-    """Return what is declared of an input's shape."""
+    """Return the declared shape of an input."""
     if shapes == "symbolic":
         return tuple(f"{tensor.name}{axis}" for axis in range(len(tensor.shape)))
     return None if shapes == "unranked" else tensor.shape

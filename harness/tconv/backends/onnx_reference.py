@@ -24,20 +24,20 @@ _WITHOUT_SHAPE = "Field 'shape' of 'type' is required"
 
 
 class OnnxReference:
-    """The evaluator after the checker, because it checks nothing itself."""
+    """The checker, then the evaluator, which checks nothing itself."""
 
     name = "onnx-reference"
     checked = True
     DIALECTS = ONNX_DIALECT_NAMES
 
     def info(self) -> BackendInfo:
-        """Return onnx's version, and whether its checker comes first."""
+        """Return onnx's version, and whether its checker runs first."""
         return BackendInfo(
             self.name, onnx.__version__, self.DIALECTS, {"checker": "full" if self.checked else "none"}, contexts=True
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Check the model, then evaluate it; what the checker refuses is refused."""
+        """Check the model, then evaluate it; an error of the checker is a refusal."""
         from onnx.reference import ReferenceEvaluator
 
         model = build(call, arrays)
@@ -50,12 +50,12 @@ class OnnxReference:
         try:
             outputs: Any = ReferenceEvaluator(model).run(None, call.feeds(arrays))
             return Produced(np.asarray(outputs[0]))
-        except Exception as error:  # noqa: BLE001 - it has no exceptions of its own: any of numpy's may come
+        except Exception as error:  # noqa: BLE001 - it has no own exceptions, and numpy may raise any
             return BackendError(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
     @classmethod
     def snippet(cls, _: Call) -> Snippet:
-        """Return how a model is evaluated without tconv."""
+        """Return the code that evaluates a model without tconv."""
         lines = (
             *(("onnx.checker.check_model(model, full_check=True)",) if cls.checked else ()),
             "y = np.asarray(onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0])",
@@ -64,7 +64,7 @@ class OnnxReference:
 
 
 class OnnxReferenceUnchecked(OnnxReference):
-    """The evaluator alone, so that what the checker refuses is asked of it too."""
+    """The evaluator alone, which also gets models that the checker refuses."""
 
     name = "onnx-reference-unchecked"
     checked = False

@@ -35,7 +35,7 @@ class OnnxShapeInference:
         return BackendInfo(name, onnx.__version__, self.DIALECTS, {"strict_mode": str(self.strict)})
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
-        """Infer the output's shape, which the model does not declare here."""
+        """Infer the output's shape, which the model does not declare."""
         model = build(call, arrays)
         model.graph.output[0].type.tensor_type.ClearField("shape")
         try:
@@ -49,7 +49,7 @@ class OnnxShapeInference:
 
     @classmethod
     def snippet(cls, _: Call) -> Snippet:
-        """Return how the shape is inferred without tconv."""
+        """Return the code that infers the shape without tconv."""
         lines = (
             'model.graph.output[0].type.tensor_type.ClearField("shape")',
             f"inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode={cls.strict})",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _CPU = "CPUExecutionProvider"
-# Nodes that another provider does not take must not be answered by the CPU in its name.
+# The CPU must not compute nodes that the chosen provider does not take.
 _NO_FALLBACK = "session.disable_cpu_ep_fallback"
 _FELL_BACK = "assigned to the default CPU EP"
 _REFUSALS = ("InvalidGraph", "InvalidArgument", "InvalidProtobuf", "Fail")
@@ -48,20 +48,20 @@ def _options() -> tuple[Option, ...]:
             "",
             named_by=("log_severity_level", "0", r"GraphTransformer (\w+) modified: 1"),
         ),
-        # Refusals come as exceptions; logged as well, they would fill the worker's log.
+        # Refusals are exceptions; in addition they would fill the worker's log.
         Option("log_severity_level", "what is logged: 0 everything, 4 fatal errors", "4", range(5)),
         Option("intra_op_num_threads", "threads of an operator", "1", range(1, 1025)),
     )
 
 
 def _operations(path: str) -> tuple[str, ...]:
-    """Return the operations of a model in a file, by the names that a graph has for them; a constant is none."""
+    """Return the operations of a model in a file, by a graph's names for them, without constants."""
     nodes = onnx.load(path).graph.node
     return tuple(KINDS.get(node.op_type, node.op_type) for node in nodes if node.op_type != "Constant")
 
 
 class OnnxRuntime:
-    """One session for each call, with the default optimisations, on one thread.
+    """A new session for each call, with the default optimisations, on one thread.
 
     Args:
         options: values of `OPTIONS`, by name.
@@ -83,12 +83,12 @@ class OnnxRuntime:
             self._options.add_session_config_entry(_NO_FALLBACK, "1")
         self._options.inter_op_num_threads = 1
         self._options.log_severity_level = int(chosen["log_severity_level"])
-        # Old releases do not know it.
+        # Old releases do not have this argument.
         optimizers = chosen["disabled_optimizers"]
         self._left_out = {"disabled_optimizers": {*optimizers.split(",")}} if optimizers else {}
 
     def info(self) -> BackendInfo:
-        """Return the runtime's version and how it is set up."""
+        """Return the runtime's version and settings."""
         return BackendInfo(
             "onnxruntime",
             self._runtime.__version__,
@@ -103,12 +103,12 @@ class OnnxRuntime:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Build the model, load it, run it. The runtime may call it invalid at load or at run: both are refusals."""
+        """Build the model, load it, run it. An error that calls it invalid, at load or at run, is a refusal."""
         model = build(call, arrays).SerializeToString()
         if call.graph is None:
             return self._run(model, call.feeds(arrays))
         with TemporaryDirectory(prefix="tconv-onnxruntime-") as folder:
-            # What the optimisers leave of a graph is known only as a file.
+            # The runtime writes the optimised graph only to a file.
             self._options.optimized_model_filepath = path = str(Path(folder) / "optimised.onnx")
             try:
                 outcome = self._run(model, call.feeds(arrays))
@@ -128,7 +128,7 @@ class OnnxRuntime:
 
     @staticmethod
     def snippet(_: Call) -> Snippet:
-        """Return how a model is run without tconv, with the default options."""
+        """Return the code that runs a model without tconv, with the default options."""
         lines = (
             "options = onnxruntime.SessionOptions()",
             "options.log_severity_level = 4",

@@ -25,7 +25,7 @@ _NO_BFLOAT16 = "numpy has no bfloat16 that cv2 takes: a blob cannot be fed"
 
 
 class OpenCv:
-    """One network for each call, on the CPU.
+    """A new network for each call, on the CPU.
 
     Args:
         options: values of `OPTIONS`, by name.
@@ -33,10 +33,10 @@ class OpenCv:
 
     DIALECTS = ONNX_DIALECT_NAMES
     OPTIONS: ClassVar = (
-        # ENGINE_ORT is left out: a wheel without ONNX Runtime takes the classic engine in its name, and says nothing.
+        # Without ENGINE_ORT: a wheel without ONNX Runtime silently takes the classic engine instead.
         Option(
             "engine",
-            "the DNN engine; auto takes the new one, and the classic where that fails",
+            "the DNN engine; auto takes the new one, and the classic one if that fails",
             "auto",
             ("auto", "new", "classic"),
         ),
@@ -51,7 +51,7 @@ class OpenCv:
         cv2.setNumThreads(int(self._chosen["threads"]))
 
     def info(self) -> BackendInfo:
-        """Return OpenCV's version and how it is set up."""
+        """Return OpenCV's version and settings."""
         return BackendInfo("opencv", self._cv2.__version__, self.DIALECTS, self._chosen, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
@@ -68,12 +68,12 @@ class OpenCv:
         except self._cv2.error as error:
             message = one_line(str(error.err or error))
             return (Unsupported if error.code == self._cv2.Error.StsNotImplemented else Refused)(message)
-        # A blob without elements comes as None, and its shape is lost.
+        # OpenCV returns None for a blob without elements, so its shape is lost.
         return BackendError("forward() returned None") if output is None else Produced(np.array(output))
 
     @staticmethod
     def snippet(_: Call) -> Snippet:
-        """Return how a model is inferred without tconv."""
+        """Return the code that infers a model without tconv."""
         lines = (
             "network = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))",
             "for name, array in feeds.items():",

@@ -1,4 +1,4 @@
-"""OpenVINO on one of its devices: a model of its own operations is compiled, fed and inferred."""
+"""OpenVINO on one of its devices: a model of its own operations is compiled and inferred."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _options() -> tuple[Option, ...]:
 
     return (
         Option("device", "the device that models are compiled for", "CPU", tuple(ov.Core().available_devices)),
-        # By default f32 models would be computed in bf16 on processors that have it.
+        # By default f32 models are computed in bf16 on processors that have it.
         Option(
             "inference_precision",
             "the hint INFERENCE_PRECISION_HINT; dynamic gives none",
@@ -80,12 +80,12 @@ class OpenVino:
             self._settings["INFERENCE_PRECISION_HINT"] = hint
 
     def info(self) -> BackendInfo:
-        """Return OpenVINO's version and how it is set up."""
+        """Return OpenVINO's version and settings."""
         version = str(self._openvino.__version__)
         device = str(self.core.get_property(self._device, "FULL_DEVICE_NAME"))
         settings = {name.lower(): str(value) for name, value in self._settings.items()}
-        # It reads the variables of the oneDNN inside it (seen in 2026.4.1 with ONEDNN_VERBOSE=all), and does not tell
-        # what came of them.
+        # It reads the variables of the oneDNN inside it (seen in 2026.4.1 with ONEDNN_VERBOSE=all), but does not report
+        # the resulting instruction set.
         simd = onednn_isa.limit(os.environ)
         environment = {"device": device, "build": version} | settings
         return BackendInfo(self.name, version.partition("-")[0], self.DIALECTS, environment, simd=simd, contexts=True)
@@ -93,15 +93,15 @@ class OpenVino:
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Make the model, compile it, infer. An exception while it is made or compiled is a refusal."""
         if call.shapes != "static":
-            # The process dies of some of these calls, but often during a later case, which would be blamed. Run many
-            # times, it dies during this one.
+            # Some of these calls crash the process, but often only during a later case. After many runs, it crashes
+            # during this one.
             for _ in range(self.repetitions(call)):
                 self._run(call, arrays)
         return self._run(call, arrays)
 
     def repetitions(self, call: Call) -> int:
-        """Return how often a call that declares no sizes is run before: more than 0 if it may write outside memory."""
-        # In a graph, tensors whose sizes do not fit do so, as a wrong size makes them.
+        """Return how often a call without declared sizes is run before: more than 0 if it may write outside memory."""
+        # In a graph, a wrong output size may lead to tensors that do not fit.
         return 2 if call.graph else 8 if 0 in call.inputs[0].shape else 0
 
     def model(self, call: Call, arrays: Mapping[str, Array]) -> ov.Model:
@@ -114,7 +114,7 @@ class OpenVino:
 
     @staticmethod
     def snippet(call: Call) -> Snippet:
-        """Return how a call is computed without tconv."""
+        """Return the code that computes a call without tconv."""
         fed = f"[{', '.join(tensor.name for tensor in call.inputs if not tensor.constant)}]"
         lines = (*TENSOR, *model_lines(call), "core = openvino.Core()", *inference(fed, call))
         return Snippet(("openvino", *_sets(call)), lines, ("RuntimeError",), of_model=False)
@@ -133,12 +133,12 @@ class OpenVino:
             executed = self._nodes.executed(compiled) if call.graph else ()
             return Produced(self._nodes.inferred(compiled, call.feeds(arrays).values()), executed=executed)
         except RuntimeError as error:
-            # Sizes that the model does not have are not known before: what is wrong with them is refused here.
+            # If the model does not have all sizes, wrong sizes can be refused only here.
             return (BackendError if _has_sizes(call) else Refused)(one_line(str(error)))
 
 
 def _has_sizes(call: Call) -> bool:
-    """Return whether the model has all sizes: those that are declared, and output_shape as a constant."""
+    """Return whether the model has all sizes: declared ones, and output_shape as a constant."""
     return call.shapes == "static" and all(tensor.constant for tensor in call.inputs if tensor.role == "output_shape")
 
 
@@ -156,10 +156,10 @@ def inference(fed: str, call: Call) -> tuple[str, ...]:
     """Return the lines from `core`, `ov_model` and `tensor` to `y`.
 
     Args:
-        fed: the expression for the arrays that are fed, in order.
+        fed: the expression for the input arrays, in order.
         call: the call.
     """
-    # A graph that writes outside of memory dies of the second inference at the earliest.
+    # A graph that writes outside its memory crashes in the second inference at the earliest.
     is_repeated = call.graph is not None and call.shapes != "static"
     return (
         'settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}',
@@ -179,7 +179,7 @@ def _sets(call: Call) -> tuple[str, ...]:
 
 
 def model_lines(call: Call) -> Iterator[str]:
-    """Yield the lines from the arrays, under the names of their tensors, and `tensor` to `ov_model`."""
+    """Yield the lines from the arrays (named as their tensors) and `tensor` to `ov_model`."""
     yield f"op = {_sets(call)[-1]}"
     yield "parameters = []"
     for tensor in call.inputs:
@@ -232,7 +232,7 @@ def _filter(call: Call, w: str) -> str:
     """Return the expression for the filter in the operation's layout."""
     if call.filter_format not in {FilterFormat.IOX, FilterFormat.GIOX}:
         w = f"op.transpose({w}, op.constant(np.array({permutation(call.filter_format, call.rank)})))"
-    # Only the grouped operation has the groups as an axis of the filter.
+    # Only the filter of the grouped operation has an axis for groups.
     grouped = call.dialect.name == GROUPED
     if grouped == (call.filter_format is FilterFormat.GIOX):
         return w

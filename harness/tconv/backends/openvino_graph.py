@@ -1,8 +1,8 @@
-"""The graph of a call in Python of OpenVINO's operation set 13: the lines that tconv runs are those that it exports.
+"""The graph of a call in Python, by OpenVINO's operation set 13: tconv runs the same lines that it exports.
 
-Quantised graphs are as NNCF writes them: Quantize and Dequantize of data are one FakeQuantize of 256 levels; constants
-of integers are Convert, Subtract and Multiply. A Quantize that nothing dequantises is FakeQuantize and Convert, as the
-ONNX frontend writes each of them.
+Quantised graphs are as NNCF writes them. Quantize and Dequantize of data are one FakeQuantize of 256 levels. Convert,
+Subtract and Multiply follow integer constants. A Quantize without a Dequantize is FakeQuantize and Convert, as the ONNX
+frontend writes it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _LEVELS = 256
 
 
 def element_type(dtype: DType | Quantised | None) -> str:
-    """Return the expression for an element type; None is that of sizes."""
+    """Return the expression for an element type; None is the type of sizes."""
     return f"openvino.Type.{_TYPES[dtype] if isinstance(dtype, Quantised) else dtype or 'i64'}"
 
 
 def node_name(tensor: str) -> str:
-    """Return the variable of a tensor's node; the tensor's own name is that of its array, if it has one."""
+    """Return the variable of a tensor's node; the tensor's own name is the variable of its array."""
     return f"{tensor}_node"
 
 
@@ -58,8 +58,8 @@ def expression(node: Node, makers: Mapping[str, Node], ranks: Mapping[str, int])
 
     Args:
         node: the operation, which is not the operator itself.
-        makers: what makes each tensor that is neither fed nor a constant.
-        ranks: how many axes each other one has.
+        makers: the node that makes each tensor, except inputs and constants.
+        ranks: the number of axes of inputs and constants.
     """
     attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in node.attributes.items()}
     nodes = [node_name(name) for name in node.inputs]
@@ -71,7 +71,7 @@ def expression(node: Node, makers: Mapping[str, Node], ranks: Mapping[str, int])
         case "Dequantize":
             made = makers.get(node.inputs[0])
             if made is not None:
-                # The Quantize before it: the two are one operation.
+                # With the Quantize before it, it is one operation.
                 return _fake_quantize(made, *_limits(made, *node.inputs[1:]))
             return _dequantize(node, ranks)
         case "Conv":
@@ -86,7 +86,7 @@ def expression(node: Node, makers: Mapping[str, Node], ranks: Mapping[str, int])
 
 
 def _limits(quantize: Node, scale: str, zero_point: str) -> Iterator[str]:
-    """Yield the smallest and the largest number of a quantised type, dequantised, as constants."""
+    """Yield the smallest and the largest value of a quantised type, dequantised, as constants."""
     for limit in _RANGES[Quantised(quantize.attributes["dtype"])]:
         yield f"op.constant((np.float32({limit}) - {zero_point}.astype(np.float32)) * {scale})"
 
@@ -124,7 +124,7 @@ TEMPLATES: Mapping[str, str] = {
     "Clip": "op.clamp({all}, {min}, {max})",
     "LeakyRelu": "op.prelu({all}, op.constant(np.array([{alpha}], np.float32)))",
     "HardSigmoid": f"op.hard_sigmoid({{all}}, {_F32.format('{alpha}')}, {_F32.format('{beta}')})",
-    # The page has a slope for each channel as a vector.
+    # By the page, the slopes of channels are a vector.
     "PRelu": "op.prelu({x[0]}, op.constant({c[1]}.reshape(-1)))",
     "Sigmoid": "op.sigmoid({all})",
     "Tanh": "op.tanh({all})",
@@ -144,5 +144,5 @@ TEMPLATES: Mapping[str, str] = {
     "Transpose": f"op.transpose({{all}}, {_array('{axes}')})",
     "Reshape": f"op.reshape({{all}}, {_array('{shape}')}, special_zero=False)",
 }
-"""Of each operation the expression, with its inputs `x`, their arrays `c` and its attributes."""
+"""The expression of each operation, with its inputs `x`, their arrays `c` and its attributes."""
 OPERATIONS = frozenset({*TEMPLATES, "Quantize", "Dequantize"})

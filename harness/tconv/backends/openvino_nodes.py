@@ -22,7 +22,7 @@ _NOT_EXECUTED = frozenset({"Input", "Output", "Const"})
 
 
 def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
-    """Return the model of a call, made by the lines that are exported.
+    """Return the model of a call, made by the exported lines.
 
     Raises:
         RuntimeError: the runtime refuses it.
@@ -34,8 +34,8 @@ def model_of(call: Call, arrays: Mapping[str, Array]) -> ov.Model:
 
 
 def _tensor(array: Array) -> ov.Tensor:
-    """Return an array as OpenVINO takes it."""
-    # ascontiguousarray would give a scalar an axis.
+    """Return an array as a tensor of OpenVINO."""
+    # ascontiguousarray would add an axis to a scalar.
     array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     if array.dtype == ml_dtypes.bfloat16:
         return ov.Tensor(array.view(np.uint16), ov.Shape(array.shape), ov.Type.bf16)
@@ -46,7 +46,7 @@ def inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
     """Return the output of a compiled model.
 
     Raises:
-        RuntimeError: the runtime refuses what it is fed.
+        RuntimeError: the runtime refuses the inputs.
     """
     request, output = compiled.create_infer_request(), compiled.outputs[0]
     for index, array in enumerate(fed):
@@ -58,15 +58,15 @@ def inferred(compiled: ov.CompiledModel, fed: Iterable[Array]) -> Array:
 
 
 def executed(compiled: ov.CompiledModel) -> tuple[str, ...]:
-    """Return the nodes that are executed, each with the element type that its kernel computes in."""
+    """Return the executed nodes, each with the element type of its kernel."""
     nodes = [node.get_rt_info() for node in compiled.get_runtime_model().get_ordered_ops()]
     found = [(info["layerType"].astype(str), info["primitiveType"].astype(str)) for info in nodes]
-    # Such as brgconv_avx512_i8. The precision that the runtime names is that of the filter, whatever the kernel is.
+    # For example brgconv_avx512_i8. The precision that the runtime reports is always that of the filter.
     return tuple(f"{kind} {kernel.rpartition('_')[2].lower()}" for kind, kernel in found if kind not in _NOT_EXECUTED)
 
 
 def _nan_filled(output: ov.ConstOutput) -> ov.Tensor:
-    """Return an output full of NaN, so that elements which the runtime does not write are noticed."""
+    """Return an output full of NaN, so that elements which the runtime does not write show."""
     tensor = ov.Tensor(output.get_element_type(), output.get_shape())
     tensor.data.view(np.uint8)[...] = 0xFF
     return tensor

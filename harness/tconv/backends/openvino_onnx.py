@@ -24,18 +24,18 @@ class OpenVinoOnnx(OpenVino):
     DIALECTS = ONNX_DIALECT_NAMES
 
     def repetitions(self, call: Call) -> int:
-        """Return how often a call that declares no sizes is run before: more than 0 if it may write outside memory."""
+        """Return how often a call without declared sizes is run before: more than 0 if it may write outside memory."""
         if call.graph:
             return super().repetitions(call)
         x, w = call.written.x.shape, call.written.w.shape
         return 64 if 0 in x[2:] or x[1:2] != w[:1] else 0
 
     def model(self, call: Call, arrays: Mapping[str, Array]) -> ov.Model:
-        """Return what the frontend makes of a call's ONNX model."""
+        """Return the frontend's model for a call's ONNX model."""
         return self.core.read_model(build(call, arrays).SerializeToString(), b"")
 
     @staticmethod
     def snippet(call: Call) -> Snippet:
-        """Return how a model is inferred without tconv."""
+        """Return the code that infers a model without tconv."""
         read = ("core = openvino.Core()", 'ov_model = core.read_model(model.SerializeToString(), b"")')
         return Snippet(("openvino",), (*read, *TENSOR, *inference("feeds.values()", call)), ("RuntimeError",))

@@ -1,8 +1,7 @@
-"""Options of a backend: what a user may choose of a runtime, as plain data.
+"""Options of a backend, as plain data: the settings of a runtime that a user may choose.
 
-A backend lists its options in the class attribute `OPTIONS`, a function where only the runtime knows their values. It
-takes what is given as keyword arguments of its constructor. What is given at its default is as good as not given: the
-run is one of the same backend.
+A backend lists its options in the class attribute `OPTIONS`. This is a function if only the runtime knows their values.
+Given options are keyword arguments of its constructor. An option at its default is the same as one that is not given.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing that a user may choose.
+    """One option.
 
     Attributes:
         name: its name, a Python identifier.
-        meaning: what it chooses, in a few words.
-        default: the value where none is given.
-        values: the words, or the integers, that it may be; None for any text.
-        plainer: the value with which the runtime changes a graph less; empty if the option is of something else.
-        named_by: an option and its value with which the runtime's log names such values, and the regular expression
-            that finds them; empty if it does not.
+        meaning: its meaning, in a few words.
+        default: the default value.
+        values: the allowed words or integers; None for any text.
+        plainer: the value with which the runtime changes a graph less; empty if there is none.
+        named_by: if the runtime's log names values of this option: the option and value that switch this log on, and
+            a regular expression for the names; empty if not.
     """
 
     name: str
@@ -40,7 +39,7 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words."""
+        """The allowed values, in words."""
         match self.values:
             case None:
                 return "any text"
@@ -50,22 +49,22 @@ class Option:
                 return ", ".join(words)
 
     def allows(self, value: str) -> bool:
-        """Return whether it may have this value."""
+        """Return whether a value is allowed."""
         if isinstance(self.values, range):
             return value.isdecimal() and str(int(value)) == value and int(value) in self.values
         return self.values is None or value in self.values
 
 
 def checked(options: Sequence[Option], chosen: Mapping[str, str], backend: str) -> dict[str, str]:
-    """Return what was given, checked.
+    """Check given options, and return them.
 
     Args:
-        options: the options that the backend has.
+        options: the options of the backend.
         chosen: values by the options' names.
-        backend: how messages name the backend.
+        backend: the name of the backend in messages.
 
     Raises:
-        OptionError: the backend has no such option, or the option may not have that value.
+        OptionError: an option or its value is unknown.
     """
     by_name = {option.name: option for option in options}
     for name, value in chosen.items():
@@ -94,6 +93,6 @@ def assignments(chosen: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def not_default(options: Sequence[Option], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return what was given and is no default, in the order of names: it tells one run of a backend from another."""
+    """Return the options that are not at their defaults, in the order of names."""
     defaults = {option.name: option.default for option in options}
     return {name: value for name, value in sorted(chosen.items()) if defaults.get(name) != value}

@@ -1,7 +1,7 @@
 """No process outlives the one that started it (Linux).
 
-The kernel ends it with its parent. Processes whose parents have ended are adopted, in whatever session they are, and
-ended by whoever adopts them.
+The kernel ends a process with its parent. Processes whose parents have ended, in any session, are adopted by an
+ancestor, which ends them.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PARENT = 1
-"""The place of the parent's number in /proc/PID/stat, behind the name."""
+"""The field of the parent's number in /proc/PID/stat, after the name."""
 _SECONDS = 5.0
-"""So long is tried, should processes start others faster than they are ended."""
+"""The limit for ending children, as they may start others faster than they are ended."""
 _adopting = 0
-"""The process that adopts, by its number: a fork of it does not."""
+"""The number of the process that adopts; its forks do not adopt."""
 
 
-# Loaded at import: between a fork and an exec nothing may be loaded.
+# Loaded at import: nothing may be loaded between a fork and an exec.
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def control(what: int, value: int) -> bool:
-    """Ask the kernel something for this process, as prctl(2) has it; return whether it does so."""
+    """Call prctl(2) for this process; return whether it succeeded."""
     return _LIBC is not None and _LIBC.prctl(what, value, 0, 0, 0) == 0
 
 
 def end_with_parent() -> None:
-    """Let the kernel kill this process when the thread that started it ends, also where its process is killed."""
+    """Let the kernel kill this process when the thread that started it ends."""
     control(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def outlive_parent() -> None:
-    """Let the kernel not kill this process any more when the thread that started it ends."""
+    """Undo `end_with_parent`."""
     control(_PR_SET_PDEATHSIG, 0)
 
 
 def adopt() -> None:
-    """Let what a process below this one leaves behind come to this one, and not to the system's first."""
-    global _adopting  # noqa: PLW0603 - the kernel's state of this process, remembered
+    """Let orphans of processes below this one become its children, not those of the system's first process."""
+    global _adopting  # noqa: PLW0603 - a state of the process in the kernel
     if control(_PR_SET_CHILD_SUBREAPER, 1):
         _adopting = os.getpid()
 
 
 def end_children(but: Collection[int] = ()) -> None:
-    """Kill all children of this process, and theirs, which come to it as their parents end.
+    """Kill all children of this process, and their children, which are adopted as their parents end.
 
-    Nothing where this process does not adopt: then its children may be others' than ours.
+    If this process does not adopt, nothing is done, as its children may not be ours.
 
     Args:
-        but: children that live on.
+        but: children that are not killed.
     """
     if _adopting != os.getpid():
         return
     deadline = monotonic() + _SECONDS
     spared = set(but)
-    # How the runtime ended must be said, also where the system does not tell what it left behind.
+    # An error here must not hide how the runtime ended.
     with suppress(OSError):
         while (running := [child for child in children() if child not in spared]) and monotonic() < deadline:
             for child in running:
@@ -75,7 +75,7 @@ def end_children(but: Collection[int] = ()) -> None:
                 except ProcessLookupError:
                     continue
                 except PermissionError:
-                    # It runs with another user's rights.
+                    # It has another user's rights.
                     spared.add(child)
             for child in running:
                 with suppress(ChildProcessError):
@@ -84,14 +84,14 @@ def end_children(but: Collection[int] = ()) -> None:
 
 
 def children() -> list[int]:
-    """Return the children of this process; those that have ended and were not waited for are among them.
+    """Return the children of this process, including those that have ended and were not waited for.
 
     Raises:
-        OSError: the system does not tell.
+        OSError: the system does not list processes.
     """
     pids = []
     for path in Path("/proc").glob("[0-9]*/stat"):
-        # It has ended since, or the system hides it (`hidepid`): then it is another user's, and no child.
+        # It has ended since, or it is hidden (`hidepid`) as another user's, and so no child.
         with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
             if path.read_text(errors="replace").rpartition(")")[2].split()[_PARENT] == str(os.getpid()):
                 pids.append(int(path.parent.name))

@@ -1,4 +1,4 @@
-"""What a backend did with a call. If there is no answer (unsupported, crashed, timed out), it is a verdict too."""
+"""The outcome of a call. Without an answer (unsupported, crashed, timed out), the outcome is also the verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Recorded:
-    """A part of a record. Where records are read, a key that it does not have is refused."""
+    """A part of a record. A reader of records refuses unknown keys."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}
@@ -23,9 +23,9 @@ class Produced:
 
     Attributes:
         array: the output, in the call's data layout.
-        notes: how it came about, which a verdict passes on.
-        executed: of a call in a context, the operations that the runtime executes instead of the graph's, each with its
-            element type if the runtime tells it, as `ConvTranspose i8`; empty if it tells nothing.
+        notes: notes of the backend for the verdict.
+        executed: in a context, the operations that the runtime executes, each with its element type if that is known,
+            such as `ConvTranspose i8`; empty if the runtime does not report them.
     """
 
     array: np.ndarray[Any, np.dtype[Any]]
@@ -66,7 +66,7 @@ class Crashed(Recorded):
 
     Attributes:
         cause: the name of the signal that ended it, or its exit code.
-        stderr: the end of what it printed to standard error.
+        stderr: the end of its standard error.
     """
 
     cause: str
@@ -79,7 +79,7 @@ class TimedOut(Recorded):
     """The backend did not answer in time.
 
     Attributes:
-        seconds: how long it was waited for.
+        seconds: the limit.
     """
 
     seconds: float
@@ -88,7 +88,7 @@ class TimedOut(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class BackendError(Recorded):
-    """Something happened that is neither an answer nor a refusal.
+    """The backend failed, with no answer and no refusal.
 
     Attributes:
         message: what happened, in one line or more.

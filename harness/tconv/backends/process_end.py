@@ -1,4 +1,4 @@
-"""How a child process ended: its signal or exit code, and what it printed that says why."""
+"""How a child process ended: its signal or exit code, and the lines of its output that say why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REASON = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""The first words of runtimes' last words; they stand before a backtrace that may be longer than what is kept."""
+"""Lines that say why a process ended. A backtrace after them may be longer than the text that is kept."""
 ERROR_LINE = re.compile(
     r"""
     ^(?:\S+:\ )?[\w.$]*(?:error|exception)(?:\s*\[\w+\])?(?::|$)                # Python, node, command lines, compilers
@@ -40,13 +40,13 @@ ERROR_LINE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A line that names an error; it begins where the line does, as those of a backtrace do not."""
+"""A line that begins with the name of an error, unlike lines of a backtrace."""
 _TIME = re.compile(r"^\s*\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s+(?=\S)")
-"""The time that a line of a log begins with."""
+"""The time at the beginning of a line in a log."""
 
 
 def ending(code: int | None) -> str:
-    """Return the cause of a process's end, as in `Crashed`: a signal's name, or the exit code."""
+    """Return the cause of a process's end for `Crashed`: a signal's name, or the exit code."""
     if code is None or code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):
@@ -57,15 +57,15 @@ def ending(code: int | None) -> str:
 
 @contextmanager
 def own_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that a runtime's process could have replaced: what is no file now, or a link, is not opened.
+    """Open a file that a runtime's process may have replaced; only a regular file is opened, and no link is followed.
 
     Args:
         path: the file.
 
     Raises:
-        OSError: it is not there, or no file.
+        OSError: it is not there, or is not a regular file.
     """
-    # Without waiting: a pipe that is put in its place would never be written.
+    # Non-blocking: nobody may write to a pipe in its place.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -74,14 +74,14 @@ def own_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def last_words(log: Path | IO[bytes], start: int = 0) -> str:
-    """Return the end of what a process printed into a file, below the lines before it that say why it ended.
+    """Return the end of a process's output, after earlier lines that say why it ended.
 
     Args:
-        log: the file, by its path or open.
-        start: where in it to begin, in bytes.
+        log: the file of the output, by its path or open.
+        start: the first byte that counts.
     """
     with suppress(OSError), own_file(log) if isinstance(log, Path) else nullcontext(log) as file:
-        # A runtime may have printed more than fits into memory.
+        # The output may be larger than memory.
         file.seek(max(start, os.fstat(file.fileno()).st_size - _SEARCHED))
         text = file.read(_SEARCHED).decode("utf-8", "replace").strip("\0 \t\r\n")
         if len(text) <= _TAIL:
@@ -93,22 +93,19 @@ def last_words(log: Path | IO[bytes], start: int = 0) -> str:
 
 
 def main_reason(text: str) -> str:
-    """Return the line of what a process printed that says best why it ended; empty where it printed nothing.
-
-    Below it may stand where it happened, and the version of what ran it, as node has it.
-    """
+    """Return the line of a process's output that says best why it ended; empty without output."""
     lines = text.strip().splitlines()
-    # The error that ended it is the last one: Python prints before it those that it came from.
+    # The last error ended it: before it, Python prints the errors that caused it.
     errors = [line.strip() for line in lines if ERROR_LINE.search(line)]
     reason = next(iter([*reasons(text), *errors[-1:], *lines[-1:]]), "")
-    # When it was printed is no reason, and would tell alike lines apart.
+    # The time is removed, as it would make equal lines different.
     return _TIME.sub("", reason)
 
 
 def reasons(text: str) -> list[str]:
-    """Return the lines of a text that say why a process ended: panics, exceptions, assertions, errors of sanitizers.
+    """Return the lines that say why a process ended: panics, exceptions, assertions, errors of sanitizers.
 
-    What follows such a line and belongs to it is in the same line of the result.
+    A second line that belongs to the first is joined to it.
     """
     lines = text.splitlines()
     lines_found: list[str] = []
@@ -118,7 +115,7 @@ def reasons(text: str) -> list[str]:
         if line.lstrip().startswith("what():") and lines_found:
             lines_found[-1] += f" {line.strip()}"
         elif line.rstrip().endswith(":") and number + 1 < len(lines):
-            # Rust prints the message below the place.
+            # Rust prints the message after the place.
             lines_found.append(f"{line.strip()} {lines[number + 1].strip()}")
         else:
             lines_found.append(line.strip())

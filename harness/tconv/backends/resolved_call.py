@@ -1,4 +1,4 @@
-"""For runtimes without a dialect of their own: the call's geometry, resolved by its dialect's primary rules."""
+"""The geometry of a call, resolved by its dialect's primary rules, for runtimes without an own dialect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
 
 ALL_DIALECT_NAMES = ("geometry/1", *(name for name in DIALECTS if name != "geometry/1"))
-"""The dialects of such a backend: it is given a geometry, which can be resolved from a call in any dialect."""
+"""The dialects of such a backend: a geometry can be resolved from a call in any dialect."""
 
 
 def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
@@ -22,7 +22,7 @@ def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
 
     Args:
         call: the call.
-        readings: the disputed readings that are followed where the call depends on them; else the primary ones are.
+        readings: the disputed readings to follow; without one that the call depends on, the primary readings.
     """
     expected = expect_of_signature(call.written, call.dialect)
     if isinstance(expected, Values):
@@ -31,9 +31,9 @@ def geometry_of(call: Call, *readings: str) -> Geometry | Refused:
 
 
 def geometry_for_arrays(call: Call) -> Geometry | Refused | Unsupported:
-    """Return the geometry of a call for a runtime that is called with arrays, or what the runtime says instead.
+    """Return the geometry of a call for a runtime that takes arrays, or a refusal.
 
-    It has nothing to declare sizes with as symbols, or no shape at all.
+    It is `Unsupported` if the call declares symbolic sizes or no shape, as arrays cannot.
     """
     if call.shapes != "static":
         return Unsupported("operands are arrays, and no symbol or shape is declared of them")
@@ -41,7 +41,7 @@ def geometry_for_arrays(call: Call) -> Geometry | Refused | Unsupported:
 
 
 def own_padding(geometry: Geometry) -> tuple[int, ...] | None:
-    """Return torch's output_padding for which its padding, the same on both sides, gives the geometry; else None."""
+    """Return the output_padding with which torch's padding (equal on both sides) gives the geometry; None if there is none."""
     axes = zip(geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
     full = [reach(*axis) for axis in axes]
     pads = geometry.pads_begin

@@ -1,4 +1,4 @@
-"""The Python that asks a runtime without tconv: what an adapter says of it, and expressions that several need."""
+"""Python code that calls a runtime without tconv, and expressions that several backends need for it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """The Python that asks a runtime.
+    """Python code that calls a runtime.
 
     Attributes:
-        modules: what it imports; the first one has the version.
-        lines: from `model`, an `onnx.ModelProto`, and `feeds`, arrays by the names of its inputs, or from the arrays
-            under the dialect's names for them, to `y`, the output as an array in the call's layout.
+        modules: the modules that it imports; the first one has the version.
+        lines: the code up to `y`, the output as an array in the call's layout. It begins with `model`, an
+            `onnx.ModelProto`, and `feeds`, arrays by the names of its inputs; or with arrays named as in the dialect.
         refusals: the names of the exceptions that are refusals.
         of_model: whether it needs `model` and `feeds`.
-        shape_only: whether only shape and type of `y` mean anything.
+        shape_only: whether only the shape and type of `y` have a meaning.
         version: the expression for the runtime's version; empty for that of the first module.
     """
 
@@ -56,7 +56,7 @@ def w_in_iox(call: Call) -> str:
 
 
 def y_from_ncx(call: Call, line: str) -> list[str]:
-    """Return the line that brings `y` from NCX to the call's layout, or none if that is NCX.
+    """Return the line that transposes `y` from NCX to the call's layout; none if that is NCX.
 
     Args:
         call: the call.

@@ -1,8 +1,8 @@
-"""PyTorch's conv_transpose1d, 2d and 3d, which the reference is also checked against, in float64.
+"""PyTorch's conv_transpose1d, 2d and 3d; tests compare the reference with it, in float64.
 
-Its own dialect is what is written. Of another dialect the geometry is resolved first: where torch's own padding,
-output_padding and bias can say it, they do. What they cannot say, such as pads that
-differ from side to side, runs without them: the output is cropped, the bias is added, the answer is marked `cropped`.
+A call in torch's own dialect is passed on as it is. For another dialect the geometry is resolved first. If torch's
+padding, output_padding and bias can express it, they are used. If not, as for pads that differ from side to side, the
+output is cropped and the bias is added here, and the answer is marked `cropped`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Torch:
     """torch, by default on the CPU, on one thread.
 
     Args:
-        options: values of `OPTIONS`, by name; those of cuDNN are there where torch has a CUDA device.
+        options: values of `OPTIONS`, by name; options of cuDNN exist if torch has a CUDA device.
     """
 
     DIALECTS = (_OWN, *(name for name in ALL_DIALECT_NAMES if name != _OWN))
@@ -86,7 +86,7 @@ class Torch:
             torch.backends.cudnn.deterministic = chosen["cudnn_deterministic"] == "on"
 
     def info(self) -> BackendInfo:
-        """Return the version and the backends that torch was built with."""
+        """Return torch's version and settings."""
         return BackendInfo(
             "torch",
             self._torch.__version__,
@@ -100,7 +100,7 @@ class Torch:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Run one call: as it is written in torch's own words, or else with its geometry resolved first."""
+        """Run one call: unchanged in torch's own dialect, with a resolved geometry in others."""
         if call.dialect.name == _OWN and call.shapes == "static":
             return self._as_written(call, arrays)
         geometry = geometry_for_arrays(call)
@@ -125,7 +125,7 @@ class Torch:
 
     @staticmethod
     def snippet(call: Call) -> Snippet | None:
-        """Return how a call is computed without tconv; None where it has no geometry, or declares no sizes."""
+        """Return the code that computes a call without tconv; None if it has no geometry, or declares no sizes."""
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported) or not 1 <= call.rank <= _MOST_AXES:
             return None
@@ -150,7 +150,7 @@ class Torch:
     def _as_written(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         x, w = to_ncx(arrays["x"], call.data_format), to_iox(arrays["w"], call.filter_format)
         operands = [self._tensor(array) for array in (x, w, *([arrays["b"]] if "b" in arrays else []))]
-        # Of no or four spatial axes, the function of one or three is asked.
+        # For no or four spatial axes, the function for one or three is called.
         operator = self._operator(min(max(call.rank, 1), _MOST_AXES))
         try:
             return Produced(from_ncx(self._array(operator(*operands, **call.attributes)), call.data_format))
@@ -167,9 +167,9 @@ class Torch:
         return array
 
     def _cropped(self, unpadded: torch.Tensor, geometry: Geometry) -> torch.Tensor:
-        """Add zeros where pads are negative, then crop where they are positive.
+        """Add zeros for negative pads, then crop for positive ones.
 
-        In this order, because a pad at one end may be larger than the axis is without the zeros at the other.
+        This order is needed: a pad at one end may be larger than the axis without the zeros at the other end.
         """
         zeros, window = _crop(geometry)
         enlarged = self._torch.nn.functional.pad(unpadded, zeros) if any(zeros) else unpadded
@@ -181,7 +181,7 @@ class Torch:
 
     def _tensor(self, array: Array) -> torch.Tensor:
         torch = self._torch
-        # The order of the axes in memory stays: by it torch chooses kernels.
+        # The order of the axes in memory is kept, as torch chooses kernels by it.
         copy = array.copy(order="K")
         if copy.dtype == ml_dtypes.bfloat16:
             return torch.from_numpy(copy.view(np.int16)).view(torch.bfloat16).to(self._device)
@@ -195,7 +195,7 @@ def _tensor_of(array: str, *, bf16: bool) -> str:
 
 
 def _crop(geometry: Geometry) -> tuple[list[int], list[slice]]:
-    """Return the zeros that are added, the last axis first as torch's padding has it, and the window of each axis."""
+    """Return the zeros to add, the last axis first as in torch's padding, and the window of each axis."""
     pads = list(zip(geometry.pads_begin, geometry.pads_end, strict=True))
     zeros = [max(-pad, 0) for ends in reversed(pads) for pad in ends]
     starts = [max(begin, 0) for begin in geometry.pads_begin]

@@ -27,9 +27,9 @@ _NO_BFLOAT16 = "tract's Python has no bfloat16: a tensor cannot be fed"
 
 
 class Tract:
-    """The model is read from a file, made a typed model, optimised and run, all on the CPU.
+    """Reads the model from a file, makes a typed model, optimises and runs it, on the CPU.
 
-    Where a model declares symbols, or no shape, tract has to be told the sizes before it makes a typed model of it.
+    If a model declares symbols or no shape, tract needs the sizes before it makes a typed model.
     """
 
     DIALECTS = ONNX_DIALECT_NAMES
@@ -37,7 +37,7 @@ class Tract:
     def __init__(self) -> None:
         import tract
 
-        # An error shall be its causes, without the frames of the process.
+        # Errors without a backtrace.
         os.environ["RUST_BACKTRACE"] = "0"
         self._tract, self._onnx = tract, tract.onnx()
         self._file = Path(tempfile.mkdtemp(prefix="tconv-tract-")) / "model.onnx"
@@ -47,7 +47,7 @@ class Tract:
         return BackendInfo("tract", self._tract.version(), self.DIALECTS, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Read the model, infer its types and shapes, optimise it, run it. Any error of tract's is a refusal."""
+        """Read the model, infer its types and shapes, optimise it, run it. Any error of tract is a refusal."""
         self._file.write_bytes(build(call, arrays).SerializeToString())
         feeds = list(call.feeds(arrays).values())
         if any(array.dtype == ml_dtypes.bfloat16 for array in feeds):
@@ -63,7 +63,7 @@ class Tract:
 
     @staticmethod
     def snippet(_: Call) -> Snippet:
-        """Return how a model is run without tconv."""
+        """Return the code that runs a model without tconv."""
         lines = (
             'path = pathlib.Path(tempfile.mkdtemp()) / "model.onnx"',
             "path.write_bytes(model.SerializeToString())",
@@ -77,5 +77,5 @@ class Tract:
 
 
 def _fact(array: Array) -> str:
-    """Return the type and the sizes of an input, as tract wants them where the model does not declare them."""
+    """Return the type and the sizes of an input in tract's words."""
     return ",".join((*map(str, array.shape), f"{array.dtype.kind}{8 * array.itemsize}"))

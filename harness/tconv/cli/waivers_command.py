@@ -32,8 +32,8 @@ from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
-    from tconv.gate.pins import ChosenPin
     from tconv.gate.proof import Proof
+    from tconv.gate.waivers import Pin
 
 _WIDTH = max(map(len, Standing))
 
@@ -72,9 +72,9 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     """Write the allowed readings that a backend follows into its waiver file, so that a change of one is a failure.
 
     RECORDS are those of one backend, one run for each dialect: files, folders, or - for standard input. The pins of
-    these dialects are written again if answers do not follow them; other pins, all waivers and all comments stay. If
-    the records are of a part of the cases, pins of questions that none of them asks stay too. What changed is printed.
-    Answers that fail or are waived are not pinned.
+    these dialects are written again if answers do not follow them. Other pins stay, and so does all text of the file
+    above and below the pins. If the records are of a part of the cases, pins of questions that none of them asks stay
+    too. The changed lines are printed. Answers that fail or are waived are not pinned.
     """
     if waivers.resolve().is_relative_to(Path(tconv.__file__).parent):
         raise FileError(waivers, "must be outside of the installed package; copy the file, and name the copy")
@@ -92,7 +92,7 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
         with writing(waivers):
             waivers.write_text(f"format: 1\nbackend: {json.dumps(headers[0].backend.name)}\n", encoding="utf-8")
     file, document = load(waivers), read(waivers)
-    chosen: dict[str, list[ChosenPin]] = {}
+    chosen: dict[str, list[Pin]] = {}
     mixed: list[str] = []
     for run in runs:
         active = select_active(file, run.header.dialect, run.header.backend)
@@ -100,12 +100,12 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
         chosen[run.header.dialect] = of_run.pins
         mixed += [f"not pinned  {run.header.dialect}  {question}: {_MIXED}" for question in of_run.mixed]
     text, whole = waivers.read_text(encoding="utf-8"), all(map(is_whole, runs))
-    changes = write_pins(file, document, text, chosen, headers[0].backend, whole=whole)
-    write(waivers, changes.text)
+    written, changes = write_pins(file, document, text, chosen, headers[0].backend, whole=whole)
+    write(waivers, written)
     with printing():
-        for line in (*changes.lines, *mixed):
+        for line in (*changes, *mixed):
             click.echo(line)
-        click.echo(f"pinned {waivers}: {len(load(waivers).pins)} pins, {len(changes.lines)} changed")
+        click.echo(f"pinned {waivers}: {len(load(waivers).pins)} pins, {len(changes)} lines changed")
 
 
 _MIXED = "the answers follow several readings, and no fact of the calls says which"

@@ -1,8 +1,8 @@
-"""What the texts say: rules, constraints, readings, geometry, and each dialect as a constant.
+"""The texts as data: rules, constraints, readings, geometry, and each dialect as a constant.
 
 The names of dialects, constraints, attributes and misreadings in files are types. A name in a case file or a waiver is
-checked; in a record it is not, as another version may have had more names. The schemas list the names for both, so that
-an editor can complete them.
+checked. In a record it is not, as another version may have had more names. The schemas list the names for both, so an
+editor can complete them.
 """
 
 from __future__ import annotations
@@ -71,4 +71,4 @@ def _joined(*_: object) -> CoreSchema:
 
 
 MisreadingNames = Annotated[Combination, GetPydanticSchema(_joined)]
-"""Misreadings that give an output together; in a file a text, in which ` + ` joins them."""
+"""Misreadings that give an output together; in a file they are one text, joined by ` + `."""

@@ -1,4 +1,4 @@
-"""What three texts say in the same words: ConvolutionBackpropData-1 of oneDNN and of OpenVINO, and OpenVINO's grouped one."""
+"""The common words of three texts: ConvolutionBackpropData-1 of oneDNN and of OpenVINO, and OpenVINO's grouped one."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Every constraint that a text may state on attributes and operands: what it demands, and what of a call breaks it.
+"""Every constraint that a text may state on attributes and operands: its meaning, and how a call breaks it.
 
-What several values are together breaks nothing where one of them breaks a constraint of its own, without which it
-cannot be asked: a kernel_shape of the wrong length breaks its length constraint, and not `kernel-shape-matches`.
-Constraints of one value are independent: `strides=[0]` on two axes breaks two of them.
+A constraint on several values is not checked if one of them already breaks a constraint that it needs. For example, a
+kernel_shape of the wrong length breaks its length constraint, but not `kernel-shape-matches`. Constraints on one value
+are independent: `strides=[0]` on two axes breaks two of them.
 
-Which constraints a dialect states is part of the dialect, and so are the words, layouts and types that it has: whether
-a call has others is found by `dialect.Dialect`. The sizes of the output are found by `geometry.resolve`.
+A dialect says which constraints it states. `dialect.Dialect` finds words, layouts and types that it does not have, and
+`geometry.resolve` finds the sizes of the output.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Ints, Signature
 
 Breach = tuple[str, str, str, object]
-"""A constraint, the attribute or input that breaks it, what must hold of it, and what it is."""
+"""A constraint, the attribute or input that breaks it, what must hold, and the value."""
 
 
 class Constraint(NamedTuple):
-    """What a constraint demands.
+    """A constraint.
 
     Attributes:
-        of: the attribute or input that it is of; where a dialect has no word for it, the constraint cannot be broken.
+        of: its attribute or input; if a dialect has no word for that, the constraint cannot be broken.
         says: the constraint in words.
-        needed: whether the operator has no value at all where it is broken.
+        needed: whether the operator has no value if it is broken.
     """
 
     of: str
@@ -73,7 +73,7 @@ CONSTRAINTS = {
     ),
     "pads-without-auto-pad": Constraint("auto_pad", "pads are not written together with a padding mode"),
     "output-shape-leads-back": Constraint(
-        "output_shape", "a convolution with this padding mode, or these pads, makes the data's sizes of output_shape"
+        "output_shape", "a convolution of output_shape, with this padding mode or these pads, gives the data's sizes"
     ),
     "kernel-shape-matches": Constraint("kernel_shape", "kernel_shape equals the filter's spatial shape", needed=True),
     "channels-divisible": Constraint("groups", "the number of input channels is divisible by groups", needed=True),
@@ -98,12 +98,12 @@ CONSTRAINTS = {
     "output-not-empty": Constraint("output", "no size of the output is 0"),
     "output-size-non-negative": Constraint("output", "no size of the output is below 0", needed=True),
 }
-"""All constraints by name. Of several that are broken, the first one here is reported."""
+"""All constraints by name. If several are broken, the first one here is reported."""
 _ORDER = {name: number for number, name in enumerate(CONSTRAINTS)}
 
 
 def find_broken(signature: Signature) -> list[Violation]:
-    """Return what a signature breaks, whatever the text: a word must be one of the vocabulary, a type may be any."""
+    """Return the constraints that a signature breaks, for any text: words must be of the vocabulary, types may be any."""
     found: dict[str, Breach] = {}
     for part in (_of_lists, _of_attributes, _of_operands, _of_sizes, _of_words):
         for breach in part(signature):
@@ -165,7 +165,7 @@ def _of_attributes(signature: Signature) -> Iterator[Breach]:
 
 
 def _convolved(signature: Signature, size: Ints) -> Ints:
-    """Return the spatial sizes that a convolution of an output makes; the data's where that cannot be asked."""
+    """Return the spatial sizes that a convolution of an output gives; the data's if attributes do not allow one."""
     names = ("strides", "dilations", "pads_begin", "pads_end")
     lists = (size, signature.kernel, *map(signature.per_axis, names))
     if any(len(values) != signature.rank for values in lists) or min(lists[2], default=1) < 1:

@@ -1,4 +1,4 @@
-"""What a dialect is: the answers and words of one text."""
+"""The type of a dialect: the answers and words of one text."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The text states the constraint: a refusal is expected of a call that breaks it.
+    """The text states the constraint: a call that breaks it must be refused.
 
-    It does where a sentence, a range of values, a list of types or a layout demands it. What only follows from a sentence
-    that describes something else is open.
+    A sentence, a range of values, a list of types or a layout demands it. If it only follows from a sentence about
+    something else, it is open.
     """
 
     clause: str
@@ -31,7 +31,7 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The text allows what the constraint forbids: the value is expected of the call."""
+    """The text allows what the constraint forbids: the call must give its value."""
 
     clause: str = "nothing in the text forbids it"
 
@@ -48,40 +48,40 @@ ConstraintAnswer = Stated | Absent | Open
 
 @dataclass(frozen=True, slots=True)
 class NoWord:
-    """The text has no word: what has a value there is not applicable."""
+    """The text has no word for it: a case with a value there is not applicable."""
 
     clause: str
 
 
 SAID_ELSEWHERE = ""
-"""The word of an attribute that an input or a layout says, so that nothing is written for it."""
+"""The word of an attribute that is not written, as an input or a layout gives its value."""
 NO_FORMAT: Mapping[str, str] = dict.fromkeys(DataFormat, SAID_ELSEWHERE)
-"""The data layouts where the operator has one, and the backend transposes the other."""
+"""The data layouts of an operator that has one, if the backend transposes the other."""
 NO_FILTER_FORMAT: Mapping[str, str] = dict.fromkeys(FilterFormat, SAID_ELSEWHERE)
-"""The filter layouts where the operator has one, and the backend transposes the others."""
+"""The filter layouts of an operator that has one, if the backend transposes the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a dialect writes what the vocabulary names. What has no word here cannot be written at all.
+    """The words of a dialect for the vocabulary. A value without a word cannot be written.
 
     Attributes:
-        attributes: for every attribute the dialect's name, `SAID_ELSEWHERE`, or `NoWord`. Several names, with spaces between
-            them, have an entry of the list each. If both pads have one name,
-            see `one_pad` and `pads_by_axis`.
-        inputs: the names of data (x), filter (w) and bias (b), or `NoWord`; and of output_shape where it is an input.
-        auto_pad: the dialect's word for each padding mode that it has.
-        data_formats: the word for each data layout in which arrays may come.
-        filter_formats: the same for the filter.
+        attributes: for every attribute the dialect's name, `SAID_ELSEWHERE`, or `NoWord`. If there are several names,
+            separated by spaces, each takes one entry of the list. If both pads have one name, see `one_pad` and
+            `pads_by_axis`.
+        inputs: the names of data (x), filter (w) and bias (b), or `NoWord`; and of output_shape if it is an input.
+        auto_pad: the dialect's word for each of its padding modes.
+        data_formats: the word for each data layout that it has.
+        filter_formats: the word for each filter layout that it has.
         types: the element types.
-        written: attributes written at their neutral value where a case does not mention them; for output_shape that is
-            the size that the rules give without one.
-        one_pad: why pads that differ from side to side have no word, if both have one attribute with an entry for each
-            axis; None where it has an entry for each side.
-        pads_by_axis: whether one attribute of both pads has beginning and end of the first axis, then those of the next;
-            without it, it has all beginnings and then all ends.
-        whole_shape: whether output_shape has the batch and the channels too.
-        printed: the page's word for each word above that its library takes and its page spells differently.
+        written: attributes that are written at their neutral value if a case does not mention them. For output_shape
+            this is the size that the rules give without it.
+        one_pad: if both pads are one attribute with one entry for each axis, why unequal pads have no word; None if it
+            has an entry for each side.
+        pads_by_axis: the order in one attribute of both pads: begin and end of each axis in turn, if true; all begins,
+            then all ends, if not.
+        whole_shape: whether output_shape includes the batch and the channels.
+        printed: the page's spelling of words that the library spells differently.
     """
 
     attributes: Mapping[str, str | NoWord]
@@ -97,7 +97,7 @@ class Spelling:
     printed: Mapping[str, str] = field(default_factory=dict)
 
     def spelt(self, name: str, value: Any) -> Any:  # noqa: ANN401 - an attribute's value is what it may be
-        """Return an attribute's value in the dialect's words; `NoWord` if it has none, None if nothing is to be written."""
+        """Return an attribute's value in the dialect's words; `NoWord` if it has none, None if it is not written."""
         word = self.attributes[name]
         if isinstance(word, NoWord):
             return None if _is_neutral(name, value) else word
@@ -116,7 +116,7 @@ _ROLES = {"data": "x", "filter": "w", "bias": "b"}
 
 
 def _is_neutral(name: str, value: Any) -> bool:  # noqa: ANN401 - as above
-    """Return whether a value changes nothing, so that it need not be written."""
+    """Return whether a value has no effect, so that it need not be written."""
     if name in NEUTRAL:
         return set(value) <= {NEUTRAL[name]}
     return (name, value) in {("groups", 1), ("auto_pad", AutoPad.EXPLICIT)}
@@ -124,13 +124,13 @@ def _is_neutral(name: str, value: Any) -> bool:  # noqa: ANN401 - as above
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """Words of a text that do not fit other words of it, where the meaning of an input, and no rule, is in question.
+    """A contradiction in a text about the meaning of an input, not about a rule.
 
     Attributes:
-        about: what is in question.
+        about: the question.
         words: the words that tconv follows.
-        against: the words that do not fit.
-        decision: the meaning that tconv gives them.
+        against: the words that contradict them.
+        decision: the meaning that tconv chooses.
     """
 
     about: str
@@ -141,23 +141,23 @@ class Ambiguity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One operator of one specification at one version. It is passed to whatever needs a dialect.
+    """One operator of one specification at one version, passed as a value.
 
-    Dialects are compared by identity: one with changed rules is another one, also under the same name.
+    Dialects are compared by identity: with changed rules it is another one, even under the same name.
 
     Attributes:
         name: `text/Operator-version`.
-        text: where the specification is found.
-        answers: the primary answer to each question, with the clause that it rests on.
+        text: the place of the specification.
+        answers: the primary answer to each question, with its clause.
         disputed: readings that the same text also allows.
-        constraints: an answer for every constraint; those of what has no word are filled in.
-        spelling: how it writes the vocabulary.
-        data_format: the data layout where none is written.
-        filter_format: the filter layout where none is written.
-        ambiguities: what else the text says in two ways.
-        operations: what may stand around the operator in a graph, by the names of `OPERATIONS`.
-        quantised: if quanta are types of the operator itself, the levels of a context, by its axes, that it has together.
-        opset: for ONNX's, the lowest opset that runtimes accept for this version of the operator; else None.
+        constraints: an answer for every constraint; for attributes without a word it is filled in here.
+        spelling: its words for the vocabulary.
+        data_format: the default data layout.
+        filter_format: the default filter layout.
+        ambiguities: other contradictions of the text.
+        operations: the operations that may surround the operator in a graph, named as in `OPERATIONS`.
+        quantised: if the operator itself has quantised types, the levels of a context that it has together, by axis.
+        opset: for ONNX, the lowest opset that runtimes accept for this version of the operator; None for others.
         rules: the answers without their clauses.
     """
 
@@ -176,16 +176,16 @@ class Dialect:
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:
-        # Readings are compared and hashed, also if a row has them in a list.
+        # A row may have them in a list, which cannot be hashed.
         object.__setattr__(self, "disputed", tuple(self.disputed))
-        # In one order, as its text is compared with that of other machines.
+        # Sorted, as the machines of a cluster compare the dialect's `repr`.
         object.__setattr__(self, "operations", tuple(sorted(self.operations)))
         self._refuse_incomplete()
         rules: dict[str, Any] = {question: cited.answer for question, cited in self.answers.items()}
         object.__setattr__(self, "rules", Rules(**rules))
         words = {**self.spelling.attributes, **{of: self.spelling.inputs[role] for of, role in _ROLES.items()}}
         unwritten = {
-            # What has no word need not be there.
+            # An attribute without a word is never required.
             name: Absent(word.clause) if name.endswith("-given") else Stated(word.clause)
             for name, constraint in CONSTRAINTS.items()
             if isinstance(word := words.get(constraint.of), NoWord)
@@ -193,10 +193,10 @@ class Dialect:
         object.__setattr__(self, "constraints", {**self.constraints, **unwritten})
 
     def _refuse_incomplete(self) -> None:
-        """Refuse a row with an answer or a word too few, or of something that there is not.
+        """Refuse a row with a missing answer or word, or with an unknown name.
 
         Raises:
-            ValueError: the message names what.
+            ValueError: the row is refused; the message has the names.
         """
         if self.name.count("/") != 1:
             raise ValueError(f"the name of a dialect must be text/Operator-version (got {self.name!r})")
@@ -232,11 +232,11 @@ class Dialect:
 
     @property
     def cites(self) -> Mapping[str, str]:
-        """The clause that each answer rests on, by question."""
+        """The clause of each answer, by question."""
         return {question: cited.clause for question, cited in self.answers.items()}
 
     def violations(self, signature: Signature) -> Iterator[Violation]:
-        """Yield what has no word, then the broken constraints that are stated or open, but those of the output's size."""
+        """Yield values without a word, then broken constraints that are stated or open, except those on output sizes."""
         missing = list(self.without_word(signature))
         yield from missing
         names = {violation.constraint for violation in missing}
@@ -246,7 +246,7 @@ class Dialect:
                 yield replace(violation, clause=answer.clause)
 
     def without_word(self, signature: Signature) -> Iterator[Violation]:
-        """Yield what of a signature the dialect has no word for: attributes, modes, layouts, inputs and types."""
+        """Yield the parts of a signature without a word in the dialect: attributes, modes, layouts, inputs and types."""
         spelling, operands = self.spelling, {"data": signature.x, "filter": signature.w, "bias": signature.b}
         for name, value in signature.attributes.given().items():
             if isinstance(spelling.spelt(name, value), NoWord):
@@ -260,7 +260,7 @@ class Dialect:
                     yield Violation(length, name, must, show_value(value), self.constraints[length].clause)
         begin, end = signature.per_axis("pads_begin"), signature.per_axis("pads_end")
         if spelling.one_pad is not None and begin != end:
-            must = f"must be at the end as at the beginning {show_value(begin)}"
+            must = f"must be equal to pads_begin {show_value(begin)}"
             yield Violation("pads-symmetric", "pads_end", must, show_value(end), spelling.one_pad.clause)
         if signature.b is not None and isinstance(word := spelling.inputs["b"], NoWord):
             yield _without("bias", signature.b.shape, word)
@@ -273,7 +273,7 @@ class Dialect:
         return Violation(constraint, of, f"must be one of {', '.join(known)}", got, self.constraints[constraint].clause)
 
     def has_word(self, of: str) -> bool:
-        """Return whether an attribute can be written, by itself or as an input, or an operand be given."""
+        """Return whether a call can have an attribute (written, or as an input) or an operand."""
         spelling = self.spelling
         if of == "bias" or of in spelling.inputs:
             return isinstance(spelling.inputs[_ROLES.get(of, of)], str)
@@ -281,22 +281,22 @@ class Dialect:
         return not isinstance(word, NoWord) and word != SAID_ELSEWHERE
 
     def can_write(self, broken: Violation) -> bool:
-        """Return whether a call can have what breaks a constraint: an unknown word must be no other word of the text."""
+        """Return whether a call can have a value that breaks a constraint. An unknown word must not be a known one here."""
         of, constraint = broken.attribute, broken.constraint
         if of in _OF_WORDS and constraint.endswith("-known"):
             return self.has_word(of) and broken.got not in self.spelling.words(of).values()
-        # An attribute for each entry of a list takes no more and no fewer.
+        # If each entry of a list is an attribute, the length is fixed.
         return self.has_word(of) and not (
             constraint.endswith("-length") and " " in str(self.spelling.attributes.get(of))
         )
 
     def is_invalid(self, constraint: str) -> bool:
-        """Return whether a call that breaks a constraint is invalid: the text states it, or no value is there."""
+        """Return whether a call that breaks a constraint is invalid: the text states it, or the call has no value."""
         answer = self.constraints[constraint]
         return isinstance(answer, Stated) or (CONSTRAINTS[constraint].needed and not isinstance(answer, Absent))
 
     def foreign_readings(self) -> Iterator[Reading]:
-        """Yield a reading for each answer to each question that the text does not allow; other texts may give it."""
+        """Yield a reading for each answer that the text does not allow; other texts may have it."""
         allowed = {(reading.change.question, reading.change.answer) for reading in self.disputed}
         for question, (primary, _) in self.answers.items():
             for answer in type(primary):
@@ -304,7 +304,7 @@ class Dialect:
                     yield Reading(f"{question}={answer}", AnswerOtherwise(question, answer), "")
 
     def every_reading(self) -> tuple[Reading, ...]:
-        """Return a reading for each answer to each question but the primary ones: the text's own, and all others."""
+        """Return a reading for each answer except the primary ones: the text's own readings, and all others."""
         answers = [(question, answer) for question, (primary, _) in self.answers.items() for answer in type(primary)]
         readings = (*self.disputed, *self.foreign_readings())
         return tuple(sorted(readings, key=lambda r: answers.index((r.change.question, r.change.answer))))

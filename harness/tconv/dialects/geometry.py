@@ -1,4 +1,4 @@
-"""The resolver from a signature to plain integers, the same for every dialect and every reading."""
+"""The resolver: from a signature and rules to plain integers, the same for every dialect and reading."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Geometry:
     """A transposed convolution after all rules: o = i*stride + k*dilation - pads_begin, for 0 <= o < output.
 
-    Every field but `groups` has one entry for each spatial axis. `pads_begin` may be negative: then the output begins
-    with points that no tap reaches.
+    Every field except `groups` has one entry for each spatial axis. If `pads_begin` is negative, the output begins with
+    points that no tap reaches.
     """
 
     spatial: Ints
@@ -32,20 +32,20 @@ class Geometry:
 
     @property
     def full(self) -> Ints:
-        """What the taps reach when nothing is cropped: (X-1)*s + (K-1)*d + 1."""
+        """The size without cropping: (X-1)*s + (K-1)*d + 1."""
         return tuple(map(reach, self.spatial, self.kernel, self.strides, self.dilations))
 
     @property
     def pads_end(self) -> Ints:
-        """What is cropped at the end; output_padding counts against it, so it may be negative."""
+        """The cropped elements at the end, less output_padding; it may be negative."""
         return tuple(f - begin - out for f, begin, out in zip(self.full, self.pads_begin, self.output, strict=True))
 
 
 @dataclass(slots=True)
 class _Inquiry:
-    """A resolution in progress: the rules, and the questions that were asked of them so far, in their order.
+    """A resolution in progress: the rules, and the questions that were asked so far, in their order.
 
-    A question is asked only where its answer matters, so that `resolution` knows which answers a signature depends on.
+    A question is asked only if its answer matters. So `resolution` knows which answers a signature depends on.
     """
 
     rules: Rules
@@ -71,7 +71,7 @@ class Resolution:
 
 
 class _Axis(NamedTuple):
-    """One spatial axis as it is written, with defaults filled in."""
+    """The attributes of one spatial axis, with defaults."""
 
     full: int
     spatial: int
@@ -83,15 +83,14 @@ class _Axis(NamedTuple):
 
     @property
     def reachable(self) -> int:
-        """The size with nothing cropped, output_padding included."""
+        """The size without cropping, including output_padding."""
         return self.full + self.output_padding
 
 
 def reach(spatial: int, kernel: int, stride: int, dilation: int) -> int:
-    """Return (X-1)*s + (K-1)*d + 1, the size that the taps reach.
+    """Return (X-1)*s + (K-1)*d + 1, the size that the taps reach; for X = 0 it may be negative.
 
-    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads. It is used for
-    X = 0 too, where no element is reached and the number may even be negative.
+    Source: ONNX ConvTranspose-11, oneDNN and OpenVINO, the equation for output_shape[i] without pads.
     """
     return (spatial - 1) * stride + (kernel - 1) * dilation + 1
 
@@ -147,9 +146,9 @@ def _resolved(signature: Signature, inquiry: _Inquiry) -> Geometry | Violation:
 
 
 def size_without_output_shape(signature: Signature, rules: Rules) -> Ints:
-    """Return the sizes where no output_shape is written, for a dialect that cannot leave it out.
+    """Return the sizes of a call without output_shape, for a dialect that must write it.
 
-    An invalid signature has sizes too: a list is cut, or filled with neutral entries, and an unknown mode is none.
+    An invalid signature has sizes too: lists are cut, or filled with neutral entries, and an unknown mode is ignored.
     """
     rank, mode = len(signature.spatial), signature.auto_pad
     lists = [(signature.kernel, 1), *((signature.per_axis(name), entry) for name, entry in NEUTRAL.items())]
@@ -178,7 +177,7 @@ def _window(axis: _Axis, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int
 
 
 def _sized(axis: _Axis, size: int, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:
-    """Return (pads_begin, output size) where output_shape is written."""
+    """Return (pads_begin, output size) if output_shape is written."""
     if auto_pad is AutoPad.VALID and inquiry.answer("sized_valid") is Sized.KEPT:
         return 0, size
     if auto_pad is AutoPad.EXPLICIT and inquiry.answer("sized_explicit") is Sized.KEPT:
@@ -187,7 +186,7 @@ def _sized(axis: _Axis, size: int, auto_pad: AutoPad, inquiry: _Inquiry) -> tupl
 
 
 def _same(axis: _Axis, auto_pad: AutoPad, inquiry: _Inquiry) -> tuple[int, int] | Violation:
-    """Return (pads_begin, output size) under SAME_* where no output_shape is written."""
+    """Return (pads_begin, output size) under SAME_* without output_shape."""
     same: Same = inquiry.answer("same")
     match same:
         case Same.INPUT_TIMES_STRIDE:
@@ -215,7 +214,7 @@ _ODD_SIZED = {
 def _distributed(
     axis: _Axis, size: int, odd_question: str, negative_question: str, inquiry: _Inquiry
 ) -> tuple[int, int] | Violation:
-    """Return (pads_begin, output size) when what exceeds `size` is distributed over both sides."""
+    """Return (pads_begin, output size); the elements beyond `size` are cropped on both sides."""
     total = axis.reachable - size
     if total >= 0:
         return _begin(total, odd_question, inquiry), size
@@ -238,7 +237,7 @@ def _distributed(
 
 
 def _begin(total: int, odd_question: str, inquiry: _Inquiry) -> int:
-    """Return the padding at the beginning: half of the total, and the odd unit where the rules put it there."""
+    """Return the padding at the beginning: half of the total, and the odd unit if the rules put it there."""
     half = total // 2
     if total == 2 * half:
         return half

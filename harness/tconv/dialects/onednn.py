@@ -32,14 +32,14 @@ _MODES = {"explicit": "None", "valid": "VALID", "same_upper": "SAME_UPPER", "sam
 _FORMATS = {"NCX": "NCX", "NXC": "NXC"}
 _REQUIRED = ("strides", "dilations", "pads_begin", "pads_end")
 _PRINTED = {"VALID": "valid", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lower"}
-"""The pages' words, by those that the library takes.
+"""The pages' words, by the words of the library.
 
-The pages also print `filter_format`, which cannot be asked: the library's interface names attributes by numbers, and its
-own name for that one is `weights_format`.
+The pages also print `filter_format`. It cannot be written: the library names attributes by numbers, and its own name for
+this one is `weights_format`.
 """
 
 _OPERATIONS = OPERATIONS - {"Constant", "Pad", "Slice", "Split"}
-"""What the Graph API has operations for. A constant is a property of a tensor there, and made by none."""
+"""The operations of the Graph API. It has none for a constant, which is a property of a tensor."""
 
 _CONSTRAINTS: dict[str, ConstraintAnswer] = {
     "strides-length": Open("strides, 'along each spatial axis', describes the list and demands no length"),
@@ -140,7 +140,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         attributes=BACKPROP_ATTRIBUTES | _WORDS,
         auto_pad=_MODES,
         data_formats=_FORMATS,
-        # The letters are those of the forward convolution, whose output is our data: its O is our I.
+        # The letters are those of the forward convolution, whose output is our data: O there is I here.
         filter_formats={"IOX": "OIX", "XOI": "XIO"},
         inputs=BACKPROP_INPUTS,
         written=_REQUIRED,

@@ -1,6 +1,6 @@
 """ONNX ConvTranspose at opsets 1, 11 and 22. Text: `onnx.defs.get_schema("ConvTranspose", version)`.
 
-And geometry/1, what is left of it for runtimes that have no text of their own: plain pads, which may be negative.
+Also geometry/1, for runtimes without a text: only plain pads, which may be negative.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _negative(size: str, added: str) -> tuple[Reading, ...]:
     """Return the readings of a negative total.
 
     Args:
-        size: the clause of the output's size under SAME_*.
-        added: the clause of what output_padding adds.
+        size: the clause about the output's size under SAME_*.
+        added: the clause about the elements that output_padding adds.
     """
     return tuple(
         Reading(f"{question.replace('_', '-')}-{name}", AnswerOtherwise(question, answer), cites, against)
@@ -58,7 +58,7 @@ def _negative(size: str, added: str) -> tuple[Reading, ...]:
             ("shrunk", Negative.SHRINK, _RANGE, size),
             ("refused", Negative.REFUSE, _RANGE, _GENERATED),
         )
-        # With output_shape the size is what is written.
+        # With output_shape the size is fixed.
         if (question, name) != ("negative_sized", "shrunk")
     )
 
@@ -210,7 +210,7 @@ CONV_TRANSPOSE_1 = Dialect(
         "dilations-given": Open("attribute dilations is optional and no default is given"),
     },
     spelling=replace(_SPELLING, written=("strides", "dilations")),
-    # The first opset whose Transpose runtimes accept beside it. It has no QuantizeLinear.
+    # The first opset with a Transpose that runtimes accept in the same model. It has no QuantizeLinear.
     opset=7,
 )
 
@@ -218,7 +218,7 @@ _PLAIN = NoWord("Geometry: plain pads only")
 
 
 def _answer_of_geometry(name: str, onnx: ConstraintAnswer) -> ConstraintAnswer:
-    """Return geometry/1's answer to a constraint, given ONNX's: what is left open there and has a value is allowed."""
+    """Return geometry/1's answer to a constraint from ONNX's: a constraint that is open there is absent, unless needed."""
     if name in {"pads-non-negative", "output-padding-below-stride-or-dilation"}:
         return Absent("Geometry: any integer")
     stated = isinstance(onnx, Stated) or CONSTRAINTS[name].needed

@@ -39,7 +39,7 @@ CONVOLUTION_BACKPROP_DATA_1 = Dialect(
         inputs=BACKPROP_INPUTS,
         written=("strides", "dilations", "pads_begin", "pads_end"),
     ),
-    # Every constant is a node there, and so a node is no level of its own; Identity is of operation set 16.
+    # Every constant is a node there, so Constant is not a level. Identity is of operation set 16.
     operations=OPERATIONS - {"Constant", "Identity"},
     ambiguities=(
         _EXPLICIT,
@@ -61,7 +61,7 @@ GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     CONVOLUTION_BACKPROP_DATA_1,
     name="openvino/GroupConvolutionBackpropData-1",
     text="OpenVINO operation set 1, GroupConvolutionBackpropData-1",
-    # The page has no formula of its own; it says that each group is computed by the plain operation.
+    # The page has no formula; it says that the plain operation computes each group.
     answers={question: answer.by(f"{_OF_PLAIN}{clause}") for question, (answer, clause) in BACKPROP_ANSWERS.items()},
     disputed=tuple(
         replace(
@@ -89,7 +89,7 @@ GROUP_CONVOLUTION_BACKPROP_DATA_1 = replace(
     },
     spelling=replace(
         CONVOLUTION_BACKPROP_DATA_1.spelling,
-        # The filter has them as its first axis.
+        # Groups are the first axis of the filter.
         attributes=BACKPROP_ATTRIBUTES | {"groups": SAID_ELSEWHERE},
     ),
     filter_format=FilterFormat.GIOX,

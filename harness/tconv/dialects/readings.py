@@ -1,4 +1,4 @@
-"""Readings: named changes of a dialect's answers, and the distinct results that they give for a signature."""
+"""Readings: named changes of a dialect's answers, and their distinct results for a signature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOtherwise:
-    """The change that gives another answer to a question of the rules."""
+    """Another answer to a question of the rules."""
 
     question: str
     answer: Answer
@@ -30,14 +30,14 @@ class AnswerOtherwise:
 class Reading:
     """A named reading of a text.
 
-    A text disputes a question only where no sentence of it denies the other answer, or where two of its sentences about
-    the situation deny each other. A sentence about the situation is stronger than one that speaks in general.
+    A reading is disputed only if no sentence of the text denies it, or if two sentences about the situation contradict
+    each other. A sentence about the situation is stronger than a general one.
 
     Attributes:
-        name: stable, readable; it stands in records and waivers.
-        change: what it changes.
-        cites: the words of the text that it rests on; empty where no text allows it.
-        against: the words of the text that the primary reading rests on and that deny this one; empty where none do.
+        name: a stable, readable name for records and waivers.
+        change: the other answer.
+        cites: the words of the text that allow it; empty if no text does.
+        against: the words of the text for the primary reading that deny this one; empty if there are none.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Combination:
-    """Readings, or misreadings, that are followed together. A record has their names in one text, joined by ` + `."""
+    """Readings or misreadings that are followed together. In a record their names are one text, joined by ` + `."""
 
     names: tuple[str, ...]
 
@@ -71,12 +71,12 @@ _JOINT = " + "
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The result of a signature under some readings; no readings stand for the primary ones.
+    """The result of a signature under some readings.
 
     Attributes:
-        readings: the names of the readings.
+        readings: the names of the readings; empty for the primary ones.
         result: the geometry, or why there is none.
-        alike: other readings that have the same result, each as names that are followed together.
+        alike: other readings with the same result, each as names that are followed together.
     """
 
     readings: tuple[str, ...]
@@ -90,7 +90,7 @@ class Branch:
 
     Attributes:
         readings: the names of the readings that are followed.
-        answers: the answer to each of these questions, primary or not, in the order in which they are asked.
+        answers: the answer to each of these questions, in the order in which they are asked.
         result: the geometry, or why there is none.
     """
 
@@ -109,10 +109,9 @@ def apply_readings(rules: Rules, readings: Iterable[Reading]) -> Rules:
 
 
 def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Reading]) -> tuple[Resolved, ...]:
-    """Return every distinct result of the product of readings, the primary first, then the fewest readings first.
+    """Return every distinct result of combined readings, the primary one first, then those of the fewest readings.
 
-    Readings of several questions are combined, but only those of questions that the resolver asks, so that a plain
-    case costs one resolution.
+    Only readings of questions that the resolver asks are combined, so a plain case costs one resolution.
     """
     return results_of(branches(signature, rules, disputed))
 
@@ -122,7 +121,7 @@ def results_of(every: Iterable[Branch]) -> tuple[Resolved, ...]:
     results: dict[Geometry | Violation, list[tuple[str, ...]]] = {}
     for branch in sorted(every, key=lambda branch: len(branch.readings)):
         giving = results.setdefault(branch.result, [])
-        # What fewer readings give needs no more of them.
+        # More readings are not needed if fewer of them give the same result.
         if not any(set(fewer) <= set(branch.readings) for fewer in giving):
             giving.append(branch.readings)
     return tuple(Resolved(first, result, tuple(alike)) for result, (first, *alike) in results.items())
@@ -144,7 +143,7 @@ def branches(
         readings: other answers to some questions, of one text or of all.
         chosen: the readings that are already chosen.
         answers: the answers that are already given.
-        known: the resolution under the chosen readings, where it is at hand.
+        known: the resolution under the chosen readings; None: it is computed.
     """
     resolved = known or resolution(signature, apply_readings(rules, chosen))
     questions = resolved.questions

@@ -1,10 +1,10 @@
-"""The questions on which the dialects differ, and the answers that texts or runtimes give, each with its words.
+"""The questions on which the dialects differ, and the answers of texts or runtimes, each in words.
 
-A dialect has an answer to every question, and the clause that it rests on beside it. A disputed reading changes one
-answer. How specifications disagree about geometry is written nowhere else.
+A dialect answers every question and names the clause. A disputed reading changes one answer. The disagreement of
+specifications about geometry is only here.
 
-With X, K, s, d the sizes of input and kernel, stride and dilation of an axis and op its output_padding:
-full = (X-1)*s + (K-1)*d + 1. `total` is the padding to distribute: what is cut off from full + op.
+X, K, s, d are the sizes of input and kernel, stride and dilation of an axis, and op is its output_padding. Then
+full = (X-1)*s + (K-1)*d + 1. `total` is the padding to distribute: the elements that are cropped from full + op.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Answer(StrEnum):
     """An answer to a question of the rules.
 
     Attributes:
-        says: what it says, in words that need no knowledge of the question's name.
-        formula: the same in letters.
+        says: the answer in words, understandable without the question.
+        formula: the answer as a formula.
     """
 
     says: str
@@ -38,7 +38,7 @@ class Answer(StrEnum):
         return member
 
     def by(self, clause: str) -> Cited:
-        """Return the answer as that of a text, by this clause."""
+        """Return the answer of a text, with its clause."""
         return Cited(self, clause)
 
 
@@ -54,7 +54,7 @@ class Same(Answer):
 
 
 class Sized(Answer):
-    """With output_shape: where do the pads come from?"""
+    """With output_shape: which pads hold?"""
 
     RECOMPUTED = "recomputed", "the pads are computed from it", "total = full + op - output_shape"
     KEPT = (
@@ -81,7 +81,7 @@ class Negative(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """An answer to each question. Each field says about which calls its question is."""
+    """An answer to each question. The annotation of a field names the calls that its question is about."""
 
     same: Annotated[Same, "under SAME_* without output_shape"]
     sized_explicit: Annotated[Sized, "if output_shape is given without a padding mode"]
@@ -98,21 +98,21 @@ class Rules:
 WHERE: dict[str, str] = {
     question: hint.__metadata__[0] for question, hint in get_type_hints(Rules, include_extras=True).items()
 }
-"""About which calls each question is."""
+"""For each question, the calls that it is about."""
 QUESTIONS = tuple(WHERE)
 
 
 def in_words(question: str, answer: Answer) -> str:
-    """Return what an answer to a question says, and about which calls."""
+    """Return an answer to a question in words, with the calls that it is about."""
     return f"{WHERE[question]}, {answer.says}"
 
 
 def contrasted(answer: Answer, elsewhere: str) -> str:
-    """Return what an answer says, and what the other answer says that a runtime gives in other cases.
+    """Return an answer in words, with the different answer in other cases.
 
     Args:
-        answer: the answer here, to a question of `rules`.
-        elsewhere: the word of the other answer.
+        answer: the answer in this case, to a question of `rules`.
+        elsewhere: the word of the answer in other cases.
     """
     other = next(other for other in type(answer) if other == elsewhere)
     return f"{answer.says}; in other cases, {other.says}"

@@ -1,9 +1,12 @@
 """TFLite's TransposeConv, in floating point and in 8 bits, without a fused activation.
 
-Texts: the operation `TFL_TransposeConvOp` of tensorflow/compiler/mlir/lite/ir/tfl_ops.td (tfl.transpose_conv); the
-docstring of `tf.nn.conv2d_transpose`, for what it computes; 'Notes on padding' of `tf.nn`, for what SAME pads; and 'LiteRT 8-bit
-quantization specification', for quanta: 'real_value = (int8_value - zero_point) * scale'. A filter's are of -127..127,
-with zero point 0, per tensor or per output channel (`GetQuantizationDimIndex() { return 0; }` of the operation).
+Texts:
+
+- the operation `TFL_TransposeConvOp` of tensorflow/compiler/mlir/lite/ir/tfl_ops.td (tfl.transpose_conv).
+- the docstring of `tf.nn.conv2d_transpose`, for the computation.
+- 'Notes on padding' of `tf.nn`, for SAME.
+- 'LiteRT 8-bit quantization specification': 'real_value = (int8_value - zero_point) * scale'. A filter has values from
+  -127 to 127 and zero point 0, per tensor or per output channel (`GetQuantizationDimIndex() { return 0; }`).
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ TRANSPOSE_CONV = Dialect(
     name="tflite/TransposeConv",
     text="tensorflow/compiler/mlir/lite/ir/tfl_ops.td, TFL_TransposeConvOp; tf.nn.conv2d_transpose; tf.nn, Notes on padding",
     answers={
-        # If a case names no size, it is the one of which a convolution makes the data.
+        # Without a size in the case, a convolution of the output gives the data.
         "same": Same.INPUT_TIMES_STRIDE.by(_GRADIENT),
         "sized_explicit": Sized.KEPT.by(_VALID),
         "sized_valid": Sized.KEPT.by(_VALID),
@@ -91,7 +94,7 @@ TRANSPOSE_CONV = Dialect(
             "filter_format": SAID_ELSEWHERE,
         },
         inputs={"x": "input", "w": "weights", "b": "bias", "output_shape": "output_shape"},
-        # No pads are VALID's.
+        # Explicit pads of zero are VALID.
         auto_pad={"explicit": "VALID", "valid": "VALID", "same_upper": "SAME"},
         data_formats={"NXC": SAID_ELSEWHERE},
         filter_formats={"OXI": SAID_ELSEWHERE},
@@ -109,7 +112,7 @@ TRANSPOSE_CONV = Dialect(
             "bias": ("int32",),
             "end": ("int8",),
         },
-        # What quantisers wrote before int8, one scale for each tensor.
+        # Older quantisers wrote uint8, with one scale for each tensor.
         {"data": ("uint8",), "filter": ("uint8",), "bias": ("int32",), "end": ("uint8",)},
     ),
 )

@@ -60,7 +60,7 @@ _CONSTRAINTS: dict[str, ConstraintAnswer] = {
 CONV_TRANSPOSE = Dialect(
     name="torch/conv_transpose",
     text="torch.nn.functional.conv_transpose2d.__doc__, torch.nn.ConvTranspose2d.__doc__, and those of 1d and 3d",
-    # No question can be asked: none of the answers decides anything.
+    # Without padding modes and output sizes, no answer has an effect.
     answers={
         "same": Same.NO_PADDING.by(_NO_MODE),
         "sized_explicit": Sized.RECOMPUTED.by(_NO_SIZE),

@@ -28,8 +28,8 @@ class Document:
 
     Attributes:
         path: the file.
-        value: plain dicts with text as keys, lists, str, int, float, bool and None; aliases share their value.
-        root: the tree of the places; use `mark`.
+        value: plain dicts with texts as keys, lists, str, int, float, bool and None; aliases share their value.
+        root: the tree of places; use `mark`.
     """
 
     path: Path
@@ -41,10 +41,10 @@ class Document:
 
         Args:
             location: the keys and indices that lead to the value.
-            key: whether the place of its key is wanted; in a list, that is the place of the value.
+            key: whether the place of its key is wanted; in a list, this is the place of the value.
 
         Returns:
-            1-based line and column; those of the nearest enclosing value where the location does not exist.
+            1-based line and column; those of the nearest enclosing value if the location does not exist.
         """
         node = self.root
         for segment in location:
@@ -57,7 +57,7 @@ class Document:
 def read(path: Path) -> Document:
     """Read a YAML file by the core schema of YAML 1.2.
 
-    Keys are text, as written: `on`, `010` and `<<` are keys like others.
+    Keys are texts, as written: `on`, `010` and `<<` are ordinary keys.
 
     Args:
         path: the file.
@@ -66,22 +66,22 @@ def read(path: Path) -> Document:
         Its one document.
 
     Raises:
-        FileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, has keys that are not scalars, tags
-            other than the core schema's, several documents or none, or exceeds a limit.
+        FileError: the file cannot be read, is not UTF-8 or YAML, or exceeds a limit. A key is repeated or is not a
+            scalar, a tag is not of the core schema, or there is not exactly one document.
     """
     root = compose(path, _text(path))
     return Document(path, root.value, root)
 
 
 def load(path: Path, model: type[M]) -> tuple[M, Document]:
-    """Read a YAML file and validate it; the model's own validators raise a ValueError for what they refuse.
+    """Read a YAML file, and validate it.
 
     Args:
         path: the file.
-        model: what it must be, a `Part`.
+        model: its model. Validators of the model raise a ValueError for a wrong value.
 
     Returns:
-        The model, and the document for errors that are found later.
+        The validated model, and the document for errors that are found later.
 
     Raises:
         FileError: as `read`, or for every place that the model does not accept.
@@ -98,13 +98,13 @@ def load(path: Path, model: type[M]) -> tuple[M, Document]:
 
 
 def place_error(document: Document, location: Sequence[str | int], message: str, *, key: bool = False) -> FileError:
-    """Return the error with `message` at a place of the document.
+    """Return an error at a place of a document.
 
     Args:
-        document: what was read.
+        document: the document.
         location: the keys and indices that lead to the place.
         message: what must be, what was got, what to do; one line.
-        key: whether the key is at fault, not the value.
+        key: whether the key is wrong, not the value.
     """
     return FileError(document.path, message, *document.mark(location, key=key))
 
@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # `error.object` has no byte order mark, also if the file has one.
+        # `error.object` has no byte order mark, even if the file has one.
         place = place_after(error.object[: error.start].decode())
         message = f"must be UTF-8 (got the byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
         raise FileError(path, message, *place) from error

@@ -1,4 +1,4 @@
-"""Models of files, and pydantic's errors about a file as sentences about places of the file."""
+"""Models of files, and pydantic's errors as sentences about places in a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Part(BaseModel):
 
 
 def known_keys(model: type[Part], location: Iterable[str | int]) -> list[str]:
-    """Return the keys of the mapping at a location of the file; of a union, those of all its members."""
+    """Return the keys that a mapping at a location of the file may have; for a union, those of all members."""
     types: list[Any] = [model]
     for segment in location:
         types = [member for outer in types for inner in _inner(outer, segment) for member in _members(inner)]
@@ -49,7 +49,7 @@ def known_keys(model: type[Part], location: Iterable[str | int]) -> list[str]:
 
 
 def _inner(outer: Any, segment: str | int) -> Iterator[Any]:  # noqa: ANN401 - any type
-    """Return the type of a part of a value of the type `outer`, or nothing where it has no such part."""
+    """Yield the type of a part of a value of type `outer`; nothing if it has no such part."""
     if _is_part(outer) and segment in _fields(outer):
         yield _fields(outer)[segment]
     elif get_origin(outer) is (list if isinstance(segment, int) else dict):
@@ -57,7 +57,7 @@ def _inner(outer: Any, segment: str | int) -> Iterator[Any]:  # noqa: ANN401 - a
 
 
 def _members(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - any type
-    """Return the members of a union, or the type itself, without what annotates them."""
+    """Yield the members of a union, or the type itself, without annotations."""
     if get_origin(annotation) is Annotated:
         yield from _members(get_args(annotation)[0])
     elif get_origin(annotation) in {Union, UnionType}:
@@ -76,7 +76,7 @@ def _fields(part: type[Part]) -> dict[str, Any]:
 
 
 def known_as(what: str, words: Collection[str]) -> AfterValidator:
-    """Accept only these words, and suggest the nearest for another."""
+    """Accept only these words, and suggest the nearest one for any other word."""
 
     def check(text: str) -> str:
         if text not in words:
@@ -92,13 +92,13 @@ def _is_known_format(version: int) -> int:
     return version
 
 
-# A literal 1 would take true and 1.0 as well.
+# Literal[1] would also accept true and 1.0.
 Format = Annotated[int, AfterValidator(_is_known_format), Field(json_schema_extra={"const": 1})]
-"""The version of a file's format, of which there is one."""
+"""The version of a file's format; 1 is the only one."""
 
 
 def _list_of(items: str) -> BeforeValidator:
-    """Name the items in the error for a value that is no list; pydantic says only that it must be a list."""
+    """Name the items in the error for a value that is no list; pydantic's message does not."""
 
     def check(value: object) -> object:
         if not isinstance(value, list):
@@ -117,7 +117,7 @@ Values = Annotated[list[T], _list_of("values")]
 
 Location: TypeAlias = tuple[int | str, ...]
 
-# What the user is shown instead of the names of Python's types.
+# What the user sees instead of the names of Python's types.
 _TYPES: Final = {
     "int_type": "an integer",
     "float_type": "a number",
@@ -127,7 +127,7 @@ _TYPES: Final = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
-# How pydantic begins its sentences, and what it adds where validation may change a length.
+# The beginning and a possible ending of pydantic's sentences, which are removed.
 _FRAME: Final = re.compile(r"^\w+ should | after validation.*")
 
 
@@ -136,7 +136,7 @@ class Complaint(NamedTuple):
 
     Attributes:
         location: the keys and indices that lead to the place.
-        key: whether the key is at fault, and not its value.
+        key: whether the key is wrong, not its value.
         message: what must be, what was got, what to do; one line.
     """
 
@@ -150,9 +150,9 @@ class _Fault(NamedTuple):
 
     Attributes:
         unions: for each union on the way, the outermost first: its location, and the name of its member.
-        location: where it stands, without the names of the unions' members.
-        key: whether the key is at fault.
-        error: what pydantic says.
+        location: its location, without the names of the unions' members.
+        key: whether the key is wrong.
+        error: pydantic's error.
     """
 
     unions: tuple[tuple[Location, int | str], ...]
@@ -166,16 +166,16 @@ class _Fault(NamedTuple):
 
 
 def list_complaints(root: Node, model: type[Part], error: ValidationError) -> list[Complaint]:
-    """Return every complaint about a document; the errors of a union's members are those of the member that fits best.
+    """Return every complaint about a document; for a union, those of the member that fits best.
 
     Args:
         root: the document that was validated.
-        model: what it must be.
-        error: what pydantic says.
+        model: its model.
+        error: pydantic's error.
     """
     faults = [_fault(root, details) for details in error.errors(include_url=False)]
     by_group = [_complaint(group, model) for group in _groups(faults, 0)]
-    # A misspelt key is unknown, and its right spelling is missing: that is one mistake.
+    # A misspelt key is unknown, and its right spelling is missing: only one complaint is wanted.
     meant = {(complaint.location[:-1], complaint.message.rpartition("did you mean ")[2]) for complaint, _ in by_group}
     return [
         complaint
@@ -185,13 +185,13 @@ def list_complaints(root: Node, model: type[Part], error: ValidationError) -> li
 
 
 def _groups(faults: list[_Fault], level: int) -> Iterator[list[_Fault]]:
-    """Yield the errors that make one complaint each, at this level of unions inside each other."""
+    """Yield groups of errors, each for one complaint, at this level of nested unions."""
     groups: dict[object, list[_Fault]] = {}
     for fault in faults:
         inside = len(fault.unions) > level
         groups.setdefault(fault.unions[level][0] if inside else ("alone", fault.error["loc"]), []).append(fault)
     for group in groups.values():
-        # Of equally deep ones a validator's own is the most helpful.
+        # Among equally deep errors, that of our own validator is the most helpful.
         head = max(group, key=lambda fault: (fault.depth, fault.error["type"] == "value_error"))
         if len(head.unions) <= level:
             yield group
@@ -203,7 +203,7 @@ def _groups(faults: list[_Fault], level: int) -> Iterator[list[_Fault]]:
 
 
 def _complaint(group: list[_Fault], model: type[Part]) -> tuple[Complaint, str | None]:
-    """Return the complaint of errors at one place, and the name of the key that is missing where one is."""
+    """Return the complaint of errors at one place, and the name of the missing key, if one is missing."""
     head, errors = group[0], [fault.error for fault in group]
     keys = known_keys(model, head.location[:-1]) if head.error["type"] == "extra_forbidden" else []
     missing = str(head.error["loc"][-1]) if head.error["type"] == "missing" else None

@@ -1,7 +1,7 @@
-"""YAML text as a tree of plain values that know their places, by the core schema of YAML 1.2.
+"""YAML text as a tree of plain values with their places, by the core schema of YAML 1.2.
 
-PyYAML supplies the events of the text. Its composers are not used: they do not store where an alias stands, and that of
-libyaml ends the process where lists are nested deeply. Every limit is checked at the event that exceeds it, so nothing
+PyYAML supplies the events of the text. Its composers are not used: they do not store the places of aliases, and the one
+of libyaml ends the process if lists are nested deeply. Every limit is checked at the event that exceeds it, so nothing
 large is ever built.
 """
 
@@ -42,7 +42,7 @@ _NUMBER = (
     r"|\.(nan|NaN|NAN)"
 )
 
-# A text without tag and quotes is of the first kind whose pattern it matches.
+# A text without tag and quotes has the first kind whose pattern it matches.
 KINDS: Final = {
     "null": re.compile("null|Null|NULL|~|"),
     "bool": re.compile("true|True|TRUE|false|False|FALSE"),
@@ -67,7 +67,7 @@ def value_of(kind: str, text: str) -> Scalar:
             return text
 
 
-# The texts of a large file are few; each is matched by up to five patterns.
+# A large file repeats few texts, and each is compared with up to five patterns.
 @lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
     """Return the name of the kind of a text without tag and quotes."""
@@ -84,11 +84,11 @@ MAX_DEPTH: Final = 32
 MAX_DIGITS: Final = 100
 MAX_REPEATED: Final = 100
 
-# libyaml where PyYAML was built with it: it is much faster.
+# libyaml is much faster, if PyYAML was built with it.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# What YAML 1.2 forbids, a byte order mark in the middle, and what is the end of a line in YAML 1.1 alone: a reader of
-# one version would read a comment where a reader of the other reads a key.
+# Characters that YAML 1.2 forbids, a byte order mark in the middle, and characters that end a line only in YAML 1.1. A
+# key of one version could be a part of a comment in the other.
 _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _LINE_END = re.compile("\r\n|\r|\n")
 _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
@@ -102,11 +102,11 @@ _TAGS: Final[dict[type[Event], set[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value, where it stands, and its parts.
+    """A value, its place, and its parts.
 
     Attributes:
-        place: 1-based line and column; of an alias, where the alias stands.
-        key: where its key stands; outside of a mapping, its own place.
+        place: 1-based line and column; for an alias, those of the alias.
+        key: the place of its key; outside of a mapping, its own place.
         value: the plain value; an alias shares it with its anchor.
         parts: the parts of a list or mapping, by index or key.
     """
@@ -128,7 +128,7 @@ def compose(path: Path, text: str) -> Node:
         The root of the tree.
 
     Raises:
-        FileError: the text is not YAML, holds what a plain file must not, or exceeds a limit.
+        FileError: the text is not YAML, has a feature that is not allowed, or exceeds a limit.
     """
     if match := _UNREADABLE.search(text):
         message = f"must be printable text (got {match[0]!a}); leave it out"
@@ -136,7 +136,7 @@ def compose(path: Path, text: str) -> Node:
     try:
         root = _Composer(path, text).root()
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        # The latter two: escapes and versions out of range, which PyYAML without libyaml does not check.
+        # ValueError and OverflowError: PyYAML without libyaml does not check the range of escapes and versions.
         raise _syntax_error(path, text, error) from error
     if root is None:
         raise FileError(path, "must hold a YAML document (got an empty file); write it, or remove the file")
@@ -144,7 +144,7 @@ def compose(path: Path, text: str) -> Node:
 
 
 def place_after(text: str) -> Place:
-    """Return the 1-based line and column at which the character after `text` stands."""
+    """Return the 1-based line and column of the character after `text`."""
     lines = _LINE_END.split(text)
     return len(lines), len(lines[-1]) + 1
 
@@ -156,7 +156,7 @@ def _syntax_error(path: Path, text: str, error: Exception) -> FileError:
         return FileError(path, f"must be YAML (got: {one_line(problem)}); correct the text")
     lines = _LINE_END.split(text)
     if mark.line >= len(lines):
-        # libyaml puts the end of a last line without an end into the line after it.
+        # If the last line has no newline, libyaml places its end in the next line.
         line, column = place_after(text)
     else:
         line, column = mark.line + 1, mark.column + 1
@@ -176,14 +176,14 @@ class _Composer:
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
         self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
-        # A scalar is stored as its event, as it may be used as a key or a value; None is a list or mapping still open.
+        # A scalar is stored as its event, as it may be a key or a value. None is a list or mapping that is still open.
         self._anchors: dict[str | None, Node | ScalarEvent | None] = {}
         self._values = 0
         self._characters = len(text)
         self._repeated: list[FileError] = []
 
     def root(self) -> Node | None:
-        """Return the value of the one document, or None where there is no document."""
+        """Return the value of the one document; None if there is no document."""
         root = None
         for event in self._events:
             if isinstance(event, DocumentStartEvent) and root:
@@ -215,13 +215,13 @@ class _Composer:
                 plain = {name: part.value for name, part in parts.items()}
                 is_list = isinstance(target, SequenceStartEvent)
                 node = Node(_place(event), key, list(plain.values()) if is_list else plain, parts)
-                # An anchor of the same name inside it stands later, and counts.
+                # An anchor of the same name inside it is the later one, and counts.
                 if self._anchors[target.anchor] is None:
                     self._anchors[target.anchor] = node
                 return node
 
     def _target(self, event: _Value) -> Node | ScalarEvent | CollectionStartEvent:
-        """Return the event itself, or what an alias stands for."""
+        """Return the event itself, or the target of an alias."""
         if isinstance(event, AliasEvent):
             alias = shown(f"*{event.anchor}")
             if event.anchor not in self._anchors:
@@ -231,7 +231,7 @@ class _Composer:
             self._characters += len(target.value) if isinstance(target, ScalarEvent) else 0
             return target
         if isinstance(event, ScalarEvent) and printable(event.value) != event.value:
-            # Such as an escape in double quotes stands for: whoever prints the text would print that character.
+            # An escape in double quotes, for example, would reach a terminal with the text.
             self._refuse(event, f"must be printable text (got {shown(event.value)}); leave the characters out")
         if event.tag is not None and event.tag not in _TAGS[type(event)]:
             tag = shown(event.tag.replace(_CORE_TAG, "!!"))
@@ -249,7 +249,7 @@ class _Composer:
             if not isinstance(key, ScalarEvent):
                 message = "must have words as keys (got a list or a mapping); put text with brackets in quotes"
                 self._refuse(event, message)
-            # Keys are texts: 1 is the key "1", also where the value would be an integer.
+            # Keys are texts: 1 is the key "1", although the value 1 is an integer.
             if first := parts.get(key.value):
                 message = f"must have each key once (got {shown(key.value)}, as in line {first.key[0]}); remove one"
                 self._repeated.append(self._error(event, message))
@@ -261,7 +261,7 @@ class _Composer:
     def _scalar(self, event: _Value, written: ScalarEvent) -> Scalar:
         text, tag = written.value, written.tag
         if tag in {None, "!"}:
-            # PyYAML calls a text with the tag `!` plain, but that tag means the same as quotes.
+            # PyYAML treats a text with the tag `!` as plain, but this tag means the same as quotes.
             kind = kind_of(text) if tag is None and written.implicit[0] else "str"
         elif not KINDS[kind := tag.removeprefix(_CORE_TAG)].fullmatch(text):
             self._refuse(event, f"must be what its tag !!{kind} says (got {shown(text)}); leave the tag out")
@@ -271,7 +271,7 @@ class _Composer:
         return value_of(kind, text)
 
     def _count_again(self, alias: Event, node: Node, depth: int) -> None:
-        """Count what an alias stands for, no further than the limits."""
+        """Count the values of an alias, up to the limits."""
         self._characters += sum(len(text) for text in (node.value, *node.parts) if isinstance(text, str))
         depth += isinstance(node.value, dict | list)
         self._count(alias, depth)

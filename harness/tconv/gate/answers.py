@@ -1,12 +1,11 @@
 """Which answer a backend gives to each question, by its records.
 
-A case shows an answer where every combination of answers that gives the observed output has this answer. Most cases
-show nothing: the question does not matter for them, or two answers give the same output. A constraint that a text
-leaves open, of a size of 0 for example, is a question too, with two answers.
+A case shows an answer if every combination of answers that gives the observed output has this answer. Most cases show
+none: the question does not matter for them, or two answers give the same output. A constraint that a text leaves open,
+such as a size of 0, is also a question, with two answers.
 
-What other cases show counts: a refusal follows a reading only if no other case of the run shows that the backend
-answers the reading's question differently. A backend that answers a question now this way, now that way does what no
-single reading of the text gives.
+The other cases of a run count too. A refusal follows a reading only if no other case shows a different answer to the
+reading's question. If cases show different answers to one question, the backend follows no single reading of the text.
 """
 
 from __future__ import annotations
@@ -52,18 +51,18 @@ if TYPE_CHECKING:
 
 
 class Opened(StrEnum):
-    """The answers where a text leaves a constraint open: a case that breaks it is answered, or refused."""
+    """The answers to a constraint that a text leaves open: a case that breaks it is answered, or refused."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
 
 
 PRIMARY = "primary"
-"""The name of the reading of a question that a dialect takes first."""
+"""The name of a question's first reading in a dialect."""
 
 
 def list_readings(question: str, dialect: Dialect) -> dict[str, str]:
-    """Return the answers that a text allows to a question, by the names of their readings; none for a single answer."""
+    """Return the answers that a text allows to a question, by the names of their readings; none if it allows one."""
     if question in QUESTIONS:
         others = {
             reading.name: str(reading.change.answer)
@@ -76,9 +75,9 @@ def list_readings(question: str, dialect: Dialect) -> dict[str, str]:
 
 
 def find_deciding_questions(expected: Expectation, verdict: ver.Verdict) -> set[str]:
-    """Return the questions whose answers make a difference to what was judged: none if the text allows one thing.
+    """Return the questions that decide the result of a case; none if the text allows one result.
 
-    One does if another answer to it alone gives another result, whatever the answers to the others are.
+    A question decides if two combinations of answers that differ in it alone give different results.
     """
     if not isinstance(expected, Values) or not (expected.disputed or expected.refusals):
         return set()
@@ -97,15 +96,15 @@ def find_deciding_questions(expected: Expectation, verdict: ver.Verdict) -> set[
 def find_possible_answers(
     problem: Problem, verdict: ver.Verdict, readings: Sequence[Reading] | None = None, actual: Array | None = None
 ) -> Iterator[Mapping[str, str]]:
-    """Yield the combinations of answers, by question, each of which gives what a backend did.
+    """Yield the combinations of answers, by question, each of which gives the result of a backend.
 
-    Those come first that give the very geometry that was found: of others the values have to be computed.
+    Combinations with the geometry that was found come first: for the others the values must be computed.
 
     Args:
         problem: the case in the dialect.
-        verdict: the verdict on what the backend did.
+        verdict: the verdict on the result.
         readings: the readings to choose from; None for those of the dialect's text.
-        actual: the array, in NCX, that a deviation produced; None if the text allows what was produced.
+        actual: the wrong output, in NCX; None if the text allows the output.
     """
     expected, of_size = problem.values, isinstance(verdict, ver.Allowed) and verdict.rule == "shape"
     if expected is None:
@@ -138,7 +137,7 @@ class ShownAnswer:
     Attributes:
         answer: the answer, a word of `rules` or of `Opened`.
         cases: the ids of the cases that show it: no other answer gives their values.
-        example: the smallest of them.
+        example: the smallest of these cases.
     """
 
     answer: str
@@ -174,14 +173,14 @@ def collect_answers(
 
     Args:
         run: the records.
-        find: returns a case by its id; None where the corpus no longer has it.
-        readings: the readings to choose from where the dialect's text allows one answer only, or allows nothing that
-            gives the output; None for the text's own readings.
-        actual: returns the array, in NCX, that a deviation produced, where it was stored.
+        find: returns a case by its id; None if the corpus no longer has it.
+        readings: the readings to choose from if the dialect's text allows one answer only, or none that gives the
+            output; None for the text's own readings.
+        actual: returns the wrong output of a record, in NCX, if it was stored.
     """
     shown: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
     found = [(record, case) for record in run.records if (case := find(record.case)) is not None]
-    # Values come first: the answers that they show decide which readings can explain a refusal.
+    # Values come first: their answers decide which readings can explain a refusal.
     for record, case in sorted(found, key=lambda pair: is_disputed_refusal(pair[0].verdict)):
         array = actual(record) if isinstance(record.verdict, ver.WrongOutput) else None
         answers = _find_shown(share_problem(case, run.dialect), record.verdict, readings, array, shown)
@@ -201,7 +200,7 @@ def collect_answers(
 
 
 def is_disputed_refusal(verdict: object) -> TypeGuard[ver.Disputed]:
-    """Return whether a verdict is on a refusal that readings may explain."""
+    """Return whether a verdict is of a refusal that readings may explain."""
     return isinstance(verdict, ver.Disputed) and verdict.rule == "refusal"
 
 
@@ -212,10 +211,10 @@ def _find_shown(
     array: Array | None,
     known: Mapping[str, Container[str]],
 ) -> dict[str, str]:
-    """Return the answers that a case shows, by question: those of all combinations that give what the backend did.
+    """Return the answers that a case shows, by question: those in all combinations that give the backend's result.
 
-    They are of the text's own readings if it has several, and else of all texts'. A combination of answers under which
-    the text refuses is no reason for a refusal if the backend is known to answer another of its questions differently.
+    The text's own readings count if it has several; if not, those of all texts. A combination of answers cannot explain
+    a refusal if the backend is known to answer one of the other questions in it differently.
     """
     refused, expected = is_disputed_refusal(verdict), problem.values
     if expected is None or not (isinstance(verdict, ver.Allowed) or array is not None):
@@ -252,24 +251,25 @@ def _gives(truth: Truth | SurroundedTruth, result: Geometry | Violation, array: 
 
 
 _MANY = 8
-"""So many cases that show one answer are not held against a single case that shows another."""
+"""If so many cases show one answer, a single case with another answer is the wrong one."""
 
 
 def compare_answers(
     run: Run, find: Find, pins: PinUses, *, vary: bool = False
 ) -> tuple[dict[str, Ruling], tuple[QuestionAnswers, ...]]:
-    """Return what the other cases of a run say of its answers, and the questions that it answers in several ways.
+    """Compare the answers of a run with each other; return the rulings, and the questions with several answers.
 
-    A refusal of which other cases deny every reading is `RefusedValid`; of several readings those that are denied are
-    left out. Where several are left, its words are unusual, or no other case is refused by one of its readings, it is
-    noted as ambiguous. A value that follows a reading of a question that other cases answer differently has
-    `MixedReadings`, but in a run whose answers vary. Of several readings that give the same value, those that other
-    cases deny are left out; where they deny every one, it has mixed readings too.
+    Other cases deny a reading if they all answer its question differently.
+
+    - A refusal keeps the readings that are not denied. Without any, it is `RefusedValid`. It is noted as ambiguous if
+      several are left, if its words are unusual, or if no other refusal has one of its readings.
+    - A value keeps the readings that are not denied. It has `MixedReadings` if all are denied, or if it shows another
+      answer than the usual one, unless the answers of the run vary.
 
     Args:
         run: the records.
-        find: returns a case by its id; None where the corpus has no such case.
-        pins: what the pins say: of these answers, other cases say nothing.
+        find: returns a case by its id; None if the corpus has no such case.
+        pins: the effect of the pins: a pinned answer is not compared.
         vary: whether answers of the run depend on earlier calls, or on chance.
     """
     records = [record for record in run.records if record.case not in pins.changed]
@@ -279,9 +279,9 @@ def compare_answers(
     by_question = {answers.question: answers for answers in collect_answers(replace(run, records=values), find)}
     others = _OtherCases(run.dialect, by_question, pins.by_case)
     mixed = tuple(answers for answers in map(others.drop_pinned, by_question.values()) if answers.are_mixed)
-    # Where answers depend on earlier calls, or on chance, none shows how a question is answered.
+    # Answers that depend on earlier calls, or on chance, show nothing about a question.
     elsewhere = {} if vary else others.find_contradicted(mixed) | others.find_denied(values)
-    # A value that is right shows the answers of its readings; a wrong one shows at least that the case is not refused.
+    # Also a wrong value shows that the case is not refused.
     wrong = ver.WrongOutput | ver.WrongDtype | ver.Inconclusive
     found = (
         find(record.case) for record in records if len(values) < len(records) and isinstance(record.verdict, wrong)
@@ -304,12 +304,12 @@ def compare_answers(
 
 @dataclass(frozen=True)
 class _OtherCases:
-    """What the cases of a run show of the answers to the questions of its text.
+    """The answers that the cases of a run show.
 
     Attributes:
         dialect: the dialect of the run.
         by_question: the answers to each question.
-        pinned: the pinned answers, by question, of each case that has some: of these, other cases say nothing.
+        pinned: the pinned answers, by question, of each case that has some; these are not compared.
     """
 
     dialect: Dialect
@@ -321,12 +321,12 @@ class _OtherCases:
         return [each.answer for each in self.by_question[question].answers] if question in self.by_question else []
 
     def list_changes(self, choice: str) -> list[AnswerOtherwise]:
-        """Return what the readings of a choice change."""
+        """Return the changes of the readings in a choice."""
         names = Combination.parse(choice).names
         return [reading.change for name in names for reading in self.dialect.disputed if reading.name == name]
 
     def find_denying(self, choice: str) -> list[AnswerOtherwise]:
-        """Return those changes of a choice of readings to whose questions cases show other answers alone."""
+        """Return the changes of a choice that other cases deny: they answer its question, and all differently."""
         return [
             change
             for change in self.list_changes(choice)
@@ -334,7 +334,7 @@ class _OtherCases:
         ]
 
     def drop_pinned(self, answers: QuestionAnswers) -> QuestionAnswers:
-        """Return the answers to a question without the cases for which a pin says the answer."""
+        """Return the answers to a question without the cases whose answer is pinned."""
         shown = []
         for answer in answers.answers:
             cases = tuple(case for case in answer.cases if answers.question not in self.pinned.get(case, {}))
@@ -342,10 +342,9 @@ class _OtherCases:
         return replace(answers, answers=tuple(shown))
 
     def choose_usual(self, answers: QuestionAnswers) -> str:
-        """Return the answer that the cases of a question must have: the text's first one, if there is one among them.
+        """Return the usual answer to a question: the text's first answer, if cases show it; if not, that of most cases.
 
-        If not, or if one case alone has it against many, it is that of most cases. That one case may have a value of
-        the text by mistake, and it is the one that is not like the others.
+        An answer that only one case shows does not count if many cases show another.
         """
         primary = getattr(self.dialect.rules, answers.question, None)
         most = max(answer.count for answer in answers.answers)
@@ -353,7 +352,7 @@ class _OtherCases:
         return str(max(firm, key=lambda answer: (answer.answer == primary, answer.count)).answer)
 
     def find_contradicted(self, mixed: Iterable[QuestionAnswers]) -> dict[str, tuple[str, str]]:
-        """Return the cases that do not have the usual answer to a question, each with the question and that answer."""
+        """Return the cases without the usual answer to a question, each with the question and the usual answer."""
         return {
             case: (answers.question, self.choose_usual(answers))
             for answers in mixed
@@ -363,10 +362,9 @@ class _OtherCases:
         }
 
     def find_denied(self, values: Iterable[Record]) -> dict[str, tuple[str, str]]:
-        """Return the cases whose value no reading gives that other cases allow, each as `find_contradicted` does.
+        """Return the cases with several possible readings that other cases all deny, as `find_contradicted` does.
 
-        Such a value has several readings that give it, and other cases deny each of them. A single case that denies
-        those of many is returned in their place.
+        If a single case denies the readings of many, this case is returned instead of them.
         """
         denied: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for record in values:
@@ -380,19 +378,19 @@ class _OtherCases:
             answers = self.by_question[question]
             first, *others = (case for answer in answers.answers for case in answer.cases)
             if not others and len(members) >= _MANY:
-                # Of the answers that their value may have, one stands for all.
+                # Their values may have several answers; the first one is named.
                 elsewhere[first] = question, members[0][1]
             else:
                 elsewhere.update((case, (question, self.choose_usual(answers))) for case, _ in members)
         return elsewhere
 
     def explain(self, refusal: ver.Disputed, case: Case | None, answered: set[Refusal]) -> Ruling:
-        """Return a refusal with those of its readings that other cases do not deny.
+        """Return a refusal with the readings that other cases do not deny; `RefusedValid` if none is left.
 
         Args:
             refusal: the refusal.
-            case: its case; None where the corpus has no such case.
-            answered: what would have refused cases that were answered.
+            case: its case; None if the corpus has no such case.
+            answered: the reasons that would also refuse a case which was answered.
         """
         if case is None or (expected := share_problem(case, self.dialect).values) is None:
             return refusal
@@ -413,9 +411,9 @@ class _OtherCases:
         return replace(refusal, readings=remaining) if remaining else ver.RefusedValid(refusal.message or "")
 
     def tell_apart(self, verdict: ver.Disputed) -> ver.Disputed:
-        """Return a verdict with those of the readings that give its value which other cases do not deny.
+        """Return a verdict with the readings that other cases do not deny.
 
-        Where they show one of them, that one is left. All are left where they deny every one.
+        If other cases show exactly one of these readings, only this one is kept. If they deny all, all are kept.
         """
         remaining = [choice for choice in verdict.choices if not self.find_denying(choice)] or verdict.choices
         shown = [
@@ -428,10 +426,10 @@ class _OtherCases:
 
 
 def _note_ambiguous(rulings: Mapping[str, Ruling]) -> dict[str, Ruling]:
-    """Return the refusals, noted so, that may have another cause than the readings that may explain them.
+    """Return the refusals that may have another cause than a reading, each with the note `ambiguous`.
 
-    They may where several readings explain one, where its words are not those of most refusals with the same readings,
-    or where no other case agrees with any of its readings.
+    These are refusals with several possible readings, with other words than most refusals of the same readings, or with
+    readings that no other refusal has.
     """
     words: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     refusals = {case: refusal for case, refusal in rulings.items() if is_disputed_refusal(refusal)}

@@ -1,4 +1,4 @@
-"""The gate: records judged with waivers, and whether that is green."""
+"""The gate: the status of each record of a run with its waivers, and whether the run is green."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
-    """What the gate says of a run.
+    """The gate's result for a run.
 
     Attributes:
         run: the records, as they were read.
         statuses: every record with its status, in the order of ids.
         facts: the facts of the cases, by id; empty for a case that the corpus does not have.
-        waivers: what the waiver file did.
-        pins: what its pins did.
-        mixed: questions to which the backend gives no single answer, where they were looked for.
-        explained: what explains the failures together, what explains most first.
-        calls: the calls as they were explained; None if nothing failed, or nothing was explained.
-        incomplete: why the records are not all that there should be.
+        waivers: the effect of the waiver file.
+        pins: the effect of its pins.
+        mixed: questions with several answers, if they were looked for.
+        explained: the explanations of the failures; those of most failures come first.
+        calls: the calls for the explanations; None if nothing failed or nothing was explained.
+        incomplete: why the records are incomplete.
         strict: whether accepting an invalid model is a failure.
     """
 
@@ -64,31 +64,31 @@ class Assessment:
 
     @property
     def smaller(self) -> int:
-        """How many failures are of smaller contexts, which the run asked for itself, and which are not of its cases."""
+        """The number of failures in smaller contexts, which the run added to its cases."""
         return len(self.statuses) - len(self.run.records)
 
     @property
     def waived_before_by(self) -> str:
-        """The waivers that the run began with, in words, if they are others; else empty."""
+        """The waivers of the run itself, in words, if they differ from these; empty if not."""
         before = self.run.header.waivers
         same = before is None or (before.digest, before.strict) == (self.waivers.digest, self.strict)
         return "" if same else str(before)
 
     @cached_property
     def answers_vary(self) -> bool:
-        """Whether a failure had another answer when it was asked again, so that others may have one too."""
+        """Whether a failure had another answer when it was asked again."""
         return answers_vary(self.statuses)
 
     @property
     def unasked(self) -> int:
-        """How many failures may depend on earlier calls, as none was asked again."""
+        """The number of failures that may depend on earlier calls; 0 if some failures were asked again."""
         failed = [member for member in self.statuses if member.status in FAILING]
         asked = any(member.record.alone and not isinstance(member.record.verdict, ver.Crashed) for member in failed)
         return 0 if asked else sum(member.may_vary for member in failed)
 
     @property
     def mixed_unexplained(self) -> list[QuestionAnswers]:
-        """Those of `mixed` that no failure shows, or one that nothing explains."""
+        """The questions of `mixed` without a failure, or with an unexplained failure."""
         explained = {
             case for each in self.explained if isinstance(each.what, Follows | Relates | Errs) for case in each.cases
         }
@@ -116,17 +116,17 @@ class Assessment:
 
     @property
     def judged(self) -> int:
-        """The number of cases that the dialect can say and the backend does not decline."""
+        """The number of cases that the dialect can express and the backend supports."""
         return self.counts.total() - self.counts[Status.UNSUPPORTED] - self.counts[Status.NOT_APPLICABLE]
 
     @cached_property
     def computes(self) -> bool:
-        """Whether the backend computed an output, right or wrong, that was compared with those that the text allows."""
+        """Whether the backend computed an output, right or wrong, that was compared with the text."""
         return any(ver.is_output(record.verdict) for record in self.run.records)
 
     @cached_property
     def red(self) -> list[Reason]:
-        """Why the gate is red; nothing where it is green."""
+        """Why the gate is red; empty if it is green."""
         return list(find_reasons(self))
 
 
@@ -140,17 +140,17 @@ def assess(
     digest: str | None = None,
     find: Callable[[str], Case | None] | None = None,
 ) -> Assessment:
-    """Return what the gate says of a run.
+    """Assess a run.
 
     Args:
         run: header and records.
         waivers: the backend's known deviations; None for none.
-        facts_of: returns a case's facts by its id; None where the corpus has no such case.
+        facts_of: returns a case's facts by its id; None if the corpus has no such case.
         strict: whether accepting an invalid model is a failure.
-        own: whether the waivers were written for this corpus; else it need not have their examples.
-        digest: the digest of the corpus that the facts are of; None where that is not known.
-        find: returns a case by its id, to hold pins, and to compare answers with those to the other cases of the run;
-            None for neither. Of a shard, the cases that say something of an answer are in the other shards.
+        own: whether the waivers were written for this corpus; if not, it need not have their examples.
+        digest: the digest of the corpus; None if it is not known.
+        find: returns a case by its id, to check pins and to compare answers of the run; None: neither is done. In a
+            shard answers are not compared, as it lacks the other cases.
     """
     whole_run, run = run, _with_contexts(run, facts_of)
     facts = {record.case: facts_of(record.case) or {} for record in run.records}
@@ -207,10 +207,7 @@ def assess(
 
 
 def _with_contexts(run: Run, facts_of: FactsOf) -> Run:
-    """Return a run with the smaller contexts that fail among its cases: they are failures like those of the tier.
-
-    They are cases of the corpus, and other new calls are not.
-    """
+    """Return a run whose cases include the smaller contexts that failed: unlike other new calls, these are cases."""
     smaller = [record for record in run.asked if answer_of(record).failure and facts_of(record.case) is not None]
     cases = {record.case for record in smaller}
     others = [record for record in run.asked if record.case not in cases]
@@ -218,7 +215,7 @@ def _with_contexts(run: Run, facts_of: FactsOf) -> Run:
 
 
 def _without_twins(members: Sequence[RecordStatus]) -> Iterator[RecordStatus]:
-    """Yield records; a failure in a context is none of its own if the operator alone fails too."""
+    """Yield records; a failure in a context has the status `twin-failed` if the operator alone fails too."""
     right = {*AGREEING, Status.INCONCLUSIVE, Status.NOT_APPLICABLE}
     wrong = {member.record.case for member in members if member.status not in right}
     for member in members:
@@ -227,13 +224,13 @@ def _without_twins(members: Sequence[RecordStatus]) -> Iterator[RecordStatus]:
 
 
 def _answer(member: RecordStatus) -> Answer:
-    # A pin explains what it finds.
+    # A changed reading needs no other explanation.
     fails = member.status in FAILING and not isinstance(member.ruling, ReadingChanged)
     return Answer(member.record, member.ruling, member.why, member.failure if fails else None, member.may_vary)
 
 
 def _answer_new(active: ActiveEntries, record: Record) -> Answer:
-    """Return what came of a new call: what waivers cover needs no explanation."""
+    """Return the answer to a new call; a waived failure needs no explanation."""
     case = record.new_call
     return _answer(active.assign_status(record, {} if case is None else case.facts))
 
@@ -241,10 +238,10 @@ def _answer_new(active: ActiveEntries, record: Record) -> Answer:
 def try_explanations(
     assessment: Assessment, waivers: WaiverFile | None, ask: Callable[[list[Case]], list[Record]]
 ) -> None:
-    """Ask new calls that test what explains the failures of a run.
+    """Ask new calls that test the explanations of the failures of a run.
 
     Args:
-        assessment: what the gate says of the run.
+        assessment: the gate's result for the run.
         waivers: the backend's known deviations.
         ask: returns the record of each new call.
     """
@@ -255,15 +252,12 @@ def try_explanations(
 
 
 def answers_vary(members: Iterable[RecordStatus]) -> bool:
-    """Return whether a failure had another answer when it was asked again.
-
-    What is waived is not asked in later runs, and what is known of it excuses no other answer.
-    """
+    """Return whether a failure without a waiver had another answer when it was asked again."""
     return any(member.record.answer_varies and member.status in FAILING for member in members)
 
 
 def without_doubtful(members: Iterable[RecordStatus], explained: Iterable[Explanation]) -> tuple[RecordStatus, ...]:
-    """Return the records of a run whose answers vary: values that another call may have made explain nothing."""
+    """Return the records of a run whose answers vary. A value that may come from another call keeps no diagnosis."""
     known = {case for each in explained for case in each.cases}
 
     def settle(member: RecordStatus) -> RecordStatus:
@@ -282,7 +276,7 @@ def assess_with_corpus(
     own: bool,
     find: Callable[[str], Case | None] | None = None,
 ) -> Assessment:
-    """Return what the gate says of a run, as all commands report it: with the questions that are not answered alike.
+    """Assess a run as all commands do, with a comparison of its answers.
 
     Args:
         run: the records.
@@ -290,7 +284,7 @@ def assess_with_corpus(
         corpus: the corpus of the records.
         strict: whether accepting an invalid model is a failure.
         own: whether the waivers were written for this corpus.
-        find: returns a case of the corpus by its id, where that is cheaper than making it.
+        find: returns a case of the corpus by its id, if that is cheaper than to make it.
     """
     find_case = cache(find or corpus.find)
 
@@ -298,6 +292,6 @@ def assess_with_corpus(
         case = find_case(case_id)
         return None if case is None else case.facts
 
-    # Records that are kept say what was so at their date, of cases that are still there.
+    # Kept records may be of an older corpus; those of their cases that still exist are judged.
     digest = None if is_kept(run.path) else corpus.digest
     return assess(run, waivers, facts_of, strict=strict, own=own, digest=digest, find=find_case)

@@ -1,7 +1,7 @@
-"""The entries of a waiver file that hold for a run: the status that they give each record, and what they did.
+"""The entries of a waiver file that hold for a run: the status of each record, and the effect of each entry.
 
-What they did: whether each waiver is still needed, covers its example, or covers more than it should; and whether the
-backend implements by now what is declared as unsupported.
+The effect says whether a waiver is still needed, covers its example, or covers too much, and whether the backend now
+implements cases that are declared as unsupported.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ActiveEntries:
         Args:
             record: the record.
             facts: the case's facts.
-            ruling: what the gate makes of the answer; None for its verdict.
+            ruling: the gate's ruling on the answer; None for its verdict.
         """
         ruling = record.verdict if ruling is None else ruling
         status = _UNWAIVED.get(ruling.kind, Status.FAILED)
@@ -70,10 +70,9 @@ class ActiveEntries:
         return replace(member, status=Status.WAIVED, waiver=waiver) if waiver else member
 
     def excuse_end(self, member: RecordStatus, facts: Mapping[str, Mapping[str, str]]) -> RecordStatus:
-        """Return a record, waived if an earlier case of its process explains it.
+        """Return the record of a case at which a process ended, but which alone ends none; waived if it is explained.
 
-        It is the end of a process that the case alone does not end. A waiver with `after-others` that covers a case
-        which the process was asked before, and which did not agree, says that the case harms its process.
+        A waiver with `after-others` explains it, if it covers an earlier case of the process that did not agree.
         """
         earlier = reversed(member.record.earlier if member.status is Status.FAILED else ())
         pairs = ((case, waiver) for case in earlier for waiver in self.waivers if waiver.after_others)
@@ -89,13 +88,13 @@ _UNWAIVED: Mapping[str, Status] = {
     "accepted-invalid": Status.REPORTED,
     "unsupported": Status.UNDECLARED,
 }
-"""The status of each kind of ruling that is no deviation, if no entry covers the record."""
+"""The status of kinds of rulings that are not deviations, if no entry covers the record."""
 
 
 def select_active(
     file: WaiverFile | None, dialect_name: str, backend: BackendHeader, *, strict: bool = False
 ) -> ActiveEntries:
-    """Return the entries of a file, if there is one, that hold for this dialect and this backend on its machine."""
+    """Return the entries of a file for this dialect and this backend on its machine; none without a file."""
     if file is None or not file.for_options(backend.options):
         return ActiveEntries(strict=strict)
     return ActiveEntries(
@@ -107,11 +106,11 @@ def select_active(
 
 
 def make_failure_test(file: WaiverFile | None, header: RunHeader) -> Callable[[Case, Record], bool]:
-    """Return what says whether a record is a failure, before the other cases of its run are known.
+    """Return a function that says whether a record is a failure, before the other cases of its run are known.
 
     Args:
         file: the backend's known deviations; None for none.
-        header: the run's.
+        header: the header of the run.
     """
     active = select_active(file, header.dialect, header.backend)
     return lambda case, record: active.assign_status(record, case.facts).status in FAILING
@@ -120,13 +119,13 @@ def make_failure_test(file: WaiverFile | None, header: RunHeader) -> Callable[[C
 def correct_refusals(
     members: Sequence[RecordStatus], assign: Callable[[Record, Ruling], RecordStatus]
 ) -> Iterator[RecordStatus]:
-    """Yield records, and the refusals judged anew that have a better cause than a reading of the text.
+    """Yield records; a disputed refusal is judged anew if a failed refusal, with no reading, has the same words.
 
-    It is the cause of refusals that no reading and no waiver explains, and that have the same words.
+    Both then have the same cause, which is not a reading of the text.
 
     Args:
         members: the records with their statuses.
-        assign: returns a record with its status, by what the gate makes of its answer.
+        assign: returns a record with its status, given the ruling.
     """
     unexplained = {_find_refusal(member) for member in members if member.status is Status.FAILED}
     for member in members:
@@ -139,7 +138,7 @@ def correct_refusals(
 
 
 def _find_refusal(member: RecordStatus) -> str | None:
-    """Return the words of a refusal without their numbers; None of any other answer."""
+    """Return the words of a refusal without numbers; None if the answer is not a refusal."""
     match member.ruling:
         case ver.RefusedValid(message) | ver.Disputed(message=str(message)):
             return without_numbers(message)
@@ -152,18 +151,27 @@ State = Literal["unknown", "invalid", "stale", "unneeded", "wide", "fitting"]
 
 @dataclass(frozen=True, slots=True)
 class WaiverUse:
-    """What a waiver did in a run.
+    """The effect of a waiver in a run.
 
     Attributes:
         waiver: the waiver.
-        state: unknown if its example is no case of the corpus, invalid if it does not cover its example; stale if
-            the example ran and does not deviate, or unneeded where the waivers were written for another backend; wide
-            where it also covers cases that agree. One with `after-others` is neither stale nor wide because its
-            example, or another case, agrees; and none is stale if one with `after-others` waives its example.
+        state: see below.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
-        shadowed_by: the name of an earlier waiver that waives the example, where this one waives nothing; else empty.
+        shadowed_by: if this waiver waives nothing, the name of an earlier one that waives its example; empty if not.
         example: the record of its example, if it ran.
+
+    The states are
+
+    - unknown: its example is no case of the corpus.
+    - invalid: it does not cover its example.
+    - stale: the example ran and does not deviate.
+    - unneeded: the same, but the waivers were written for another backend.
+    - wide: it also covers cases that agree.
+    - fitting: none of these.
+
+    A waiver with `after-others` is not stale or wide because a case agrees. No waiver is stale if one with
+    `after-others` waives its example.
     """
 
     waiver: Waiver
@@ -176,12 +184,12 @@ class WaiverUse:
 
 @dataclass(frozen=True, slots=True)
 class DeclarationUse:
-    """What a declaration under `unsupported:` did in a run.
+    """The effect of a declaration under `unsupported:` in a run.
 
     Attributes:
         entry: the declaration.
-        unsupported: how many cases that it covers are unsupported.
-        agreeing: the ids of the valid cases that it covers and that agree, in the order of the run.
+        unsupported: how many of its cases are unsupported.
+        agreeing: the ids of its valid cases that agree, in the order of the run.
     """
 
     entry: Declaration
@@ -191,15 +199,15 @@ class DeclarationUse:
 
 @dataclass(frozen=True, slots=True)
 class WaiverUses:
-    """What a waiver file did in a run.
+    """The effect of a waiver file in a run.
 
     Attributes:
-        digest: that of the file; empty for none.
-        relative: the backend that it was written for, where it is another.
-        of_other_options: whether it is for other options of the backend, so that none of it applies.
-        uses: what the waivers of this dialect, version and machine did.
-        declarations: what the declarations of what is unsupported did, those that hold for this backend and machine.
-        elsewhere: waivers of this dialect and version for other machines than the run's; nothing is said of them.
+        digest: the digest of the file; empty without a file.
+        relative: the backend that it was written for, if that is another one.
+        of_other_options: whether it is for other options of the backend, so that nothing in it applies.
+        uses: the effects of the waivers for this dialect, version and machine.
+        declarations: the effects of the declarations for this backend and machine.
+        elsewhere: waivers of this dialect and version for other machines; they are not checked.
         of_other_versions: waivers of this dialect for other versions of the backend that would waive a failure.
     """
 
@@ -212,19 +220,19 @@ class WaiverUses:
     of_other_versions: tuple[Waiver, ...] = ()
 
     def of_state(self, *states: State) -> list[WaiverUse]:
-        """Return what the waivers of some states did."""
+        """Return the effects of the waivers with one of these states."""
         return [use for state in states for use in self.uses if use.state == state]
 
     @property
     def shadowed(self) -> list[WaiverUse]:
-        """The waivers that waive nothing, as earlier ones of the file waive it first."""
+        """The waivers that waive nothing, as earlier ones in the file waive their examples."""
         return [use for use in self.uses if use.shadowed_by]
 
     @property
     def implemented(self) -> list[DeclarationUse]:
-        """The declarations of what is unsupported that cover valid cases that agree, and so do not fit.
+        """The declarations of unsupported cases that cover valid cases that agree, which is wrong.
 
-        Those of another backend are not asked: this one may implement more.
+        Declarations of another backend do not count: this one may implement more.
         """
         return [use for use in self.declarations if use.agreeing and not self.relative]
 
@@ -239,16 +247,16 @@ def find_uses(
     *,
     own: bool,
 ) -> WaiverUses:
-    """Return what a waiver file did in a run.
+    """Return the effect of a waiver file in a run.
 
     Args:
         file: the file; None for none.
         run: the run.
         members: its records with their statuses.
-        active: the entries that hold for its backend, dialect and machine.
+        active: the entries for its backend, dialect and machine.
         facts: the facts of the records' cases, by id.
-        facts_of: returns a case's facts by its id; None where the corpus has no such case.
-        own: whether the waivers were written for this corpus; else it need not have their examples.
+        facts_of: returns a case's facts by its id; None if the corpus has no such case.
+        own: whether the waivers were written for this corpus; if not, it need not have their examples.
     """
     if file is None:
         return WaiverUses()
@@ -259,7 +267,7 @@ def find_uses(
     failed = [member for member in members if member.status is Status.FAILED]
     of_dialect = [waiver for waiver in file.waivers if applies and header.dialect in waiver.dialects]
     of_version = [waiver for waiver in of_dialect if waiver.of_version(header.dialect, backend.version)]
-    # Each entry asks all records, so they are looked at column by column.
+    # Each entry is compared with all records, so their facts are columns.
     columns = FactColumns.of([facts[member.record.case] for member in members])
     paths: dict[str, int] = {}
     of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
@@ -287,7 +295,7 @@ def find_uses(
         covered = find_covered(entry)
         unsupported = sum(isinstance(member.ruling, ver.Unsupported) for member in covered)
         passed = (member.record.case for member in covered if member.status is Status.PASSED)
-        # That an invalid call is refused does not say whether a valid one is implemented.
+        # A correct refusal of an invalid call does not show that valid ones are implemented.
         return DeclarationUse(entry, unsupported, tuple(case for case in passed if "breaks" not in facts[case]))
 
     return WaiverUses(
@@ -307,17 +315,19 @@ def find_uses(
 
 
 def _may_deviate(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
-    """Return whether a waiver's example deviates as it says, or may do so for all that the run shows.
+    """Return whether the example of a waiver deviates as the waiver says, or may deviate.
 
-    Only the example decides: in a run of a part of the corpus the other cases need not show the deviation. An earlier
-    waiver may waive the example too. If the dialect cannot express it, the waiver cannot be checked. If the example
-    follows a disputed reading, it is no failure without a waiver, and only the other cases can show that it deviates.
-    It need not deviate if it fails, or does not fail, by chance.
+    Only the example decides, as a run of a part of the corpus may lack the other cases. It may deviate although the run
+    does not show it
+
+    - if a waiver with `after-others` covers it: it fails by chance.
+    - if the dialect cannot express it.
+    - if it follows a disputed reading, and the run lacks the other cases that show the deviation.
 
     Args:
-        example: the record of its example.
+        example: the record of the example.
         waiver: the waiver.
-        facts: the facts of its example.
+        facts: the facts of the example.
         whole: whether the run has the cases of the gate.
     """
     if waiver.after_others and example.status in {*AGREEING, Status.INCONCLUSIVE, Status.REPORTED}:
@@ -328,5 +338,5 @@ def _may_deviate(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str]
 
 
 def is_whole(run: Run) -> bool:
-    """Return whether a run has the cases of the gate, by which its answers are told apart."""
+    """Return whether a run has all cases of the gate tier."""
     return not run.header.patterns and run.header.tier != "smoke" and not run.header.shard

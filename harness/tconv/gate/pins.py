@@ -1,12 +1,11 @@
-"""Pins: which allowed reading a backend follows, question by question, so that no change of it stays unseen.
+"""Pins: which allowed reading a backend follows for each question, so that a change is noticed.
 
-Pins are made from records, and written into a waiver file so that none of its comments is lost.
+Pins are made from records, and written into a waiver file.
 """
 
 from __future__ import annotations
 
 import heapq
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -45,12 +44,12 @@ if TYPE_CHECKING:
 
 
 class Answered(NamedTuple):
-    """An answer of a backend to questions that its text answers in several ways.
+    """A backend's answer to a case in which readings of the text differ.
 
     Attributes:
         problem: the case in the dialect.
         verdict: the verdict on the answer.
-        questions: those whose answer makes a difference to this case.
+        questions: the questions whose answers change the result of this case.
     """
 
     problem: Problem
@@ -59,23 +58,23 @@ class Answered(NamedTuple):
 
     @property
     def possible(self) -> Iterator[Mapping[str, str]]:
-        """The combinations of answers that give what the backend did."""
+        """The combinations of answers that give the backend's result."""
         return find_possible_answers(self.problem, self.verdict)
 
     def pin_of(self, question: str, pins: Iterable[Pin]) -> Pin | None:
-        """Return the first pin of a question that is for the case."""
+        """Return the first pin of a question that covers the case."""
         case = self.problem.case
         return next((pin for pin in pins if pin.question == question and pin.covers(case.id, case.facts)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class PinUses:
-    """What the pins of a file did in a run.
+    """The effect of a file's pins in a run.
 
     Attributes:
-        changed: what changed in the cases that follow another reading than their pin.
+        changed: for each case that does not follow its pin, the change.
         by_case: the pinned answers, by question, of each case that has some.
-        unpinned: the questions that the backend answers in some case for which there is no pin.
+        unpinned: the questions that some case answers without a pin.
         stale: the pins whose question no case of the run decides.
     """
 
@@ -86,10 +85,10 @@ class PinUses:
 
 
 def find_answered(run: Run, find: Callable[[str], Case | None], active: ActiveEntries) -> Iterator[Answered]:
-    """Yield the answers of a run to questions that its text answers in several ways.
+    """Yield the answers of a run to cases in which readings of the text differ.
 
-    What the backend does not answer itself is left out, and so are values that nothing is known of, and refusals of
-    which a waiver knows another reason than a reading.
+    Three kinds are left out: questions that tconv answers for the backend, cases that the corpus does not have, and
+    refusals that a waiver explains without a reading.
     """
     for record in run.records:
         verdict = record.verdict
@@ -102,13 +101,13 @@ def find_answered(run: Run, find: Callable[[str], Case | None], active: ActiveEn
 
 
 def hold_pins(run: Run, active: ActiveEntries, find: Callable[[str], Case | None]) -> PinUses:
-    """Return which answers follow another reading than their pin, and which pins a run needs.
+    """Return which answers do not follow their pin, and which pins a run needs.
 
     If several readings give the same output, it is enough that one of them is pinned.
 
     Args:
         run: the records.
-        active: the entries that hold for its backend, dialect and machine; of two pins for one question, the first one
+        active: the entries for its backend, dialect and machine. If two pins of a question cover a case, the first
             counts.
         find: returns a case by its id.
     """
@@ -125,7 +124,7 @@ def hold_pins(run: Run, active: ActiveEntries, find: Callable[[str], Case | None
         if pins:
             by_case[case.id] = {question: pin.answer(run.dialect) for question, pin in pins.items()}
             changes.append((one, _find_changes(one, pins, run.dialect)))
-    # If several readings give an answer, it has the name of the one that most answers may have.
+    # If several readings give an answer, the change names the reading that explains most changes.
     count = Counter((pin.question, now) for _, of_case in changes for pin, now in of_case)
     changed: dict[str, ReadingChanged] = {}
     for (problem, verdict, _), of_case in changes:
@@ -138,10 +137,9 @@ def hold_pins(run: Run, active: ActiveEntries, find: Callable[[str], Case | None
 
 
 def _find_changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> list[tuple[Pin, str]]:
-    """Return each pin that an answer may have left, with the reading that it may follow instead.
+    """Return each pin that an answer may not follow, with the reading that it may follow instead.
 
-    Those with the fewest changes count. There is none if a combination of answers that gives the output agrees with
-    all pins.
+    Combinations of answers with the fewest changes count. The result is empty if one agrees with all pins.
     """
     names = {q: {answer: name for name, answer in list_readings(q, dialect).items()} for q in pins}
     left = []
@@ -157,13 +155,13 @@ def _find_changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> l
 def choose_decisive_cases(
     pin: Pin, cases: Iterable[Case], dialect: Dialect, has_entry: Callable[[Case], bool], most: int
 ) -> list[Case]:
-    """Return the smallest cases of a pin in which no other reading of its question gives what its reading gives.
+    """Return the smallest cases of a pin in which no other reading of its question gives the same result.
 
     Args:
         pin: the pin.
-        cases: those to choose from.
+        cases: the cases to choose from.
         dialect: one of its dialects.
-        has_entry: says which cases another entry of the file is for: those come last.
+        has_entry: says which cases another entry of the file covers: these come last.
         most: how many cases are wanted.
     """
     wanted = pin.answer(dialect)
@@ -171,7 +169,7 @@ def choose_decisive_cases(
     def decides(case: Case) -> bool:
         expected = share_problem(case, dialect).values if pin.covers(case.id, case.facts) else None
         if expected is None or not {pin.question}.issuperset(expected.open_constraints):
-            # A refusal may have another reason there.
+            # Another open constraint may be the reason of a refusal.
             return False
         answers = [(branch.answers.get(pin.question, ""), branch.result) for branch in expected.branches]
         own = {result for answer, result in answers if answer == wanted}
@@ -182,37 +180,30 @@ def choose_decisive_cases(
 
 
 def follows_pin(record: Record, case: Case, pin: Pin, dialect: Dialect) -> bool:
-    """Return whether a case may have been answered by the pinned reading."""
+    """Return whether the pinned reading may give the answer of a case."""
     possible = find_possible_answers(share_problem(case, dialect), record.verdict)
     return any(answers.get(pin.question) == pin.answer(dialect) for answers in possible)
 
 
 _MOST_PARTS = 8
-"""Pins of one question at most: more of them only repeat what the cases happen to be."""
-
-
-class ChosenPin(NamedTuple):
-    """A reading that a backend follows in a run, and how many cases it decides."""
-
-    pin: Pin
-    cases: int
+"""The most pins of one question: more would only list the cases."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenPins:
-    """What the records of a run say of the questions of its text.
+    """The pins that the records of a run support.
 
     Attributes:
-        pins: the reading of each question, several with a condition if the backend follows several.
-        mixed: the questions that are answered in several ways, and no fact of the calls tells which.
+        pins: the reading of each question; several with conditions if the backend follows several.
+        mixed: the questions with several answers, if no fact of the calls separates them.
     """
 
-    pins: list[ChosenPin]
+    pins: list[Pin]
     mixed: list[str]
 
 
 class _Seen(NamedTuple):
-    """A case that a question decides: its facts, and the answers that give what the backend did, "" if any does."""
+    """A case that a question decides: its facts, and the answers that give the backend's result ("" for any answer)."""
 
     facts: Mapping[str, str]
     answers: frozenset[str]
@@ -224,8 +215,7 @@ def choose_pins(run: Run, find: Callable[[str], Case | None], active: ActiveEntr
     Args:
         run: the records.
         find: returns a case by its id.
-        active: the entries that hold for the backend. If all answers to a question follow the pins, these stay as they
-            are.
+        active: the entries for the backend. If all answers to a question follow its pins, these stay unchanged.
     """
     seen = [(one, list(one.possible)) for one in find_answered(run, find, active)]
     chosen = ChosenPins([], [])
@@ -245,9 +235,9 @@ def choose_pins(run: Run, find: Callable[[str], Case | None], active: ActiveEntr
             plain = {"dialects": [run.header.dialect], "question": question}
             own = [Pin.model_validate({**plain, "reading": reading, "where": where}) for where, reading in parts]
         pins = [one.pin_of(question, own) for one, _ in asked]
-        counts = Counter(map(id, pins))
-        chosen.pins.extend(ChosenPin(pin, counts[id(pin)]) for pin in own if counts[id(pin)])
-        # Readings of several questions may give one output: what is chosen for this one decides which are left.
+        used = set(map(id, pins))
+        chosen.pins.extend(pin for pin in own if id(pin) in used)
+        # Readings of several questions may give one output: this choice leaves fewer combinations for later questions.
         for (_, possible), pin in zip(asked, pins, strict=True):
             if pin is not None:
                 answer = pin.answer(run.dialect)
@@ -261,13 +251,13 @@ def _follows(question: str, pin: Pin | None, possible: Iterable[Mapping[str, str
 
 
 def _part(seen: Sequence[_Seen], readings: Mapping[str, str]) -> list[tuple[dict[str, Any], str]] | None:
-    """Return conditions, each with the one reading that all of its cases have; None if no facts tell them apart.
+    """Return conditions, each with the one reading of all its cases; None if no facts separate the readings.
 
     Args:
         seen: the cases of a question.
         readings: the names of its readings, by their answers.
     """
-    # An attribute that is not written is a fact too.
+    # That an attribute is not written is a fact too.
     common = set(seen[0].facts).intersection(*(one.facts for one in seen))
     names = sorted(common.union(ATTRIBUTES).difference(IDENTITY))
     for size in (0, 1, 2):
@@ -280,12 +270,12 @@ def _part(seen: Sequence[_Seen], readings: Mapping[str, str]) -> list[tuple[dict
 def _part_by(
     names: Sequence[str], seen: Sequence[_Seen], readings: Mapping[str, str]
 ) -> list[tuple[dict[str, Any], str]] | None:
-    """Return the conditions on these facts under which the reading is always the same; None if there are none."""
+    """Return conditions on these facts, each with one reading; None if some values of the facts have several."""
     by_values: dict[tuple[str, ...], list[_Seen]] = defaultdict(list)
     for one in seen:
         by_values[tuple(one.facts.get(name, label(None)) for name in names)].append(one)
     if names and len(by_values) > len(seen) // 2:
-        # Facts that nearly every case has for itself say which case it is.
+        # The values of these facts differ in nearly every case: they would only list the cases.
         return None
     of_reading: dict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
     for values, members in sorted(by_values.items()):
@@ -293,7 +283,7 @@ def _part_by(
         shown = Counter(answer for one in members if len(one.answers) == 1 for answer in one.answers)
         if not allowed:
             return None
-        # The answer that most cases show comes before others.
+        # If several answers are possible, the one that most cases show counts.
         of_reading[values[:-1], readings[max(allowed, key=lambda answer: shown[answer])]] += values[-1:]
     if len(of_reading) > _MOST_PARTS:
         return None
@@ -308,7 +298,7 @@ def _part_by(
 
 
 def _parse_fact(text: str) -> str | int | bool | None:
-    """Return the value of a fact as a person would write it."""
+    """Return the value of a fact as YAML has it: a number, a boolean, null or a text."""
     words: dict[str, str | bool | None] = {label(word): word for word in (None, True, False)}
     return int(text) if text.isdecimal() and str(int(text)) == text else words.get(text, text)
 
@@ -317,84 +307,47 @@ _ORDER = (*QUESTIONS, *CONSTRAINTS)
 """The order of questions."""
 
 
-@dataclass(frozen=True, slots=True)
-class PinChanges:
-    """How the pins of a file change.
-
-    Attributes:
-        text: the new text of the file.
-        lines: what changed, a line for each pin.
-    """
-
-    text: str
-    lines: list[str]
-
-
 def write_pins(
     file: WaiverFile,
     document: Document,
     text: str,
-    chosen: Mapping[str, Sequence[ChosenPin]],
+    chosen: Mapping[str, Sequence[Pin]],
     backend: BackendHeader,
     *,
     whole: bool,
-) -> PinChanges:
-    """Return the text of a waiver file with other pins; all else of it, comments too, stays as it is.
+) -> tuple[str, list[str]]:
+    """Return the text of a waiver file with new pins, and the changed lines; all outside of `pins:` stays unchanged.
 
     Args:
         file: the file.
         document: the same with its places.
         text: its text.
-        chosen: the pins of each dialect of which there are records.
-        backend: who was run: pins for other versions and machines stay, and those for its own keep their conditions.
-        whole: whether the records are of all cases; if not, a question that none of them asks keeps its pins.
+        chosen: the pins of each dialect with records.
+        backend: the backend of the records. Pins for other versions and machines stay; new pins take over the versions
+            and machine of the pins that they replace.
+        whole: whether the records are of all cases; if not, the pins of a question that none of them asks stay.
     """
-    asked = {(name, pin.question) for name, pins in chosen.items() for pin, _ in pins}
+    asked = {(name, pin.question) for name, pins in chosen.items() for pin in pins}
     old = [(name, pin) for pin in file.pins for name in pin.dialects]
     replaced = [
         (name, pin)
         for name, pin in old
         if name in chosen and pin.active(name, backend) and (whole or (name, pin.question) in asked)
     ]
-    new, counts = [], dict[_Key, int]()
+    pins = [one for one in old if one not in replaced]
     for name, of_dialect in chosen.items():
-        for pin, cases in of_dialect:
+        for pin in of_dialect:
             of_question = [old for of, old in replaced if (of, old.question) == (name, pin.question)]
             before = next((old for old in of_question if old.words == pin.words), next(iter(of_question), pin))
-            new.append((name, pin.model_copy(update={"versions": before.versions, "machine": before.machine})))
-            counts[_make_key(*new[-1])] = cases
-    kept = [one for one in old if one not in replaced]
-    lines = list(
-        _describe_changes(
-            {_make_key(*one): one[1] for one in replaced}, {_make_key(*one): one[1] for one in new}, counts
-        )
-    )
-    return PinChanges(_replace_block(document, text, _join([*kept, *new])), lines)
-
-
-_Key = tuple[str, str]
-"""A dialect, and a question with the cases."""
-
-
-def _make_key(dialect: str, pin: Pin) -> _Key:
-    return dialect, f"{pin.question} {pin.words}".strip()
-
-
-def _describe_changes(old: Mapping[_Key, Pin], new: Mapping[_Key, Pin], counts: Mapping[_Key, int]) -> Iterator[str]:
-    for key in {**old, **new}:
-        (dialect, asked), count = key, counts.get(key, 0)
-        was, now = (pins[key].reading if key in pins else "" for pins in (old, new))
-        cases = f"{count} {'case' if count == 1 else 'cases'}"
-        if not was:
-            yield f"new      {dialect}  {asked}: {now} ({cases})"
-        elif not now:
-            yield f"removed  {dialect}  {asked}: was {was}"
-        elif was != now:
-            yield f"changed  {dialect}  {asked}: was {was}, is {now} ({cases})"
+            pins.append((name, pin.model_copy(update={"versions": before.versions, "machine": before.machine})))
+    before_lines, lines = (list(map(_write_pin, of)) for of in (file.pins, _join(pins)))
+    changes = [f"-{line}" for line in before_lines if line not in lines]
+    changes += [f"+{line}" for line in lines if line not in before_lines]
+    return (_replace_block(document, text, lines) if changes else text), changes
 
 
 def _join(pins: Iterable[tuple[str, Pin]]) -> list[Pin]:
-    """Return pins that are alike but for their dialect as one, in the order of their questions."""
+    """Return pins that differ only in their dialect as one pin, in the order of their questions."""
     alike: dict[str, tuple[Pin, list[str]]] = {}
     for name, pin in pins:
         alike.setdefault(pin.model_dump_json(exclude={"dialects"}), (pin, []))[1].append(name)
@@ -402,33 +355,18 @@ def _join(pins: Iterable[tuple[str, Pin]]) -> list[Pin]:
     return sorted(joined, key=lambda pin: (_ORDER.index(pin.question), pin.dialects, pin.words))
 
 
-def _replace_block(document: Document, text: str, pins: Sequence[Pin]) -> str:
-    """Return the text of a file with these pins in place of its own; a comment stays above what it stood above."""
+def _replace_block(document: Document, text: str, pins: Sequence[str]) -> str:
+    """Return the text of a file with these lines of pins in the place of its own."""
     lines = text.splitlines()
     keys = document.root.parts
     start = document.mark(("pins",), key=True)[0] - 1 if "pins" in keys else len(lines)
     below = [part.key[0] - 1 for part in keys.values() if part.key[0] - 1 > start]
     end = min(below, default=len(lines))
-    comments: dict[str, list[str]] = defaultdict(list)
-    waiting: list[str] = []
-    question = ""
-    for line in lines[start:end]:
-        if (comment := _COMMENT.search(_QUOTED.sub("", line))) is not None:
-            waiting.append(f"  {comment[1]}")
-        if (named := _QUESTION.search(line)) is not None:
-            question = named[1]
-            comments[question] += waiting
-            waiting = []
-    block = ["pins:"] if pins else ["pins: []"] if "pins" in keys else []
-    for pin in pins:
-        block += [*comments.pop(pin.question, []), _write_pin(pin)]
-    block += [line for of_removed in comments.values() for line in of_removed] + waiting
+    # A comment above the next key is of that key.
+    while end > start and (not lines[end - 1] or lines[end - 1].startswith("#")):
+        end -= 1
+    block = ["pins:", *pins] if pins else ["pins: []"] if "pins" in keys else []
     return "\n".join([*lines[:start], *block, *lines[end:]]) + "\n"
-
-
-_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
-_QUESTION = re.compile(r"\bquestion: *['\"]?(\w[\w-]*)")
 
 
 def _write_pin(pin: Pin) -> str:

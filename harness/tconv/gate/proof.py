@@ -1,4 +1,4 @@
-"""Whether waivers and pins still stand: each example is run alone, and must be answered as its entry says."""
+"""The proof of waivers and pins: each example is run alone, and must be answered as its entry says."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 _OF_A_PIN = 2
-"""Cases that prove a pin."""
+"""The number of cases that prove a pin."""
 
 
 class Standing(StrEnum):
-    """What came of the example of a waiver, or of a case of a pin."""
+    """The result for the example of a waiver, or for a case of a pin."""
 
     STANDS = "stands"
     FALLEN = "stands no longer"
@@ -41,15 +41,15 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A waiver's reason, or a pin, in one of its dialects.
+    """The proof of a waiver or a pin in one of its dialects.
 
     Attributes:
-        entry: the waiver, or the pin.
-        dialect: the dialect in which its example was run.
-        standing: whether the example deviates exactly as the waiver says, or follows the pinned reading; not here if
-            that cannot be asked.
-        reason: why it cannot be asked, or why there is no example; empty if it ran.
-        record: what came of the example; None if it did not run.
+        entry: the waiver or the pin.
+        dialect: the dialect of the example's call.
+        standing: whether the example deviates exactly as the waiver says, or follows the pinned reading; `NOT_HERE` if
+            this backend cannot show it.
+        reason: why this backend cannot show it, or why there is no example; empty if the example decides.
+        record: the record of the example; None if it did not run.
     """
 
     entry: Waiver | Pin
@@ -60,17 +60,17 @@ class Proof:
 
 
 class Prover:
-    """Proves waivers on a backend, each example in a worker process of its own, in which nothing ran before.
+    """Proves waivers on a backend; each example runs in a fresh worker process.
 
     Args:
         spec: an installed name or `package.module:attribute`.
-        corpus: where the examples are.
-        timeout: seconds that an example may take.
+        corpus: the corpus with the examples.
+        timeout: the limit of an example, in seconds.
         options: values of the backend's options, by name.
-        isolate: whether the process of the runtime must be confined; None for that of `exec:` where it is possible.
+        isolate: whether the process of the runtime must be confined; None: that of `exec:` is, if the system can.
 
     Attributes:
-        backend: what the backend says of itself.
+        backend: the header of the backend.
 
     Raises:
         BackendMissing: the backend is not there or does not start.
@@ -91,7 +91,7 @@ class Prover:
             self.backend: BackendHeader = pool.backend
 
     def proofs(self, file: WaiverFile) -> Iterator[Proof]:
-        """Yield whether each waiver and each pin stands, for each dialect that it names."""
+        """Yield the proof of each waiver and each pin, for each of its dialects."""
         entries: list[Waiver | Pin] = [*file.waivers, *file.pins]
         for entry in entries:
             for dialect in entry.dialects:
@@ -107,7 +107,7 @@ class Prover:
                     yield from self._prove_pin(file, entry, dialect)
 
     def _prove_pin(self, file: WaiverFile, pin: Pin, dialect: str) -> Iterator[Proof]:
-        """Yield whether the smallest cases follow a pinned reading that no other reading gives the values of."""
+        """Yield the proofs of a pin, by the smallest cases in which no other reading gives the same values."""
         spoken, active = find_dialect(dialect), select_active(file, dialect, self.backend)
 
         def has_entry(case: Case) -> bool:
@@ -131,13 +131,13 @@ class Prover:
     def _prove_waiver(self, file: WaiverFile, waiver: Waiver, dialect: str) -> Proof:
         case = self._corpus.find(waiver.example)
         if case is None or not waiver.covers(case.id, case.facts):
-            reason = f"its example {waiver.example!r} is no case that it covers; correct it"
+            reason = f"it does not cover its example {waiver.example!r}; correct it"
             return Proof(waiver, dialect, Standing.FALLEN, reason)
         record = None if dialect in self._unspoken else self._run_alone(case, dialect)
         if record is None:
             return Proof(waiver, dialect, Standing.NOT_HERE, "the backend does not speak this dialect")
         if isinstance(record.verdict, ver.NotApplicable):
-            return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot say the example", record)
+            return Proof(waiver, dialect, Standing.NOT_HERE, "the dialect cannot express the example", record)
         member = select_active(file, dialect, self.backend).assign_status(record, case.facts)
         deviates = waiver.waives(member, case.facts)
         if waiver.verdict["kind"] == "mixed-readings" and isinstance(record.verdict, ver.Allowed):
@@ -147,7 +147,7 @@ class Prover:
         return Proof(waiver, dialect, Standing.STANDS if deviates else Standing.FALLEN, "", record)
 
     def _run_alone(self, case: Case, dialect: str) -> Record | None:
-        """Return the record of a case that runs in a process of its own; None where the dialect is not spoken."""
+        """Run a case in a fresh process, and return its record; None if the backend does not speak the dialect."""
         try:
             with self._open_pool(dialect) as pool:
                 return pool.record(case)

@@ -1,4 +1,4 @@
-"""Why the gate is red, as values; reports write the sentences."""
+"""Why the gate is red, as values; `reports/` writes the sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CasesFailed(NamedTuple):
 
 
 class CasesUndeclared(NamedTuple):
-    """Cases are unsupported, and not declared so."""
+    """Cases are unsupported, and no declaration covers them."""
 
     cases: int
 
@@ -40,19 +40,19 @@ class RecordsMissing(NamedTuple):
 
 
 class ShardsMissing(NamedTuple):
-    """Some of the shards of a run are not there."""
+    """Some shards of a run are missing."""
 
     of: int
     missing: tuple[int, ...]
 
 
 class OtherCorpus(NamedTuple):
-    """The records are of another corpus than that by which they are judged.
+    """The records were made with another corpus than the one that judges them.
 
     Attributes:
-        digest: that of the corpus.
-        recorded: that of the corpus of the records.
-        path: where the cases of the records are; empty for tconv's own.
+        digest: the digest of the corpus.
+        recorded: the digest of the records' corpus.
+        path: the path of the records' cases; empty for tconv's own.
     """
 
     digest: str
@@ -61,33 +61,33 @@ class OtherCorpus(NamedTuple):
 
 
 class WaiverStale(NamedTuple):
-    """A waiver's example ran, and does not deviate as the waiver says."""
+    """The example of a waiver ran, and does not deviate as the waiver says."""
 
     waiver: Waiver
     example: RecordStatus
 
 
 class WaiverInvalid(NamedTuple):
-    """A waiver's example is no case that it covers, or no case of the corpus."""
+    """The waiver does not cover its example (`is_case`), or its example is no case of the corpus."""
 
     waiver: Waiver
     is_case: bool
 
 
 class PinStale(NamedTuple):
-    """No case of a run of all cases needs a pin."""
+    """No case needs a pin, and the run has all cases."""
 
     pin: Pin
 
 
 class ZerosPass(NamedTuple):
-    """Zeros would pass in cases of an element type, and nothing shows that their values are computed.
+    """The tolerance of cases of an element type is so wide that zeros would pass, and no other case checks the values.
 
     Attributes:
-        cases: how many they are.
+        cases: the number of these cases.
         dtype: their element type.
-        twin: the first of the same cases on integers that does not agree exactly; empty if there are none, and no case
-            of the type agrees exactly.
+        twin: the first of the same cases on integers that does not agree exactly; empty if the run has no such case,
+            and no case of the type agrees exactly.
     """
 
     cases: int
@@ -96,13 +96,13 @@ class ZerosPass(NamedTuple):
 
 
 class NothingShown(NamedTuple):
-    """No case was judged; or all of a tier was, and no output was computed that could be compared with the text."""
+    """No case was judged; or a whole tier was judged (`is_judged`), and no output was compared with the text."""
 
     is_judged: bool
 
 
 OfRecords = RecordsMissing | ShardsMissing | OtherCorpus
-"""The reasons that the records give themselves."""
+"""The reasons that need no corpus and no waivers."""
 Reason = CasesFailed | CasesUndeclared | OfRecords | WaiverStale | WaiverInvalid | PinStale | ZerosPass | NothingShown
 
 
@@ -118,12 +118,12 @@ def find_reasons(assessment: Assessment) -> Iterator[Reason]:
     yield from (WaiverInvalid(use.waiver, is_case=True) for use in uses if use.state == "invalid")
     yield from (WaiverInvalid(use.waiver, is_case=False) for use in uses if use.state == "unknown")
     yield from map(PinStale, assessment.pins.stale)
-    # What only other cases can show is for those who have all shards.
+    # A shard lacks the other cases that the reasons below need.
     if assessment.run.header.shard:
         return
     if assessment.counts[Status.INCONCLUSIVE]:
         yield from _find_untrusted(assessment.statuses, assessment.facts)
-    # Who chooses cases by a pattern may choose those that must be refused. A failure is reason enough.
+    # A pattern may select only cases that must be refused. If a case failed, this reason is not needed.
     if not assessment.judged:
         yield NothingShown(is_judged=False)
     elif not (assessment.computes or assessment.run.header.patterns or failed or undeclared):
@@ -131,7 +131,7 @@ def find_reasons(assessment: Assessment) -> Iterator[Reason]:
 
 
 def find_incomplete(run: Run, digest: str | None) -> Iterator[OfRecords]:
-    """Yield why the records are not what their header promises."""
+    """Yield why the records are not those that the header announces."""
     if len(run.records) != run.header.cases:
         yield RecordsMissing(run.header.cases, len(run.records))
     if digest is not None and run.header.corpus != digest:
@@ -139,10 +139,10 @@ def find_incomplete(run: Run, digest: str | None) -> Iterator[OfRecords]:
 
 
 def _find_untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping[str, str]]) -> Iterator[Reason]:
-    """Yield why inconclusive values are red, a reason for each type, if nothing shows that they are computed.
+    """Yield a reason for each type whose inconclusive values no other case checks.
 
-    The same call on integers must agree exactly where the run has it: sums of few products show nothing of sums of
-    many. Where the run has no such case, another case of the type must.
+    The same call on integers must agree exactly, if the run has it: short sums say nothing about long ones. If the run
+    has no such case, another case of the type must agree exactly.
 
     Args:
         members: the records with their statuses.
@@ -160,12 +160,13 @@ def _find_untrusted(members: Sequence[RecordStatus], facts: Mapping[str, Mapping
     for dtype, count in Counter(map(dtype_of, alone)).items():
         if dtype not in types:
             yield ZerosPass(count, dtype)
-    beside = [case for case in inconclusive if _find_integer_twin(case) in verdicts.keys() - exact]
-    for dtype, count in Counter(map(dtype_of, beside)).items():
-        yield ZerosPass(count, dtype, str(_find_integer_twin(next(case for case in beside if dtype_of(case) == dtype))))
+    unequal = [case for case in inconclusive if _find_integer_twin(case) in verdicts.keys() - exact]
+    for dtype, count in Counter(map(dtype_of, unequal)).items():
+        first = next(case for case in unequal if dtype_of(case) == dtype)
+        yield ZerosPass(count, dtype, str(_find_integer_twin(first)))
 
 
 def _find_integer_twin(case: str) -> str | None:
-    """Return the id of the same case on integers; None where the id does not say what its data are."""
+    """Return the id of the same case on integers; None if the id does not name its data."""
     twin, count = _REAL.subn("integers", case)
     return twin if count else None

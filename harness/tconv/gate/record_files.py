@@ -1,4 +1,4 @@
-"""Record files, judged with the waivers of their backends: what the gate says of runs that have ended."""
+"""The gate's assessment of record files, each with the waivers of its backend."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def assess_files(
     records: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool = False
 ) -> tuple[list[Assessment], Corpus]:
-    """Return what the gate says of record files, each with the waivers of its backend, and the corpus of all.
+    """Assess record files, each with the waivers of its backend; also return their corpus.
 
-    The shards of one run are joined; where some are missing, the assessment is incomplete.
+    The shards of one run are joined; if some are missing, the assessment is incomplete.
 
     Args:
         records: the files.
@@ -49,10 +49,10 @@ def assess_files(
 
 
 def read_selected(path: Path, corpus: Corpus) -> Run:
-    """Return the run of a record file. The records of another corpus are not held against this one.
+    """Return the run of a record file. Its ids are checked only if its corpus is this one.
 
     Raises:
-        FileError: the file is not there, or something in it is not as it must be.
+        FileError: the file is missing or wrong.
     """
 
     def selected(header: RunHeader) -> frozenset[str] | None:
@@ -68,14 +68,14 @@ def read_selected(path: Path, corpus: Corpus) -> Run:
 
 
 def _find_missing_shards(run: Run) -> Iterator[ShardsMissing]:
-    """Yield which shards of a run are not there."""
+    """Yield the missing shards of a run, if it has shards."""
     if run.header.shard:
         shards = Shards.parse(run.header.shard)
         yield ShardsMissing(shards.count, tuple(shards.missing))
 
 
 def _relocate(cases: Path | None, run: Run, corpus: Corpus) -> Run:
-    """Return a run whose header says where its cases are for whoever reads it, and not where they were as it ran."""
+    """Return a run whose header has the present path of its cases, not the path at the time of the run."""
     if cases is None or run.header.corpus != corpus.digest:
         return run
     return replace(run, header=run.header.model_copy(update={"path": str(cases)}))

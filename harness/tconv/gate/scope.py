@@ -1,4 +1,4 @@
-"""What an entry of a waiver file is for: cases and machines."""
+"""The scope of an entry of a waiver file: cases and machines."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def _is_pattern(text: str) -> str:
 
 
 class Machines(Part):
-    """The machines whose facts, as the header of a run has them, are these.
+    """The machines of an entry, by the facts in the header of a run.
 
-    The backend may use every vector extension of `with`, and none of `without`. A run whose header says nothing of the
-    vector extensions is on none of these machines: what is not known must not hide a deviation.
+    If the header does not name the vector extensions, a condition on them is false: an unknown fact must not hide a
+    deviation.
 
     Attributes:
-        with: vector extensions, all of which the backend may use, named as in Linux's /proc/cpuinfo.
-        without: vector extensions, none of which it may use.
-        system: the operating system, such as Linux; where it is not given, any.
-        architecture: the processor's, such as x86_64; where it is not given, any.
+        with: vector extensions that the backend may use, all of them, named as in Linux's /proc/cpuinfo.
+        without: vector extensions that the backend may not use, none of them.
+        system: the operating system, such as Linux; if it is not given, any.
+        architecture: the processor's, such as x86_64; if it is not given, any.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
@@ -63,7 +63,7 @@ class Machines(Part):
         return self
 
     def include(self, facts: Mapping[str, str]) -> bool:
-        """Return whether a machine with these facts is one of them."""
+        """Return whether a machine has these facts."""
         simd = facts.get("simd", "").split()
         if (self.with_ or self.without) and not simd:
             return False
@@ -84,9 +84,9 @@ class Scope(Part):
 
     Attributes:
         cases: a pattern of ids, such as padding/**[strides=2|3].
-        where: values that facts of the case must have, a list meaning any of them; 'tconv list --json' prints the facts
-            of each case.
-        machine: the machines on which the entry holds; where it is not given, all.
+        where: values of facts that the case must have; a list means any of its values. 'tconv list --json' prints the
+            facts of each case.
+        machine: the machines of the entry; if it is not given, all.
     """
 
     cases: Annotated[str, AfterValidator(_is_pattern)] = "**"
@@ -103,7 +103,7 @@ class Scope(Part):
         return " ".join(([] if self.cases == "**" else [self.cases]) + where)
 
     def is_for(self, path: str) -> bool:
-        """Return whether cases may be covered whose ids have this before their labels."""
+        """Return whether cases with this path (their id without labels) may be covered."""
         return bool(parse(self.cases).path.fullmatch(path))
 
     def covers(self, case_id: str, facts: Mapping[str, str]) -> bool:
@@ -111,24 +111,24 @@ class Scope(Part):
         return self.is_for(path_of(case_id)) and self.holds(facts)
 
     def holds(self, facts: Mapping[str, str]) -> bool:
-        """Return whether a case of these facts is covered, where its path is."""
+        """Return whether a case with these facts is covered, if its path is."""
         return all(facts.get(key, default) in labels for key, default, labels in self._wanted)
 
     def holding(self, facts: FactColumns) -> Mask:
-        """Return which of many cases are covered, where their paths are, as `holds` says of one."""
+        """Return which of many cases are covered, if their paths are; the same as `holds` for each."""
         mask = np.ones(len(facts), dtype=bool)
         for key, default, labels in self._wanted:
             mask &= facts.holding(key, labels, default)
         return mask
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
-        """Return the first fact of pattern or `where` that a case lacks: name, value there, texts that it may have."""
+        """Return the first condition of pattern or `where` that a case does not meet: fact, its value, wanted texts."""
         labelled = ((key, facts.get(key, default), labels) for key, default, labels in self._wanted)
         return next(((key, value, labels) for key, value, labels in labelled if value not in labels), None)
 
     @cached_property
     def _wanted(self) -> list[tuple[str, str | None, set[str]]]:
-        """The facts of pattern and `where`: name, value in a case without it, the texts that it may have.
+        """The conditions of pattern and `where`: fact, its value in a case without it, the wanted texts.
 
         An attribute that is not written has the label of None.
         """
@@ -138,12 +138,12 @@ class Scope(Part):
         ]
 
     def on_machine(self, facts: Mapping[str, str]) -> bool:
-        """Return whether this is for a machine with these facts."""
+        """Return whether the entry is for a machine with these facts."""
         return self.machine is None or self.machine.include(facts)
 
 
 class NarrowScope(Scope):
-    """A scope that must not be all cases: what is true of all of them needs no waiver, but another backend."""
+    """A scope that must not be all cases: a backend that fails all of them needs no waiver, but a repair."""
 
     @model_validator(mode="after")
     def _names_cases(self) -> Self:
@@ -153,5 +153,5 @@ class NarrowScope(Scope):
 
 
 def list_texts(value: Scalar | list[Scalar]) -> set[str]:
-    """Return the texts that a value, or a list of values any of which is meant, may have."""
+    """Return the text of a value, or the texts of a list of values."""
     return {label(word) for word in (value if isinstance(value, list) else [value])}

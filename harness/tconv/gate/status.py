@@ -1,4 +1,4 @@
-"""What the gate says of a record: a status, and what pins and the other cases of the run say of the answer."""
+"""The status of a record, and the gate's ruling on its answer by pins and by the other cases of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """What a record comes to with the waivers."""
+    """The status of a record with the waivers."""
 
     PASSED = "passed"
     DISPUTED = "disputed"
@@ -35,19 +35,19 @@ class Status(StrEnum):
 
 
 FAILING = (Status.FAILED, Status.UNDECLARED)
-"""The statuses of cases that make the gate red: deviations without a waiver, and what is unsupported without notice."""
+"""The statuses that make the gate red: deviations without a waiver, and unsupported cases without a declaration."""
 AGREEING = (Status.PASSED, Status.DISPUTED)
-"""The statuses of cases that do what a reading of the text says."""
+"""The statuses of results that a reading of the text allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class MixedReadings:
-    """The backend answers a question here differently than in the other cases of the run.
+    """The backend answers a question differently in other cases of the run.
 
     Attributes:
-        readings: the disputed readings that it follows together here; none for the text's first ones.
-        question: the question of `rules` that it answers differently in other cases.
-        elsewhere: the answer that it gives there.
+        readings: the disputed readings that it follows together in this case; empty for the text's first ones.
+        question: the question of `rules`.
+        elsewhere: the answer in other cases.
     """
 
     readings: tuple[str, ...]
@@ -57,7 +57,7 @@ class MixedReadings:
 
     @property
     def words(self) -> str:
-        """What two of them that are alike have in common."""
+        """The words by which two of these are the same."""
         return str(Combination(self.readings))
 
 
@@ -66,11 +66,12 @@ class ReadingChanged:
     """The backend follows another allowed reading than the pinned one.
 
     Attributes:
-        question: the question that is answered differently.
+        question: the question with another answer.
         was: the pinned reading.
         now: the reading that gives this answer.
-        choices: every reading that gives it, those that are followed together in one text; none for the primary one.
-        rule: how it was compared.
+        choices: every reading that gives it; a text joins readings that are followed together. Empty for the primary
+            one.
+        rule: how the result was compared.
     """
 
     question: str
@@ -82,15 +83,15 @@ class ReadingChanged:
 
     @property
     def words(self) -> str:
-        """What two of them that are alike have in common."""
+        """The words by which two of these are the same."""
         return f"{self.question} {self.was} {self.now}"
 
 
 Ruling = ver.Verdict | MixedReadings | ReadingChanged
-"""What the gate makes of an answer: the verdict of its record, if a pin and the other cases say nothing else.
+"""The gate's ruling on an answer: the verdict of its record, unless a pin or the other cases change it.
 
-They may say that no reading explains a refusal, which is `RefusedValid` then, or leave fewer readings of `Disputed`. It
-stands beside the status, as a verdict does: a record that is waived keeps what is waived of it.
+A refusal that no reading explains becomes `RefusedValid`, and `Disputed` may lose readings. A waived record keeps its
+ruling.
 """
 SEVERITY = (
     *(
@@ -105,23 +106,23 @@ SEVERITY = (
     ),
     *("imprecise", "backend-error", "refused-valid", "accepted-invalid", "unsupported", "inconclusive"),
 )
-"""The kinds of ruling that a reader may have to act on, the most urgent first: so causes are listed."""
+"""The kinds of rulings that a reader may have to act on, the most urgent first. Causes are listed in this order."""
 RULINGS: dict[str, type[Ruling]] = ver.KINDS | {"mixed-readings": MixedReadings, "reading-changed": ReadingChanged}
-"""Every ruling by the word that stands for it in reports and waivers."""
+"""Every ruling by its word in reports and waivers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordStatus:
-    """A record with what the gate says of it.
+    """A record with its status.
 
     Attributes:
         record: the record, as it was read.
         status: its status.
-        ruling: what the gate makes of its answer.
-        why: why its output is wrong, as far as the run tells.
+        ruling: the gate's ruling on its answer.
+        why: the diagnosis of its output, as far as the run shows it.
         waiver: the waiver that covers it.
         declaration: the declaration that it is unsupported.
-        by_words: whether it fails only because others fail with the same words: it does not once those are waived.
+        by_words: whether it fails only because others fail with the same words. Once those are waived, it is disputed.
     """
 
     record: Record
@@ -134,13 +135,13 @@ class RecordStatus:
 
     @property
     def may_vary(self) -> bool:
-        """Whether its answer may depend on the calls before it, for all that is known."""
+        """Whether its answer may depend on the calls before it."""
         refused = self.record.alone is None and isinstance(self.ruling, ver.RefusedValid)
         return self.record.may_vary or refused
 
     @property
     def failure(self) -> Failure | None:
-        """What is compared of it with other failures; None if it is none."""
+        """Its features that are compared with other failures; None if it is not a failure."""
         if isinstance(self.ruling, MixedReadings | ReadingChanged):
             return Failure(self.ruling.kind, (), self.ruling.words)
         return failure(self.record, self.ruling, self.why.explained)
@@ -150,32 +151,27 @@ _INVALID, _SWEEP = "invalid", "in"
 
 
 GroupKey = tuple[object, ...]
-"""What makes records those of one cause, also in another run."""
-
-
-def is_of_invalid(group: GroupKey) -> bool:
-    """Return whether a key of failures, as `find_group` returns it, is of invalid calls."""
-    return len(group) > 2 and group[1] == _INVALID  # noqa: PLR2004 - what fails, that mark, and what is in common
+"""Identifies a group of failures with one cause, also in another run."""
 
 
 def sweep_of(group: GroupKey) -> str:
-    """Return the sweep that a key of failures is of; empty if they have more in common."""
+    """Return the sweep of a group, if its failures have only that in common; empty if they have more."""
     *_, mark, sweep = ("", *group)
     return str(sweep) if mark == _SWEEP else ""
 
 
 def mark_invalid(group: GroupKey, *, invalid: bool) -> GroupKey:
-    """Return the key of failures, with a mark behind what fails if they are of invalid calls."""
+    """Return the key of a group, with a mark in second place if its calls are invalid."""
     return (group[0], _INVALID, *group[1:]) if invalid else group
 
 
 def find_group(member: RecordStatus, explained: Combination | None, *, invalid: bool = False) -> GroupKey:
-    """Return what a failure has in common with others: its explanation, else its words, else its sweep.
+    """Return the group of a failure: by its explanation; without one by its words; without these by its sweep.
 
     Args:
         member: the failure.
         explained: the explanation.
-        invalid: whether the call is invalid. What a runtime does with invalid calls says nothing of valid ones.
+        invalid: whether the call is invalid. Invalid and valid calls are never in one group.
     """
     if explained:
         return mark_invalid(("explained", explained), invalid=invalid)
@@ -186,26 +182,29 @@ def find_group(member: RecordStatus, explained: Combination | None, *, invalid: 
 
 
 Rank = tuple[bool, bool, bool, bool, tuple[int, int, str]]
-"""How well a record stands for a cause; the smallest is its example."""
+"""How well a record represents a cause; the record with the smallest rank is the example."""
 
 
 def choose_example(members: Iterable[RecordStatus], group: GroupKey) -> RecordStatus:
-    """Return the smallest member of a cause, if there is one among those that no reader takes for something else.
+    """Return the best example of a cause.
 
-    Such a member is wrong alone too: mixed readings are shown by other cases only, and the command for it would say
-    that nothing is wrong. It has no other explanation than the cause; else, as the next best, it is not under the topic
-    of invalid calls: there a wrong value reads as if the call were invalid in this dialect too; and it has no input
-    without elements, which may have reasons of its own.
+    It prefers, in this order,
+
+    - a record that fails alone: mixed readings show only next to other cases.
+    - a record without another explanation.
+    - a record outside the topic of invalid calls, so that the reader does not take the call for invalid.
+    - a record without empty inputs, which may have a reason of their own.
+    - the smallest record.
 
     Args:
         members: the records of the cause; not empty.
-        group: what makes records those of the cause; it has the name of its explanation, if any.
+        group: the group of the cause; it has the name of its explanation, if any.
     """
     return min(members, key=lambda member: rank(member, group))
 
 
 def rank(member: RecordStatus, group: GroupKey) -> Rank:
-    """Return how well a record stands for a cause."""
+    """Return how well a record represents a cause."""
     record = member.record
     explained_too = not set(group).issuperset(member.why.explained)
     empty = record.call is not None and any(0 in shape for _, shape, _ in record.call.inputs)

@@ -1,4 +1,4 @@
-"""The lint of a waiver file: names that no case has, and examples that are not covered."""
+"""The lint of a waiver file: unknown names of facts, and examples that are not covered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Location: TypeAlias = tuple[str | int, ...]
 
 
 def is_waiver_file(path: Path) -> bool:
-    """Return whether a file is of waivers, and not of cases: it names a backend.
+    """Return whether a file has waivers, not cases.
 
     Raises:
         FileError: it cannot be read.
@@ -33,10 +33,10 @@ def is_waiver_file(path: Path) -> bool:
 
 
 def lint(path: Path, corpus: Corpus) -> tuple[WaiverFile, list[FileError]]:
-    """Return a waiver file, and what is wrong with it beside a corpus.
+    """Return a waiver file, and its mistakes with respect to a corpus.
 
     Raises:
-        FileError: it cannot be read, or something in it is not as it must be.
+        FileError: it cannot be read, or something in it is wrong.
     """
     file, document = load(path), documents.read(path)
     fact_names = corpus.fact_names

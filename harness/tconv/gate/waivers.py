@@ -41,18 +41,18 @@ Options = dict[str, Scalar | Values[Scalar]]
 """Values that options of the backend may have, by name."""
 _AT_DEFAULT, _ANY = "default", "*"
 OPEN = "TODO"
-"""What a clause or a reason begins with that nobody has written yet, as in a proposed file."""
+"""The beginning of a clause or a reason that nobody has written yet, as in a proposed file."""
 _WAIVED_NOWHERE = {
     "unsupported": "must be declared under 'unsupported:', by cases or where, and because",
-    "agreed": "must be of a verdict that fails: what agrees needs no waiver",
-    "not-applicable": "must be of a verdict that fails: what the dialect cannot say needs no waiver",
+    "agreed": "must be of a verdict that fails: a case that agrees needs no waiver",
+    "not-applicable": "must be of a verdict that fails: a case that the dialect cannot express needs no waiver",
     "inconclusive": "must be of a verdict that fails: cases on integers show whether such values are computed",
-    "disputed": "must be of a verdict that fails: what follows a reading needs no waiver; a refusal that has another"
-    " reason than the reading is waived by the kind refused-valid with its message",
+    "disputed": "must be of a verdict that fails: a disputed reading needs no waiver; if a refusal has another reason"
+    " than the reading, waive it by the kind refused-valid with its message",
     "reading-changed": "must be of a verdict that fails for another reason: a new pin accepts another reading; write it"
     " with: tconv waivers pin RECORDS --waivers FILE",
 }
-"""Kinds of verdicts that no waiver waives, each with what to do instead."""
+"""Kinds of verdicts that no waiver waives, each with the remedy."""
 _NOT_EMPTY = Field(json_schema_extra={"minLength": 1})
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
@@ -74,7 +74,7 @@ def _is_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     fields = set(RULINGS[kind].__dataclass_fields__)
     for key, value in verdict.items():
         if isinstance(value, str) and "*" in value and not value.strip("* "):
-            raise ValueError(f"must say something of {key} (got {value!r}, which is anything)")
+            raise ValueError(f"must restrict {key} (got {value!r}, which matches any text)")
         if key not in fields:
             raise ValueError(f"must have only keys of the verdict {kind!r} (got {key!r}){nearest(key, fields)}")
     return verdict
@@ -97,29 +97,29 @@ class Declaration(NarrowScope):
     """Cases that the backend says it does not implement.
 
     Attributes:
-        because: what it answers to them, in a sentence.
+        because: the backend's answer to them, in a sentence.
     """
 
     because: Annotated[NonEmpty, AfterValidator(_is_written)]
 
 
 class Versioned(Scope):
-    """What is known of some versions of a backend.
+    """An entry for some versions of a backend.
 
     Attributes:
-        dialects: in which it is so.
-        versions: for which it is so, as PEP 440 writes them, such as >=1.28; if they are not given, all.
+        dialects: the dialects of the entry.
+        versions: the versions, as PEP 440 writes them, such as >=1.28; if they are not given, all.
     """
 
     dialects: Annotated[Texts[DialectName], Field(min_length=1)]
     versions: Annotated[str, AfterValidator(_is_specifier)] = ""
 
     def of_version(self, dialect_name: str, version: str) -> bool:
-        """Return whether it is for this dialect and this version of the backend, on whatever machine."""
+        """Return whether it is for this dialect and this version of the backend, on any machine."""
         return dialect_name in self.dialects and is_among(version, self.versions)
 
     def active(self, dialect_name: str, backend: BackendHeader) -> bool:
-        """Return whether it holds for this dialect and this backend: version and machine."""
+        """Return whether it is for this dialect, and for the version and the machine of this backend."""
         return self.of_version(dialect_name, backend.version) and self.on_machine(backend.machine)
 
 
@@ -128,21 +128,20 @@ class Waiver(Versioned, NarrowScope):
 
     Attributes:
         name: its name in reports, unique in its file.
-        dialects: in which it deviates.
-        verdict: the kind of verdict, or mixed-readings, which other cases show; and those of its figures that must be
-            the same; in a text * stands for anything.
-        diagnosis: misreadings one of which must give the wrong output; ' + ' joins those that give it together.
-        versions: those that deviate, as PEP 440 writes them, such as >=1.28; outside them the waiver is inactive.
-        clause: the words of the text from which it deviates.
+        dialects: the dialects in which the backend deviates.
+        verdict: the kind of verdict, or mixed-readings, and those of its fields that must be equal. In a text, *
+            stands for anything.
+        diagnosis: misreadings, one of which must give the wrong output; ' + ' joins those that give it together.
+        versions: the versions that deviate, as PEP 440 writes them, such as >=1.28. For others it is inactive.
+        clause: the words of the text that the backend deviates from.
         because: what the backend does, in a sentence.
-        example: the id of a case that it covers, as small as can be.
-        after-others: whether the deviation depends on earlier calls of the process or on chance, or shows in later
-            calls: on what memory holds that is never written, or by what writes into the memory of others. Only such a
-            waiver waives the end of a process that a case alone does not repeat: of a case that it covers, and of a
-            process that was asked one before which did not agree. If its example does not fail, the waiver is not
-            stale, so its versions must have a last one.
+        example: the id of a case that it covers, as small as possible.
+        after-others: whether the deviation depends on earlier calls or on chance, or harms later calls. Memory that is
+            never written does so, and a write to memory of others. Only such a waiver covers a process end that the
+            case alone does not repeat; it must cover this case, or an earlier one that did not agree. It is not stale
+            if its example passes, so it must name a last version.
         link: the thread about it, if there is one.
-        date: on which it was written, as 2026-11-20.
+        date: the date on which it was written, such as 2026-11-20.
     """
 
     name: NonEmpty
@@ -169,7 +168,7 @@ class Waiver(Versioned, NarrowScope):
 
     @model_validator(mode="after")
     def _ends_if_it_is_after_others(self) -> Self:
-        """Require a last version of what no run shows not to be needed any more."""
+        """Require a last version, as no run can show that such a waiver is stale."""
         last = {"==", "===", "~=", "<", "<="}
         if self.after_others and not any(part.operator in last for part in SpecifierSet(self.versions)):
             got = repr(self.versions)
@@ -177,11 +176,12 @@ class Waiver(Versioned, NarrowScope):
         return self
 
     def waives(self, member: RecordStatus, facts: Mapping[str, str]) -> bool:
-        """Return whether an answer is this deviation: the case is covered and the ruling is equal in every key.
+        """Return whether an answer is this deviation: the case is covered, and the ruling is equal in every key.
 
-        In a text `*` stands for anything. A waiver for a refusal with this message also waives it where a reading of
-        the text would refuse: the message shows that the runtime refuses for another reason. The end of a process that
-        the case alone does not end is waived by whatever covers the case with `after-others`.
+        - In a text `*` stands for anything.
+        - A waiver with a refusal's message also waives a disputed refusal: the message shows that the runtime refuses
+          for another reason than a reading.
+        - If a process ended, but does not end by the case alone, a covering waiver with `after-others` is enough.
         """
         record, ruling = member.record, member.ruling
         if isinstance(ruling, Crashed | TimedOut) and record.varies:
@@ -201,9 +201,9 @@ class Pin(Versioned):
     """The reading that a backend is known to follow for a question; an answer by another reading fails.
 
     Attributes:
-        dialects, versions: as in a waiver, but without versions it holds for all.
+        dialects, versions: as in a waiver, but without versions it is for all.
         question: a question on which readings differ, or a constraint that the text leaves open.
-        reading: the name of the reading, or primary for what the dialect takes first.
+        reading: the name of the reading, or primary for the dialect's first reading.
     """
 
     question: NonEmpty
@@ -224,7 +224,7 @@ class Pin(Versioned):
         return self
 
     def answer(self, dialect: Dialect) -> str:
-        """Return the answer to its question that its reading gives."""
+        """Return the answer of its reading to its question."""
         return list_readings(self.question, dialect)[self.reading]
 
     def __str__(self) -> str:
@@ -237,11 +237,11 @@ class WaiverFile(Part):
     Attributes:
         format: the version of the format.
         backend: the name of the backend.
-        options: values that options of the backend may have, default for what is not given and * for any; an option
-            that is not named must be at its default. For other options the file does not apply.
+        options: values that options of the backend may have; default means that the option is not given, and * any
+            value. An option that is not named must be at its default. For other options the file does not apply.
         unsupported: cases that the backend says it does not implement; any other such answer fails.
         waivers: known deviations.
-        pins: which allowed readings it follows.
+        pins: the allowed readings that it follows.
     """
 
     format: Format
@@ -253,11 +253,11 @@ class WaiverFile(Part):
 
     @property
     def digest(self) -> str:
-        """A digest of what the file says, comments and the order of keys aside."""
+        """A digest of the file's content, without comments and the order of keys."""
         return f"sha256:{sha256(self.model_dump_json(exclude_defaults=True, warnings=False).encode()).hexdigest()[:16]}"
 
     def of_relative(self, backend: str) -> WaiverFile:
-        """Return the waivers as another backend may use them: for any version, as theirs are those of this one."""
+        """Return the waivers for use by another backend: for any version, as versions are those of this backend."""
         return self if backend == self.backend else self.for_every_version()
 
     def for_every_version(self) -> WaiverFile:
@@ -268,7 +268,7 @@ class WaiverFile(Part):
         return self.model_copy(update={"waivers": waivers, "pins": pins})
 
     def for_options(self, chosen: Mapping[str, str]) -> bool:
-        """Return whether the file is for a run whose options are these, and all others at their defaults."""
+        """Return whether the file is for a run with these options, and all others at their defaults."""
         allowed = {name: list_texts(value) for name, value in self.options.items()}
         return all(
             not {_ANY, chosen.get(name, _AT_DEFAULT)}.isdisjoint(allowed.get(name, {_AT_DEFAULT}))
@@ -280,7 +280,7 @@ def load(path: Path) -> WaiverFile:
     """Read a waiver file.
 
     Raises:
-        FileError: it is not there, or something in it is not as it must be.
+        FileError: it is missing or wrong.
     """
     file, document = documents.load(path, WaiverFile)
     names = [waiver.name for waiver in file.waivers]
@@ -295,25 +295,25 @@ def load(path: Path) -> WaiverFile:
 
 
 def choose_waivers(option: str | None, backend: str) -> WaiverFile | None:
-    """Return the waivers that a user chose: of a file, none for `none`, or by default those that ship for the backend.
+    """Return the waivers that a user chose: a file's, none for `none`, or by default those that ship for the backend.
 
-    A file that was written for another backend is used as `WaiverFile.of_relative` says.
+    For a file of another backend see `WaiverFile.of_relative`.
 
     Raises:
-        FileError: the file is not there, or something in it is not as it must be.
+        FileError: the file is missing or wrong.
     """
     if option == "none":
         return None
     if option is not None:
-        # The name of a backend that is not installed is known only after its start; until then it is its spec.
+        # The name of a backend that is not installed is known only after its start.
         return load(Path(option)) if is_named_by_start(backend) else load(Path(option)).of_relative(backend)
-    # Looked up, and not made of the name: a name in a record is no path.
+    # Looked up: a name from a record must not become a path.
     shipped = {path.stem: path for path in data_folder("waivers").glob("*.yaml")}
     return load(shipped[backend]) if backend in shipped else None
 
 
 def make_header(file: WaiverFile | None, name: str | None, *, strict: bool) -> WaiversHeader:
-    """Return what the header of a run says of by what it is judged.
+    """Return the header's entry about the waivers of a run.
 
     Args:
         file: the waivers; None for none.
@@ -327,7 +327,7 @@ def make_header(file: WaiverFile | None, name: str | None, *, strict: bool) -> W
 
 @cache
 def is_among(version: str, versions: str) -> bool:
-    """Return whether a backend's version is among those of a specifier; every record of a run asks."""
+    """Return whether a backend's version is among those of a specifier."""
     if not versions:
         return True
     try:
@@ -339,7 +339,7 @@ def is_among(version: str, versions: str) -> bool:
 def _matches(expected: object, actual: object) -> bool:
     if not (isinstance(expected, str) and isinstance(actual, str) and "*" in expected):
         return actual == expected
-    # Of a pattern only * is meant. It is in one line, as reports show messages and proposed waivers have them.
+    # Only * has a meaning. The pattern is one line, as reports and proposed waivers show messages in one line.
     pattern = re.sub(r"([?[])", r"[\1]", expected)
     return fnmatchcase(actual, pattern) or fnmatchcase(" ".join(actual.split()), pattern)
 

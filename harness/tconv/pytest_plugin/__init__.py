@@ -1,8 +1,8 @@
 """The pytest plugin: case files become test files, and their cases its items.
 
-It does nothing until an ini file sets `tconv_cases`. Then every case file of that folder is a file of tests. If the
-folder lies outside of the ini file's folder, pytest does not visit it: its files are collected as children of the ini
-file. pytest loads this module for every user who has tconv installed, so it imports nothing that takes time.
+It does nothing until an ini file sets `tconv_cases`. Then every case file of that folder is a file of tests. A folder
+outside of the ini file's folder is not visited by pytest, so such files are collected as children of the ini file. This
+module is loaded for every user of pytest with tconv installed, so it imports nothing that takes time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the settings."""
     parser.addini("tconv_cases", "A case file, or a folder of them; relative to this file.", "string", default="")
     parser.addini("tconv_backend", "An installed backend or package.module:attribute.", "string", default="onnxruntime")
-    parser.addini("tconv_dialect", "The dialect to speak; default: the backend's first.", "string", default="")
-    parser.addini("tconv_tier", "How much is run: smoke, gate or full.", "string", default="gate")
+    parser.addini("tconv_dialect", "The dialect; default: the backend's first.", "string", default="")
+    parser.addini("tconv_tier", "The tier: smoke, gate or full.", "string", default="gate")
     parser.addini(
         "tconv_waivers", "A file, relative to this one, or none; default: those that ship.", "string", default=""
     )

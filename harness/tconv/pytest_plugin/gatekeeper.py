@@ -1,4 +1,4 @@
-"""The plugin if it takes part: one run asks the runtime for all items, and the gate judges it."""
+"""The active plugin: one run of all selected cases, which the gate judges."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tconv.reports.report import RunReport
 
 _GATE = "tconv::gate"
-"""The report that fails if the gate is red for a reason that is not a case's."""
+"""The test report that fails if the gate is red for a reason other than a failed case."""
 _LEAST_SECONDS = 0.05
 
 
@@ -52,13 +52,13 @@ def _root(base: Path, path: str) -> Path:
 
 
 def _backend(spec: str) -> str:
-    """Return how the backend is named, if there can be one of that name; whether it starts is known when it is run."""
+    """Return the name of a backend, if it is known. The run shows whether it starts."""
     refuse_unknown(spec)
     return spec
 
 
 def _tier(name: str) -> Tier:
-    # An item for each of a million cases is more than pytest can hold.
+    # pytest cannot hold an item for each of a million cases.
     for tier in TIERS_TO_FULL:
         if tier == name:
             return tier
@@ -79,10 +79,10 @@ def _timeout(seconds: float) -> float:
 
 
 def take_part(config: pytest.Config) -> None:
-    """Register the plugin proper.
+    """Register the plugin.
 
     Raises:
-        pytest.UsageError: a setting is not as it must be, or pytest-xdist would deal the items out.
+        pytest.UsageError: a setting is wrong, or pytest-xdist would distribute the items.
     """
     if config.getoption("tx", None):
         raise pytest.UsageError("-n must not be given with tconv_cases: one run asks the runtime, on all processors")
@@ -90,13 +90,13 @@ def take_part(config: pytest.Config) -> None:
 
 
 class Gatekeeper:
-    """Collects the cases, runs those that are selected, and lets the items and the session report what the gate says.
+    """Collects the cases, runs the selected ones, and reports the gate's result by the items and the session.
 
     Args:
-        config: pytest's, with the settings of the ini file.
+        config: pytest's configuration, with the settings of the ini file.
 
     Raises:
-        pytest.UsageError: a setting is not as it must be; the message names the file and the setting.
+        pytest.UsageError: a setting is wrong; the message names the file and the setting.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -123,7 +123,7 @@ class Gatekeeper:
             raise pytest.UsageError(f"{self._config.inipath or '-o'}: {name}: {error}") from None
 
     def pytest_report_header(self) -> str:
-        """Report what is judged."""
+        """Report the backend and the tier."""
         return f"tconv: {self._backend}, {self._tier} tier"
 
     @pytest.hookimpl(tryfirst=True)
@@ -131,7 +131,7 @@ class Gatekeeper:
         """Read the case files and make the cases of the tier.
 
         Raises:
-            pytest.UsageError: something in a file is not as it must be.
+            pytest.UsageError: something in a file is wrong.
         """
         try:
             self._corpus = Corpus.load(self._root)
@@ -145,7 +145,7 @@ class Gatekeeper:
             files[path_of(case.id).rpartition("/")[0]].append(case)
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect case files in the ini file's folder, and through the ini file those that are elsewhere."""
+        """Collect case files in the ini file's folder; those elsewhere through the ini file."""
         elsewhere = not self._root.is_relative_to(self._base)
         if file_path == self._config.inipath and elsewhere:
             folder, files = self._corpus.folder, self._files
@@ -156,7 +156,7 @@ class Gatekeeper:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        """Before the first case is reported, run all that are selected.
+        """Before the first case is reported, run all selected cases.
 
         Raises:
             pytest.UsageError: the backend is not there, or was lost.
@@ -199,7 +199,7 @@ class Gatekeeper:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Report a failure that is no case's, in the way of a test, so that every report of pytest's has it."""
+        """Report a reason other than a failed case as a failed test, so that every report of pytest has it."""
         if self._assessment is None:
             return
         self._report = make_report([self._assessment]).runs[0]
@@ -209,11 +209,11 @@ class Gatekeeper:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Count the gate's failure, but show no letter for it in the line of progress."""
+        """Count the gate's failure, but show no letter for it in the progress line."""
         return ("failed", "", "") if report.nodeid == _GATE else None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Report how many cases have which status, and why the gate is red."""
+        """Report the number of cases of each status, and why the gate is red."""
         if self._report is None:
             return
         assessment = self._report.assessment

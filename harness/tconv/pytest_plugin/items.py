@@ -1,4 +1,4 @@
-"""Case files as pytest sees them: a file with an item for each case, which reports what the gate says of the case."""
+"""Case files for pytest: a file with an item for each case, which reports the case's status."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MOST_LINES = 20
 
 
 class CasesElsewhere(pytest.File):
-    """The ini file, as the parent of the case files outside of its folder.
+    """The ini file, as the parent of case files outside of its folder.
 
     Args:
-        folder: the folder that the files are named in.
+        folder: the folder that names of files are relative to.
         files: the cases of each file.
-        kwargs: pytest's.
+        kwargs: pytest's arguments.
     """
 
     def __init__(self, *, folder: Path, files: Mapping[Path, Sequence[Case]], **kwargs: Any) -> None:  # noqa: ANN401
@@ -46,7 +46,7 @@ class CaseFile(pytest.File):
 
     Args:
         cases: its cases.
-        kwargs: pytest's.
+        kwargs: pytest's arguments.
     """
 
     def __init__(self, *, cases: Sequence[Case], **kwargs: Any) -> None:  # noqa: ANN401
@@ -54,7 +54,7 @@ class CaseFile(pytest.File):
         self._cases = cases
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield its cases, named as their ids end."""
+        """Yield its cases, named by the end of their ids."""
         for case in self._cases:
             path, bracket, labels = case.id.partition("[")
             yield CaseItem.from_parent(self, name=f"{path.rpartition('/')[2]}{bracket}{labels}", case=case)
@@ -65,10 +65,10 @@ class CaseItem(pytest.Item):
 
     Args:
         case: the case.
-        kwargs: pytest's.
+        kwargs: pytest's arguments.
 
     Attributes:
-        case: the same.
+        case: the case.
     """
 
     def __init__(self, *, case: Case, **kwargs: Any) -> None:  # noqa: ANN401
@@ -77,11 +77,11 @@ class CaseItem(pytest.Item):
         self._failure = "the case was not judged: no run asked the runtime for this item"
 
     def judge(self, member: RecordStatus, header: RunHeader) -> None:
-        """Take over what the gate says of the case, before the item is run.
+        """Take over the status of the case, before the item is run.
 
         Args:
             member: the record of the case, with its status.
-            header: what the run was that the record is of.
+            header: the header of the run.
         """
         match member.status:
             case Status.WAIVED | Status.FAILED | Status.UNDECLARED:
@@ -105,7 +105,7 @@ class CaseItem(pytest.Item):
 
 
 def _explained(member: RecordStatus, header: RunHeader) -> Iterator[str]:
-    """Yield the lines of a failure, the first of which is a summary."""
+    """Yield the lines of a failure; the first is a summary."""
     record = member.record
     failed = reason(member) if member.status in FAILING else ""
     yield f"{member.ruling.kind}: {failed or phrase(member.ruling)}"

@@ -1,1 +1,1 @@
-"""Records: the file that every report is made from, the arrays of wrong outputs, and what makes two failures alike."""
+"""Records: the file that every report is made from, the arrays of wrong outputs, and the comparison of failures."""

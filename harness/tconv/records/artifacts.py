@@ -1,4 +1,4 @@
-"""Artifacts: the arrays of a wrong output, in a file beside the records. Only this module writes and reads them."""
+"""Artifacts: the arrays of a wrong output, in a file next to the records. Only this module writes and reads them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 FOLDER = "artifacts"
-"""The folder beside the record file."""
+"""The folder next to the record file."""
 LARGEST_WRITTEN = 2**22
-"""Elements of all arrays of one artifact; one that has more is not written."""
+"""Elements of all arrays of an artifact; a larger one is not written."""
 _LARGEST_FILE = 8 * LARGEST_WRITTEN + 2**20
-"""Bytes of an artifact's file: its elements as float64, and as much as names and compression may add."""
+"""Bytes of an artifact's file: its elements as float64, and room for names and compression."""
 _NUMBERS = "fiub"
 _LONGEST = 200
 
 
-class Unreadable(Exception):  # noqa: N818 - a state of a file, no error of the report
+class Unreadable(Exception):  # noqa: N818 - not an error of the report, but a state of a file
     """An artifact cannot be read; the message is a sentence for the reader of a report."""
 
 
 def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) -> str | None:
-    """Write arrays as float64, and return the path relative to `folder`; None where they are too large.
+    """Write arrays as float64, and return the path relative to `folder`; None if they are too large.
 
     Args:
         folder: the folder of the record file.
-        identity: backend, dialect, case id and chosen options, which no other artifact of the folder has.
+        identity: backend, dialect, case id and chosen options, which are unique in the folder.
         arrays: operands, expected and actual output by name, in NCX and IOX.
     """
     if sum(array.size for array in arrays.values()) > LARGEST_WRITTEN:
@@ -51,7 +51,7 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
 
 
 def file_name(identity: Sequence[str]) -> str:
-    """Return the name of an artifact's file: a digest of the identity, as `write` takes it."""
+    """Return the name of an artifact's file: a digest of the identity, see `write`."""
     return f"{blake2b('|'.join(identity).encode(), digest_size=8).hexdigest()}.npz"
 
 
@@ -63,9 +63,9 @@ def moved_out(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def moved_in(folder: Path, name: str, data: bytes) -> None:
-    """Write the bytes of an artifact that another machine has written; nothing if they are too many.
+    """Write the bytes of an artifact from another machine; nothing if there are too many.
 
-    Nothing too under a name that is no artifact's, so that no other machine chooses a path of this one.
+    Other names than those of artifacts are ignored, so that the other machine cannot choose a path here.
     """
     if len(data) <= _LARGEST_FILE and re.fullmatch(r"[0-9a-f]{16}\.npz", name):
         path = folder / FOLDER / name
@@ -77,16 +77,16 @@ def moved_in(folder: Path, name: str, data: bytes) -> None:
 def read(
     folder: Path, artifact: str, names: Sequence[str], largest: int = LARGEST_WRITTEN
 ) -> tuple[dict[str, Array], list[str]]:
-    """Return the arrays of these names as float64, and for each that is left out a sentence that says why.
+    """Return the arrays of these names as float64, and a sentence for each array that is left out.
 
     Args:
-        folder: what the path is relative to and must not leave.
+        folder: the folder of the record file; the path must not leave it.
         artifact: the path in the record.
-        names: the arrays that are wanted.
-        largest: the elements of an array beyond which it is left out; it is not decompressed then.
+        names: the names of the wanted arrays.
+        largest: an array with more elements is left out, and not decompressed.
 
     Raises:
-        Unreadable: there is no such file, or it is no artifact.
+        Unreadable: there is no such file, or it is not an artifact.
     """
     path = _inside(folder, artifact)
     arrays: dict[str, Array] = {}
@@ -106,7 +106,7 @@ def read(
 
 
 def array(folder: Path, artifact: str | None, name: str, largest: int = LARGEST_WRITTEN) -> Array | None:
-    """Return one array of an artifact; None where there is none, it has more elements, or it cannot be read."""
+    """Return one array of an artifact; None if there is none, it is too large, or it cannot be read."""
     if artifact is None:
         return None
     try:
@@ -133,9 +133,9 @@ def _inside(folder: Path, artifact: str) -> Path:
 def _read_member(
     archive: zipfile.ZipFile, name: str, largest: int, arrays: dict[str, Array], omissions: list[str]
 ) -> None:
-    """Read an array, its header first, so that one that is too large is never decompressed."""
+    """Read an array, its header first, so that an array that is too large is never decompressed."""
     if (size := archive.getinfo(f"{name}.npy").file_size) > _LARGEST_FILE:
-        # Its header alone may claim gigabytes; no more than this size is decompressed.
+        # The header alone may have gigabytes.
         omissions.append(f"{name} is not shown: its file has {size:,} bytes, more than {_LARGEST_FILE:,}.")
         return
     with archive.open(f"{name}.npy") as stream:

@@ -1,9 +1,9 @@
-"""What makes two failures alike: the verdict's kind, and an explanation in common or equal words without numbers.
+"""When two failures are alike: same kind of verdict, and a common explanation or the same words without numbers.
 
-What a runtime says is read by one rule: `sentence` is what a reader is shown of a message, `without_numbers` what two
-messages have in common that say the same of two calls. The rule has limits. Two refusals that differ in nothing but
-which attributes they list are one. Refusals of one reason are two if one lists several attributes after a colon, and
-the other a single one: there it may be the reason. What is listed without values, such as names, stays.
+`sentence` is the part of a runtime's message that a reader sees. `without_numbers` is equal for two messages that say
+the same about two calls. It has limits. Two refusals that differ only in the attributes that they list are alike.
+Refusals with one reason differ if one lists several attributes after a colon and the other a single one, as this one
+may be the reason. Names that are listed without values stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CALLS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A line with which begins what is below a sentence: calls that led to an error, their arguments, places in code."""
+"""The first line after a sentence: calls that led to an error, their arguments, places in code."""
 _NODE = re.compile(r"(?:\[\[)?\{\{.{,500}?\}\}(?:\]\])?")
 """A node of a graph, as TensorFlow writes it."""
 _OPERATION = re.compile(r"(?:%[\w.#:]+(?:, %[\w.#:]+)* = |\"[\w.]+\"\(%).*")
@@ -43,7 +43,7 @@ _NESTED = r"\((?:[^()]|\([^()]*\))*\)"
 _SIGNATURE = re.compile(rf"(?:(?<= )[\w.:]+ )?{_NESTED} -> (?:{_NESTED}|[^\s,;]+)")
 """The operands and results of an operation, and the name of its node."""
 _LONG = 40
-"""Characters of attributes in braces, or of operands and results, beyond which a reader is not shown them."""
+"""Longer attributes in braces, and longer operands and results, are not shown to a reader."""
 
 _VALUE = rf"""\[(?:[^\[\]]|\[[^\[\]]*\])*\] | {_NESTED} | "[^"]*" | '[^']*'"""
 _PAIR = rf"""
@@ -55,19 +55,19 @@ _PAIRS = re.compile(
     """,
     re.VERBOSE,
 )
-"""Names with values, one after another; or a single one that goes on a list or is in parentheses."""
+"""Names with values, one after another; or a single one after a comma or in parentheses."""
 _COUNTER = re.compile(r"(?<=_)\d+\b|(?<!\d)%\w+")
-"""What a runtime appends to the names of its nodes, and how a compiler counts values."""
+"""Numbers at the end of nodes' names, and a compiler's numbers of values."""
 _COUNTED = re.compile(r"\b([a-z_]{3,})(?<!int)(?<!float)(?<!complex)\d+\b", re.IGNORECASE)
 """A name that ends with a number, and is no type."""
 _CONVERTED = re.compile(r"(?<=[XWBY])_(?:canonical|ncx)\b")
-"""What the model of a call appends to the name of a tensor that it brings to another layout."""
+"""The ending of a tensor's name after a change of layout in the model of a call."""
 _FOLDER = re.compile(r"(?<![\w.])(?:/[\w.+@~-]+)+/(?=[\w.+-])")
-"""Where a file is, which another machine or process has elsewhere."""
+"""The folder of a file, which differs between machines and processes."""
 _RANDOM = re.compile(r"\btmp\w{6,}|\b(?=[a-z]*\d)(?=\d*[a-z])[0-9a-f]{8,}\b")
-"""A name that is made up for one process, and a digest."""
+"""A temporary name, or a digest."""
 _SCALAR = re.compile(r"\bnp\.\w+\(([^()]*)\)")
-"""How numpy writes a number of its own types, which stands in one list and not in another."""
+"""A number of a numpy type, as `repr` writes it."""
 _SIZES = re.compile(r"(?<!\w)(?:(?:\d+|\?)x)+(?=[a-z]+\d)")
 """The sizes of a tensor before its type, as MLIR writes them."""
 _NUMBER = r"(?<![\w.])(?:nan|inf|\#(?!\.\w)|\?(?=[,\])])|0x[0-9a-fA-F]+|\d[\d.]*(?:e[-+]?\d+)?(?:x\d+)*)(?!\w)"
@@ -78,12 +78,12 @@ _REPEATED = re.compile(r"(?<!\S)((?:[^\s#]+ ){1,3}#)(?: \1)+(?!\S)")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is compared of two failures.
+    """The features by which two failures are compared.
 
     Attributes:
-        kind: the verdict's.
-        explained: misreadings that give the output, any of which suffices; none where it was not diagnosed.
-        words: the words of the verdict without numbers; empty where it has only numbers.
+        kind: the kind of the verdict.
+        explained: misreadings, each of which gives the output; empty without a diagnosis.
+        words: the words of the verdict without numbers; empty if it has only numbers.
     """
 
     kind: str
@@ -91,7 +91,7 @@ class Failure:
     words: str
 
     def alike(self, other: Failure | None) -> bool:
-        """Return whether another failure is of the same kind, with an explanation in common, or else the same words."""
+        """Return whether another failure is alike: same kind, and a common explanation; without one, same words."""
         if other is None or self.kind != other.kind:
             return False
         if self.explained:
@@ -104,12 +104,12 @@ def failure(
 ) -> Failure | None:
     """Return the failure that a record shows; None for agreed, inconclusive and not applicable.
 
-    A disputed verdict is one too: two runs may differ in it. Where an answer depends on earlier
-    calls, its values are not compared.
+    A disputed verdict is one too, as two runs may differ in it. If an answer depends on earlier calls, its values are
+    not compared.
 
     Args:
         record: the record.
-        verdict: what it is judged as; None for its own verdict.
+        verdict: the verdict; None for that of the record.
         explained: the misreadings that give its output; None for those of the record.
     """
     verdict = verdict or record.verdict
@@ -124,7 +124,7 @@ def failure(
         case ver.WrongDtype(_, words) | ver.Unstable(words):
             pass
         case ver.Crashed(cause, stderr):
-            # An exit code is no number that varies: it tells one end from another.
+            # An exit code stays: it distinguishes crashes.
             end = " ".join([cause, *map(without_numbers, reasons(stderr)[:1])])
             return Failure(verdict.kind, explained, end)
         case ver.Disputed():
@@ -138,12 +138,12 @@ def failure(
 
 @lru_cache(maxsize=4096)
 def sentence(message: str) -> str:
-    """Return a runtime's own sentence of a message, in one line: what a reader is shown of it.
+    """Return the sentence of a runtime's message that a reader sees, in one line.
 
-    Of several lines it begins with the first that names an error; below Python's calls, with the last one. It ends
-    before the calls that led there, their arguments, and places in code. `...` stands for nodes of a graph, operations
-    as a compiler prints them, and long lists of attributes in braces or of operands. If nothing is left, it is the
-    whole message.
+    It begins with the first line that names an error; after a traceback of Python, with the last such line. It ends
+    before the calls that led there, their arguments, and places in code. `...` replaces nodes of a graph, operations as
+    a compiler prints them, and long lists of attributes in braces or of operands. If nothing is left, it is the whole
+    message.
     """
     text = _own_words(message, "...").removeprefix("...")
     for listed in (_ATTRIBUTES, _SIGNATURE):
@@ -153,12 +153,11 @@ def sentence(message: str) -> str:
 
 @lru_cache(maxsize=4096)
 def without_numbers(text: str) -> str:
-    """Return a message without what varies from call to call, from process to process and from machine to machine.
+    """Return a message without the parts that vary between calls, processes and machines.
 
-    It is the runtime's own sentence with `#` for what `sentence` leaves out, every number, every list of numbers, and
-    every list of attributes with their values. A single attribute within a sentence keeps its name; a number within a
-    name stays. Digests, temporary names, folders, and what names are counted by are `#` too. A tensor of a call's model
-    has one name in all layouts.
+    It is the runtime's sentence. `#` replaces the parts that `sentence` leaves out, numbers, lists of numbers, lists of
+    attributes with values, digests, temporary names, folders, and numbers at the end of names. A single attribute
+    within a sentence keeps its name. A tensor of a call's model has one name in all layouts.
     """
     text = _SCALAR.sub(r"\1", _CONVERTED.sub("", _own_words(text, "#") or " ".join(text.split())))
     while _ATTRIBUTES.search(text):
@@ -170,7 +169,7 @@ def without_numbers(text: str) -> str:
 
 
 def _own_words(message: str, mark: str) -> str:
-    """Return what a message says before what it prints of calls, graphs and operations, for which a mark stands."""
+    """Return the beginning of a message, up to the calls that it prints; a mark replaces nodes and operations."""
     lines = message.splitlines()
     errors = [number for number, line in enumerate(lines) if lines[1:] and ERROR_LINE.search(line)]
     if len(errors) > 1 and _WRAPPED.match(lines[errors[0]]):

@@ -1,4 +1,4 @@
-"""The header of a record file, in JSON: what a run was, who was judged in it, and how two headers differ."""
+"""The header of a record file, in JSON: the settings of a run, the backend, and the differences of two headers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FORMAT = 5
-"""The version of the format, which each change of what records say raises; a reader refuses others."""
+"""The version of the format. Each change of the records' meaning raises it; a reader refuses other versions."""
 _LONGEST_TITLE = 400
 USUAL_TIMEOUT = 60.0
-"""Seconds that a case may take where nothing else is asked for."""
+"""The default limit of a call, in seconds."""
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what judges in this process, on which verdicts depend: Python, numpy and onnx."""
+    """Return the versions that verdicts depend on: Python, numpy and onnx."""
     return {"python": platform.python_version(), "numpy": np.__version__, "onnx": version("onnx")}
 
 
@@ -38,12 +38,12 @@ class BackendHeader(BaseModel):
 
     Attributes:
         name: its name.
-        spec: how it was named on the command line; empty where that is its name.
+        spec: its name on the command line; empty if that is the same.
         version: its version.
-        environment: what it says of itself, with the environment variables that change its kernels.
-        machine: the facts of the machine that it was on, see `backends.machine`.
-        supplied: the questions of `rules` that it answers itself.
-        options: those of its options that are not at their defaults: with others it is another backend in every report.
+        environment: facts that it reports, and the environment variables that change its kernels.
+        machine: the facts of its machine, see `backends.machine`.
+        supplied: the questions of `rules` that tconv answers for it.
+        options: the options that are not at their defaults; with other options, reports treat it as another backend.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,31 +63,31 @@ class BackendHeader(BaseModel):
 
     @property
     def title(self) -> str:
-        """How reports name it: name, version and chosen options; of very many not all."""
+        """The title in reports: name, version and chosen options, shortened."""
         return shortened(" ".join((self.name, self.version, *self.chosen)), _LONGEST_TITLE)
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What names it on the command line."""
+        """The arguments that name it on the command line."""
         return ("--backend", self.spec or self.name, *(word for text in self.chosen for word in ("--option", text)))
 
 
 def cases_option(path: str) -> tuple[str, ...]:
-    """Return the end of a command that is about the cases of this path: nothing where they are tconv's own."""
+    """Return the option of a command for the cases of a path; nothing for tconv's own."""
     return ("--cases", path) if path else ()
 
 
 def timeout_option(seconds: float) -> tuple[str, ...]:
-    """Return what gives a command a timeout: nothing for the usual one."""
+    """Return the option of a command for a timeout; nothing for the default."""
     return () if seconds == USUAL_TIMEOUT else ("--timeout", f"{seconds:g}")
 
 
 class WaiversHeader(BaseModel):
-    """By what a run was to be judged when it began; who reads the records may judge them by something else.
+    """The waivers at the start of a run; a reader of the records may judge them with others.
 
     Attributes:
         file: the name of the file of waivers, or none.
-        digest: a digest of what it says; empty for none.
+        digest: a digest of its content; empty for none.
         strict: whether accepting an invalid model was a failure.
     """
 
@@ -106,19 +106,19 @@ class RunHeader(BaseModel):
 
     Attributes:
         tconv: the version of tconv.
-        backend: who was judged.
-        dialect: in whose words the cases were asked.
-        tier: how much of the corpus was run.
+        backend: the backend that was judged.
+        dialect: the dialect of the calls.
+        tier: the tier of the corpus.
         patterns: the patterns of the command line; none for the whole tier.
         corpus: a digest of all case files.
         path: the value of --cases as it was typed; empty for tconv's own corpus.
-        cases: how many cases there are, of the shard where there is one.
-        shard: the part of the run that is here, as 2/4; empty for the whole.
-        timeout: seconds that a case may take.
+        cases: the number of cases, of the shard if there is one.
+        shard: the part of the run in this file, as 2/4; empty for the whole.
+        timeout: the limit of a call, in seconds.
         repeat: how often each case was asked.
-        platform: versions of what computed: Python, numpy, onnx.
-        waivers: by which it was to be judged; None if the records do not say it.
-        started: when it started, as ISO 8601 writes it.
+        platform: the versions of Python, numpy and onnx.
+        waivers: the waivers at the start; None if they are not recorded.
+        started: when it started, in ISO 8601.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -140,12 +140,12 @@ class RunHeader(BaseModel):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What makes a command ask the backend as the run did: name, options, and a timeout of the run's own."""
+        """The arguments of a command that asks the backend as the run did: name, options and timeout."""
         return (*self.backend.arguments, *timeout_option(self.timeout))
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What makes `tconv run` ask the backend as the run did: `arguments`, and how often."""
+        """The arguments of `tconv run` that ask the backend as the run did: `arguments`, and how often."""
         return self.arguments if self.repeat == 1 else (*self.arguments, "--repeat", str(self.repeat))
 
     def continues(self, other: RunHeader) -> bool:
@@ -182,11 +182,11 @@ def header_line(header: RunHeader) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that the headers of two runs say differently.
+    """A difference between the headers of two runs.
 
     Attributes:
         name: the field of the header.
-        old, new: what each says; empty if it says nothing.
+        old, new: the two values; empty if there is none.
     """
 
     name: str
@@ -198,7 +198,7 @@ class Difference:
 
 
 def differences(old: RunHeader, new: RunHeader) -> Iterator[Difference]:
-    """Yield what two headers say differently, in the order of the header's fields."""
+    """Yield the differences of two headers, in the order of the header's fields."""
     before, after = (_texts(header) for header in (old, new))
     for name in before | after:
         if before.get(name) != after.get(name):
@@ -212,7 +212,7 @@ def _texts(header: RunHeader) -> dict[str, str]:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested values, each with the names that lead to it, joined by dots."""
+    """Yield nested values, each with the names on its way, joined by dots."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from flat(value, f"{prefix}{name}.")

@@ -1,4 +1,4 @@
-"""The facts of several machines that took part in one run, as the header of one."""
+"""The facts of several machines of one run, joined for one header."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from tconv.records.headers import BackendHeader
 
 MAY_DIFFER = ("processor", "cores", "memory")
-"""Facts that the machines of a run need not share: no waiver asks for them, and none is a vector extension."""
+"""Facts that may differ between the machines of a run, as no waiver depends on them."""
 CONFINEMENT = "isolated"
-"""What a header's environment says of confinement. A system may forbid it, and no answer depends on it, so that the
-machines of a run need not share it."""
+"""The entry of a header's environment about confinement. It may differ between the machines of a run: a system may
+forbid confinement, and no answer depends on it."""
 
 _AND = " | "
 
 
 def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the facts of all machines: those that may differ with every value, of the others the common ones.
+    """Return the facts of all machines: of those that may differ all values, of the others the common ones.
 
-    What a header does not say is not known of its machine, so that no waiver of some machines holds.
+    Without a common value a fact is left out, so no waiver that depends on it holds.
     """
     values = {name: {machine.get(name, "") for machine in machines} for machine in machines for name in machine}
     return {
@@ -32,15 +32,15 @@ def joined(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _every(texts: Iterable[str]) -> str:
-    """Return every value of a fact once; a text of several machines that were joined before has several."""
+    """Return all values of a fact, each once; a text may already have those of several machines."""
     return _AND.join(sorted({value for text in texts for value in text.split(_AND) if value}))
 
 
 def joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
-    """Return the backend of a run that several machines took part in, with the facts of all.
+    """Return the backend of a run on several machines, with the facts of all.
 
     Args:
-        backends: the backend as each machine says it, alike in all that need not be of a machine.
+        backends: the backend's header from each machine; they differ only in facts of the machine.
     """
     machine = joined([backend.machine for backend in backends])
     environment = without_confinement(backends[0].environment)
@@ -50,5 +50,5 @@ def joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
 
 
 def without_confinement(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a backend says of itself, without how its process was confined."""
+    """Return the environment of a header without the entry about confinement."""
     return {name: text for name, text in environment.items() if name != CONFINEMENT}

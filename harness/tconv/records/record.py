@@ -1,4 +1,4 @@
-"""One case's record: who was asked what, the verdict, and where the output is wrong; and its line in a record file."""
+"""The record of a case: backend, call, verdict and diagnosis; and its line in a record file."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class CallSummary(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class FreshAnswer(Recorded):
-    """What came of a case that was asked again, alone in a fresh process.
+    """The answer to a case that was asked again, alone in a fresh process.
 
     Attributes:
         kind: the kind of the verdict there.
-        same: whether that is what came of it in the run, with the same figures where sums have no rounding.
-        first_only: whether only the first answer there was wrong, and those after it right.
+        same: whether the result is that of the run, with the same figures if the sums are exact.
+        first_only: whether only the first answer there was wrong, and later ones were right.
     """
 
     kind: str
@@ -60,14 +60,13 @@ class FreshAnswer(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Sums(Recorded):
-    """In which type the backend adds the products of 16-bit numbers in calls like this one, as a probe found it.
+    """The type in which the backend accumulates products of 16-bit numbers in calls like this one, by a probe.
 
     Attributes:
         dtype: the element type.
         filters: the kind of group, with `1x1` if the filter has a single tap.
         rank: the number of spatial axes.
-        accumulator: the type in which the products are added: `dtype` or f32. None if the probe found neither, or ended
-            the runtime.
+        accumulator: the type of the sums: `dtype` or f32. None if the probe found neither, or crashed.
     """
 
     dtype: DType
@@ -83,26 +82,26 @@ class Record(Recorded):
     Attributes:
         case: the case's id.
         backend: the backend's name.
-        dialect: the dialect in which it was expressed.
+        dialect: the dialect of the call.
         verdict: the verdict.
-        seconds: how long the backend took, without the harness.
+        seconds: the time of the backend, without the harness.
         artifact: the file with operands, expected and actual values, relative to the record file; None for a pass.
-        call: the call, where it is not a plain pass.
-        tolerance: how the allowed distance is derived, where values were compared and differ.
-        diagnosis: misreadings that give the very output that was wrong, each by itself; pairs are joined by ` + `.
-        described: where and how the output is wrong, where no misreading gives it; or which other failures show it.
-        relation: what the wrong elements are beside what is expected, where that is seen and no misreading gives them.
-        placement: where the values of a wrong output lie, as far as they tell.
-        alone: what came of the case when it was asked again, alone in a fresh process; None if it was not.
-        earlier: of a process that ended at this case, and does not at the case alone: the cases that it was asked
-            before, the last one last, without those of which it is known that they agreed.
-        digest: of a wrong output, what is compared with a later run, see `verdict.values.digest`; None if there is
-            no output, or only its shape and type.
-        executed: in a context, the operations that the runtime executes, if it says that it fuses or folds some of the
-            graph's, adds others, or computes in 8 bits.
-        sums: what the bound of 16-bit numbers was derived for; None if there was none, or no probe found it: then f32.
-        asked: the settings of a new call that tconv made to test an explanation, which is no case of the corpus and
-            counts as none; None of a case.
+        call: the call; None for a plain pass.
+        tolerance: how the allowed distance is derived, if values were compared and differ.
+        diagnosis: misreadings, each of which gives the wrong output; ` + ` joins those that give it together.
+        described: where and how the output is wrong, if no misreading gives it; or which other failures show it.
+        relation: the arithmetic relation of the wrong elements to the expected ones, if no misreading gives them.
+        placement: how the geometry of a wrong output differs, as far as its values show it.
+        alone: the answer when the case was asked again, alone in a fresh process; None if it was not asked again.
+        earlier: the earlier cases of a process that ended at this case, in their order. Cases that are known to agree
+            are left out. Empty if the process ends at the case alone too.
+        digest: a digest of a wrong output for comparison with a later run, see `verdict.values.digest`; None if there
+            is no output, or only its shape and type.
+        executed: in a context, the operations that the runtime executes, if it reports that it fuses or folds some,
+            adds others, or computes in 8 bits.
+        sums: the type of 16-bit sums for which the bound was derived; None: no bound, or f32 without a probe.
+        asked: the settings of a new call that tested an explanation; it is no case of the corpus and does not count.
+            None for a case.
     """
 
     case: str
@@ -126,42 +125,42 @@ class Record(Recorded):
 
     @property
     def new_call(self) -> Case | None:
-        """The new call that tconv made; None of a case of the corpus.
+        """The new call that tconv made; None for a case of the corpus.
 
         Raises:
-            ImpossibleCase: the settings make none.
+            ImpossibleCase: the settings make no case.
         """
         return None if self.asked is None else build(self.case, self.asked.written())
 
     @property
     def why(self) -> Diagnosis:
-        """Why its output is wrong, as far as the output alone tells."""
+        """The diagnosis of its output alone, without other cases."""
         return Diagnosis(self.diagnosis, self.described or "", self.relation or "", self.placement)
 
     @property
     def accumulator(self) -> DType:
-        """The type that products of 16-bit numbers are added in, by which the record was judged."""
+        """The type of 16-bit sums that the record was judged by."""
         return (self.sums and self.sums.accumulator) or DType.F32
 
     @property
     def varies(self) -> bool:
-        """Whether the answer depends on the calls before it: alone in a fresh process there is another one."""
+        """Whether the answer depends on earlier calls: alone in a fresh process it is another one."""
         return self.alone is not None and not self.alone.same
 
     @property
     def may_vary(self) -> bool:
-        """Whether its answer may depend on the calls before it, for all that is known; not of a death."""
+        """Whether its answer may depend on earlier calls: a failure, no crash, that was not asked again."""
         return self.alone is None and isinstance(self.verdict, WrongOutput | WrongDtype | RefusedValid | BackendError)
 
     @property
     def size(self) -> tuple[int, int, str]:
-        """How large its case is: elements of its inputs, then the length of its id."""
+        """The size of its case: elements of its inputs, then the length of its id."""
         elements = sum(math.prod(shape) for _, shape, _ in self.call.inputs) if self.call else 0
         return elements, len(self.case), self.case
 
     @property
     def answer_varies(self) -> bool:
-        """Whether it varies so that other answers may vary too: the end of a process says nothing of them."""
+        """Whether its answer varies, apart from crashes and timeouts; then other answers may vary too."""
         return self.varies and not isinstance(self.verdict, Crashed | TimedOut)
 
 
@@ -169,7 +168,7 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def record_line(record: Record) -> str:
-    """Return a record's line, without its newline. Defaults are left out, but not the kind of the verdict."""
+    """Return a record's line, without its newline. Defaults are left out, except the kind of the verdict."""
     plain = _RECORD.dump_python(record, mode="json", exclude_defaults=True)
     plain |= {"verdict": {"kind": record.verdict.kind, **plain["verdict"]}, "seconds": round(record.seconds, 6)}
     return json.dumps(with_plain_values(plain), separators=(",", ":"), allow_nan=False)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
 _BEGIN = b'{"format":'
-"""What the header of a record file begins with, and no record."""
+"""The beginning of a header; no record begins so."""
 _LONGEST = 2**24
-"""Bytes of a line at most; a device, or a sparse file, has longer ones."""
+"""Bytes of a line; a device or a sparse file may have longer lines."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Run:
         path: its path.
         header: its header.
         records: the records of the cases.
-        asked: those of the new calls that tconv made to test explanations: no other part of tconv counts them.
+        asked: the records of new calls that tested explanations; they do not count as cases.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def argument(self) -> str:
-        """The records as a shell takes them; RECORDS where they are several files, or none that stays."""
+        """The records as an argument in a shell; RECORDS if they are several files, or from standard input."""
         return "RECORDS" if "*" in self.path.name or self.path.name == "-" else shlex.quote(str(self.path))
 
     def with_records(self, records: Iterable[Record]) -> Run:
@@ -71,22 +71,22 @@ class Run:
 def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = lambda _: None) -> Run:
     """Read a record file.
 
-    A last line without its newline is left by an interrupted writer, and is not read.
+    A last line without a newline, from an interrupted writer, is not read.
 
     Args:
         path: the file.
-        cases_of: returns the ids of all cases of a run by its header; None where they are not known.
+        cases_of: returns the ids of all cases of a run by its header; None if they are not known.
 
     Raises:
-        FileError: the file is not there, a line is not what the format says, or not of the run of the header.
+        FileError: the file is missing, or a line is wrong or of another run.
     """
     lines = _lines(path)
     header = _header(path, next(lines, (1, b"")))
     cases = cases_of(header)
     if cases is not None and len(cases) != header.cases:
-        # The digest of a corpus is of its case files alone: the rows of a tier are chosen again without a new question.
+        # The digest of a corpus is of its case files alone: the rows of a tier may have been chosen again since.
         must = f"cases must be {len(cases)}, as many as the header selects (got {header.cases})"
-        raise FileError(path, f"{must}; run it again, where the tiers were chosen anew since", 1)
+        raise FileError(path, f"{must}; run it again if the tiers have changed since", 1)
     seen: set[str] = set()
     records = sorted((_record(path, numbered, header, cases, seen) for numbered in lines), key=lambda of: of.case)
     return Run(
@@ -98,17 +98,17 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
 
 
 def received(path: Path, stream: BinaryIO, folder: Path) -> list[Path]:
-    """Write what a stream brings to files of a folder, one for each header, and return them.
+    """Write the records of a stream to files of a folder, one for each header, and return the files.
 
-    Each line is read as it comes: a stream may have no end.
+    Each line is checked as it comes: a stream may have no end.
 
     Args:
-        path: how errors name the stream.
-        stream: perhaps several record files one after the other, as `cat` joins them.
+        path: the name of the stream in errors.
+        stream: one or several record files, as `cat` joins them.
         folder: the folder.
 
     Raises:
-        FileError: a line is not what the format says, or the stream brings none.
+        FileError: a line is wrong, or the stream is empty.
     """
     files: list[Path] = []
     seen: set[str] = set()
@@ -132,21 +132,21 @@ def received(path: Path, stream: BinaryIO, folder: Path) -> list[Path]:
 
 
 def header_in(path: Path) -> RunHeader:
-    """Return the header of a record file, of which no more is read.
+    """Return the header of a record file; the rest is not read.
 
     Raises:
-        FileError: the file is not there, or does not begin with a header.
+        FileError: the file is missing, or does not begin with a header.
     """
     return _header(path, next(_lines(path), (1, b"")))
 
 
 def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | None) -> str | None:
-    """Return what a record must be and is not; None where nothing is wrong.
+    """Return what is wrong with a record; None if nothing is.
 
     Args:
         record: the record.
         header: the header of its file.
-        cases: the ids of all cases of the run; None where they are not known.
+        cases: the ids of all cases of the run; None if they are not known.
     """
     if not record.case:
         return "a record must name its case (got an empty text)"
@@ -158,15 +158,15 @@ def _inconsistency(record: Record, header: RunHeader, cases: Container[str] | No
         try:
             _ = record.new_call
         except ImpossibleCase as error:
-            return f"a new call must be one that can be made (got settings of which {error})"
+            return f"a new call must have settings of a case (got: {error})"
     elif cases is not None and record.case not in cases:
         must = f"a record must be of a case that the header selects from the corpus (got {shown(record.case, 200)})"
-        return f"{must}; run it again, where the tiers were chosen anew since"
+        return f"{must}; run it again if the tiers have changed since"
     return _of_readings(record)
 
 
 def _of_readings(record: Record) -> str | None:
-    """Return what is wrong with the readings that a verdict names: they decide that it is no failure."""
+    """Return what is wrong with the readings of a verdict, as they decide that it is no failure; None if nothing is."""
     verdict, dialect = record.verdict, DIALECTS.get(record.dialect)
     if not isinstance(verdict, ver.Disputed | ver.Inconclusive) or dialect is None:
         return None
@@ -188,11 +188,11 @@ def _unreadable(path: Path, error: Exception) -> FileError:
 
 
 def _lines(path: Path, stream: IO[bytes] | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, or of a stream in its place, with their numbers."""
+    """Yield the lines of a file, or of a stream instead of it, with their numbers."""
     number = 0
     with ExitStack() as opened:
         while True:
-            # What is done with a line between two of them has errors of its own.
+            # An error of the caller, between two lines, must not be caught here.
             try:
                 stream = stream or opened.enter_context(_opened(path))
                 line = stream.readline(_LONGEST)
@@ -212,7 +212,7 @@ def is_kept(path: Path) -> bool:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a file; to a named pipe nobody may write, and a device may have no end."""
+    """Open a file, but no named pipe (perhaps without a writer) and no device (perhaps without an end)."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(EINVAL, "is a pipe or a device; give it by standard input, as -")
@@ -234,7 +234,7 @@ def _header(path: Path, numbered: tuple[int, bytes]) -> RunHeader:
 def _record(
     path: Path, numbered: tuple[int, bytes], header: RunHeader, cases: Container[str] | None, seen: set[str]
 ) -> Record:
-    """Return the record of a line, whose case is added to those that the file has."""
+    """Return the record of a line, and add its case to `seen`."""
     number, line = numbered
     try:
         record = record_of(printable_line(line))

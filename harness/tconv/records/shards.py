@@ -1,4 +1,4 @@
-"""Shards: parts of one run, each with a record file of its own, and the run that they make together."""
+"""Shards: parts of one run, each with its own record file, and the run that they make together."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Shards:
     """Some shards of a run, written as `2/4` or `1,3/4`.
 
     Attributes:
-        numbers: which, from 1.
-        count: of how many.
+        numbers: the numbers of the shards, from 1.
+        count: the number of all shards of the run.
     """
 
     numbers: tuple[int, ...]
@@ -70,9 +70,9 @@ class Shards:
         return [number for number in range(1, self.count + 1) if number not in self.numbers]
 
     def deal(self) -> Callable[[int], Mask]:
-        """Return what says of the next so many items which are of these shards.
+        """Return a function that takes a number of items, and says which of the next so many are in these shards.
 
-        Items are dealt out in turn, so that each is in exactly one shard.
+        Items go to the shards in turn, so each is in exactly one shard.
         """
         dealt = 0
 
@@ -86,15 +86,13 @@ class Shards:
 
 
 def merged(runs: Sequence[Run]) -> list[Run]:
-    """Return runs with the shards of one run joined to one; what is no shard stays as it is.
+    """Return runs; the shards of one run are joined to one.
 
-    Two shards are of one run where their headers say the same of all but the shard, the number of cases, the start, the
-    path, the waivers, whether failures were asked again, the confinement and the machine, whose facts are joined as
-    `machine_facts` says.
-    Where shards are missing, the joined header names those that are there.
+    Two shards are of one run if their headers are equal, except shard, number of cases, start, path, waivers,
+    confinement and machine (see `machine_facts`). If shards are missing, the joined header names those that are there.
 
     Raises:
-        FileError: a shard, or a case, is there twice.
+        FileError: a shard or a case is there twice.
     """
     groups: dict[str, list[Run]] = {}
     for position, run in enumerate(runs):
@@ -145,17 +143,17 @@ def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
 
 
 def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
-    """Return the waivers of all shards; where they differ, what stands for several, which no file's digest is."""
+    """Return the waivers of all shards; if they differ, a header that is equal to no file's."""
     return waivers.pop() if len(waivers) == 1 else WaiversHeader(file="several", digest=_SEVERAL)
 
 
 def _in_folder(run: Run, folder: Path, records: Sequence[Record]) -> Iterator[Record]:
-    """Yield records of a run with the paths of their artifacts from a folder that it may be below."""
+    """Yield the records of a run, with the paths of their artifacts relative to a folder above."""
     if run.path.parent == folder:
         yield from records
         return
     own = run.path.parent.absolute().relative_to(folder.absolute())
     for record in records:
-        # Only the file's name: a path in a record must not lead out of its own folder.
+        # Only the file's name: a path in a record must not lead out of its folder.
         artifact = record.artifact and (own / FOLDER / PurePath(record.artifact).name).as_posix()
         yield replace(record, artifact=artifact)

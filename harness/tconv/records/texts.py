@@ -1,4 +1,4 @@
-"""The texts of records: printable whoever wrote them, as they stand on terminals and pages afterwards."""
+"""The texts of records. They are made printable, as terminals and pages show them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _printable(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_printable)]
 """Text from a runtime or a user."""
 Name = Annotated[Text, Field(min_length=1, max_length=100)]
-"""A name or a version, which file names are made of."""
+"""A name or a version; file names are made of it."""
 _PRINTABLE = bytes(range(ord(" "), ord("~") + 1))
 _LONGEST_TEXT = 20_000
-"""Characters of a runtime's message: hundreds of them are on one page."""
+"""Characters of a runtime's message: a page may have hundreds of messages."""
 
 
 def file_name_part(text: str, longest: int) -> str:
-    """Return a part of a file's name; of one that is too long the beginning, and a digest of the whole."""
+    """Return a text as a part of a file's name; if it is too long, its beginning and a digest."""
     if len(text) <= longest:
         return text
     digest = blake2b(text.encode(errors="surrogateescape"), digest_size=8).hexdigest()
@@ -34,7 +34,7 @@ def file_name_part(text: str, longest: int) -> str:
 
 
 def printable_line(line: bytes) -> bytes:
-    """Return a line of a record file with all of its texts printable; one that is no JSON stays as it is."""
+    """Return a line of a record file with printable texts; a line that is no JSON is returned unchanged."""
     if not line.translate(None, _PRINTABLE) and b"\\" not in line:
         return line
     try:
@@ -44,7 +44,7 @@ def printable_line(line: bytes) -> bytes:
 
 
 def with_plain_values(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    """Return what JSON can say of a value: texts printable and not too long, NaN and infinities as texts."""
+    """Return a value for JSON: its texts are printable and not too long, NaN and infinities become texts."""
     match value:
         case str():
             return shortened(printable(value), _LONGEST_TEXT)

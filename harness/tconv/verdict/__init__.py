@@ -1,1 +1,1 @@
-"""The judge, and the kinds of verdict that records hold."""
+"""The judge, and the kinds of verdicts."""

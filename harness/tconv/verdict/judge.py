@@ -1,4 +1,4 @@
-"""The judge: an outcome compared with what is expected of the dialect."""
+"""The judge: an outcome compared with the expectation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
     Args:
         problem: the problem.
         outcome: what the backend did; an array in the call's data layout.
-        accumulator: the type that products of f16 or bf16 are added in.
+        accumulator: the type in which products of f16 or bf16 are accumulated.
     """
     if not isinstance(outcome, out.Refused | out.Produced | out.ShapeOnly):
         return outcome
@@ -55,7 +55,7 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
 
 
 def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
-    """Return the geometry that the backend followed by its verdict; None where it followed none."""
+    """Return the geometry that the backend followed, by its verdict; None if it followed none."""
     if not isinstance(verdict, ver.Allowed) or not isinstance(expected, Values):
         return None
     return expected.geometry(verdict.readings if isinstance(verdict, ver.Disputed) else ())
@@ -68,14 +68,14 @@ def judge_values(
     data_format: DataFormat,
     accumulator: DType,
 ) -> ver.Verdict:
-    """Return the verdict on a value where values are expected.
+    """Return the verdict on an output, if values are expected.
 
     Args:
         expected: the values that the text allows.
-        outcome: what was produced.
+        outcome: the output, or its shape.
         truth: the reference of the same operands.
-        data_format: the layout of what was produced.
-        accumulator: the type that products of f16 or bf16 are added in.
+        data_format: the layout of the output.
+        accumulator: the type in which products of f16 or bf16 are accumulated.
     """
     shape = outcome.shape if isinstance(outcome, out.ShapeOnly) else outcome.array.shape
     candidates = [c for c in expected.candidates if data_shape(truth.shape(c.geometry), data_format) == tuple(shape)]
@@ -97,7 +97,7 @@ def judge_values(
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
                 return ver.Inconclusive(comparison.untested, actual.size, candidate.readings, notes)
-            # What the text says first needs no other reading.
+            # The text's first reading needs no others.
             others = candidates[number + 1 :] if candidate.readings else ()
             alike = [o for o in others if compare(actual, truth, o.geometry, accumulator).conforms]
             return _follow([candidate, *alike], comparison.rule, notes)
@@ -115,7 +115,7 @@ def _agree_converted(
     data_format: DataFormat,
     accumulator: DType,
 ) -> bool | None:
-    """Return whether values of a wrong type are right in the expected one; None if there are none, or not real ones."""
+    """Return whether values of a wrong type are right after conversion; None if there are no real numbers."""
     if isinstance(outcome, out.ShapeOnly) or truth.dtype not in {*DType}:
         return None
     if outcome.array.dtype not in _DTYPE_NAMES and outcome.array.dtype.kind not in "biuf":
@@ -127,7 +127,7 @@ def _agree_converted(
 
 
 def _follow(giving: Sequence[Candidate], rule: ver.Rule, notes: tuple[str, ...]) -> ver.Allowed:
-    """Return the verdict on what the first of some candidates, and each of the others, gives."""
+    """Return the verdict on an output that each of some candidates gives; the first one counts."""
     if not giving[0].readings:
         return ver.Agreed(rule, notes)
     _, *alike = (name for candidate in giving for name in candidate.names)

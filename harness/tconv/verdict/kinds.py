@@ -11,15 +11,13 @@ from tconv.backends.outcome import Recorded
 from tconv.dialects import RecordedConstraint  # noqa: TC001 - the file boundary reads the annotation
 from tconv.dialects.readings import Combination
 
-# A call that was not answered has its outcome as its verdict.
+# The verdict on a call without an answer is its outcome.
 BackendError = out.BackendError
 Crashed = out.Crashed
 TimedOut = out.TimedOut
 Unsupported = out.Unsupported
 Rule = Literal["exact", "bound", "range", "shape", "refusal"]
-"""What was compared: values exactly, values within the derived bound, the shape alone, or an expected refusal."""
-
-
+"""How it was compared: values exactly, by the derived bound, or by a range; the shape alone; an expected refusal."""
 NOTES = MappingProxyType(
     {
         "reduced-precision": "within the bound, and less accurate than sums in this type are",
@@ -28,7 +26,7 @@ NOTES = MappingProxyType(
         "overflow-of-a-partial-sum": "an infinity or NaN for a finite sum that overflows in some order",
     }
 )
-"""What a verdict may note without being a failure, and what each note means."""
+"""The notes of a verdict that are no failures, and their meanings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Agreed(Recorded):
 
     Attributes:
         rule: how it was compared.
-        notes: what is reported without being a failure: of `NOTES`, or the backend's own.
+        notes: notes of `NOTES` or of the backend, which are no failures.
     """
 
     rule: Rule
@@ -50,11 +48,11 @@ class Disputed(Recorded):
     """The backend does what other readings of the text say.
 
     Attributes:
-        readings: where it gave a value, the readings that it follows together; where it refused, each that may be why.
+        readings: for a value, the readings that it follows together; for a refusal, each possible reading.
         rule: how it was compared.
         notes: as those of `Agreed`.
-        message: the backend's own words where it refused.
-        alike: other readings that give this very value, those that are followed together in one text.
+        message: the backend's words, if it refused.
+        alike: other readings that give the same value; a text joins readings that are followed together.
     """
 
     readings: tuple[str, ...]
@@ -66,19 +64,19 @@ class Disputed(Recorded):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Each reading that may be why, those that are followed together in one text."""
+        """Each possible reading; a text joins readings that are followed together."""
         return self.readings if self.rule == "refusal" else (str(Combination(self.readings)), *self.alike)
 
 
 @dataclass(frozen=True, slots=True)
 class Inconclusive(Recorded):
-    """Values are within a bound that zeros in their place would be within too: nothing is shown of them.
+    """The tolerance is so wide that zeros would pass, so the values show nothing.
 
     Attributes:
-        untested: how many elements would pass as zero: another number is expected, or the bound says nothing.
-        of: how many elements there are.
-        readings: the readings that give the values, where they are not the primary ones.
-        notes: as of a verdict that agrees.
+        untested: the number of elements that would pass as zero although another number is expected or possible.
+        of: the number of all elements.
+        readings: the disputed readings that give the values; empty for the primary one.
+        notes: as those of `Agreed`.
     """
 
     untested: int
@@ -94,14 +92,14 @@ class _WrongValues(Recorded):
 
     Attributes:
         rule: how they were compared.
-        wrong: how many elements differ.
-        of: how many there are.
-        first: the index of the first that differs, in NCX order.
+        wrong: the number of wrong elements.
+        of: the number of all elements.
+        first: the index of the first wrong element, in NCX order.
         expected: the reference's value there.
         actual: the backend's value there.
-        worst: the largest |actual - expected| in units of what was allowed there; None if that is nothing.
-        steps: the largest |actual - expected| in steps from one number of the type to the next, if nothing was allowed;
-            None if it is larger than roundings are, or no number is wrong.
+        worst: the largest |actual - expected|, in units of the allowed distance; None if that is 0.
+        steps: the largest |actual - expected| in steps between adjacent numbers of the type, if no distance is allowed.
+            None if it is larger than roundings are, or if no number is wrong.
     """
 
     rule: Rule
@@ -123,23 +121,23 @@ class Differed(_WrongValues):
 
 @dataclass(frozen=True, slots=True)
 class Imprecise(_WrongValues):
-    """Values are off by more than any sum of the products is, and by no more than a transform algorithm is."""
+    """The errors are larger than those of any sum of the products, but not than those of a transform algorithm."""
 
     kind: Literal["imprecise"] = "imprecise"
 
     @property
     def differed(self) -> Differed:
-        """The same figures as a difference, for an output that has another cause."""
+        """The same figures as `Differed`, for an output with another cause."""
         return Differed(self.rule, self.wrong, self.of, self.first, self.expected, self.actual, self.worst, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class WrongShape(Recorded):
-    """The output has another shape, both in the call's layout.
+    """The output has another shape.
 
     Attributes:
-        expected: the sizes that are expected.
-        actual: the sizes that were produced.
+        expected: the expected sizes, in the call's layout.
+        actual: the sizes of the output, in the call's layout.
     """
 
     expected: tuple[int, ...]
@@ -152,9 +150,9 @@ class WrongDtype(Recorded):
     """The output has another element type.
 
     Attributes:
-        expected: the type that is expected, such as f32.
-        actual: the type that was produced.
-        values_agree: whether the values are right after conversion to the expected type; None if nobody knows.
+        expected: the expected type, such as f32.
+        actual: the type of the output.
+        values_agree: whether the values are right after conversion to the expected type; None if that is not known.
     """
 
     expected: str
@@ -180,8 +178,8 @@ class AcceptedInvalid(Recorded):
     """A call that breaks a constraint was answered with a value.
 
     Attributes:
-        constraint: what it breaks.
-        stated: whether the text states the constraint; else the text is open, and no value is expected to compare with.
+        constraint: the constraint.
+        stated: whether the text states the constraint; if not, the text is open, and there is no value to compare with.
     """
 
     constraint: RecordedConstraint
@@ -207,7 +205,7 @@ class Unstable(Recorded):
 
     Attributes:
         message: what changed, and where.
-        first_only: whether the first answer in a process alone was wrong, and two more were right.
+        first_only: whether only the first answer of a fresh process was wrong, and two more were right.
     """
 
     message: str
@@ -234,7 +232,7 @@ Verdict = (
 )
 
 Allowed = Agreed | Disputed
-"""The verdicts on what a reading of the text gives, a value or a refusal."""
+"""The verdicts on results that a reading of the text gives, values or refusals."""
 WrongValues = Differed | Imprecise
 """The verdicts on outputs of the right shape and type whose values are wrong."""
 WrongOutput = WrongValues | WrongShape
@@ -245,13 +243,13 @@ VALUE_RULES = frozenset[Rule]({"exact", "bound", "range"})
 KINDS: dict[str, type[Verdict]] = {
     verdict.__dataclass_fields__["kind"].default: verdict for verdict in get_args(Verdict)
 }
-"""Every verdict by the word that stands for it in records and waivers."""
+"""Every verdict by its word in records and waivers."""
 
 
 def is_output(verdict: Verdict) -> bool:
-    """Return whether a verdict is of an output that was compared: of values, or of the shape if there is no more.
+    """Return whether a verdict is on an output whose values, or at least shape, were compared.
 
-    A refusal is none. `Unstable` is none either: one of its two answers may be a refusal.
+    A refusal is no output. `Unstable` does not count either: one of its two answers may be a refusal.
     """
     if isinstance(verdict, Allowed):
         return verdict.rule != "refusal"

@@ -1,6 +1,6 @@
-"""Whether wrong values have the errors of a transform algorithm: small by norms, and spread over the output.
+"""Whether wrong values have the errors of a transform algorithm: small in norm, and spread over the output.
 
-A dropped product, a wrong tap or one spoilt element has errors of other sizes or in other places, see `is_transform`.
+A lost product, a wrong tap or a single wrong element has errors of other sizes or in other places, see `is_transform`.
 """
 
 from __future__ import annotations
@@ -19,25 +19,29 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s, Mask
 
 _LARGEST = 8.0
-"""The largest error in units of the root mean square: of a million normal numbers the largest is 4.9, and the outputs
+"""The largest error in units of the root mean square. Of a million normal numbers the largest is 4.9, and the outputs
 of one tile have different deviations."""
 _REMARKABLE = 2.5
-"""Roundings of a sum are hardly ever above so many times the largest root mean square that they have."""
+"""Rounding errors of a sum are almost never larger than so many times their largest root mean square."""
 _FEWEST = 3
-"""At least so many elements are off."""
+"""At least so many elements must have an error."""
 _SHARE = 64
-"""At least one of so many is further off than the root mean square of roundings."""
+"""At least one element of so many must have an error above the root mean square of roundings."""
 _SHARE_REMARKABLE = 512
-"""At least one of so many is remarkably far off."""
+"""At least one element of so many must have a remarkable error."""
 
 
 def is_transform(actual: Array, truth: Truth, geometry: Geometry) -> bool:
-    """Return whether an output that is no sum of the products is as far off as a transform of f32 or f64 is.
+    """Return whether a wrong output has the errors of a transform algorithm in f32 or f64.
 
-    All of these must hold: every element is finite. The errors are within the deviation of F(4, 3) or of an FFT, as a
-    root mean square, and none is beyond eight times that. They are spread: one element of 64 is further off than
-    roundings of a sum usually are. No single wrong weight or bias in each output channel explains them. On integers,
-    errors are fractions: a wrong product or tap is off by a whole number.
+    All of these must hold:
+
+    - Every element is finite.
+    - The root mean square of the errors is within the deviation of F(4, 3) or of an FFT, and no error is above eight
+      times that.
+    - The errors are spread: of 64 elements, one has a larger error than roundings of a sum usually are.
+    - No single wrong weight or bias in each output channel explains the errors.
+    - On integers the errors are fractions: a wrong product or tap gives a whole number.
 
     Args:
         actual: the output, (N, O, Y...).
@@ -71,12 +75,12 @@ def _is_spread(off: Mask) -> bool:
 def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geometry: Geometry) -> bool:
     """Return whether no single wrong weight or bias of each output channel explains the errors.
 
-    In each output channel the one weight, or the bias, is corrected that leaves the fewest elements remarkably far off.
-    Errors of a transform mostly stay: half of those elements, and no fewer than the limits above, are still far off.
+    In each output channel one weight, or the bias, is corrected: the one that leaves the fewest remarkable errors.
+    Errors of a transform mostly stay: at least half of them, and not fewer than the limits above.
 
     Args:
         error: the errors, (N, O, Y...).
-        line: beyond which an error is remarkable, (N, O, Y...).
+        line: an error above it is remarkable, (N, O, Y...).
         truth: the reference of the same operands.
         geometry: a geometry with the shape of the output.
     """
@@ -89,7 +93,7 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
     share = inputs // geometry.groups
     identity = np.tile(np.eye(share), (geometry.groups, 1)).reshape(inputs, share, *(1,) * len(geometry.kernel))
     for k in np.ndindex(*geometry.kernel):
-        # The data under one tap, at every element of the output.
+        # The data that one tap multiplies, at every element of the output.
         data = definition(x, identity, None, tap_alone(k, geometry))
         for channel in np.flatnonzero(remaining):
             first = channel // outputs * share
@@ -99,14 +103,15 @@ def _is_more_than_products(error: Float64s, line: Float64s, truth: Truth, geomet
 
 
 def _count_left(error: Float64s, line: Float64s, data: Float64s) -> int:
-    """Return how many elements are above a line, less the product of the weight that leaves the fewest.
+    """Return how many errors stay remarkable after the correction of one weight, the one that leaves the fewest.
 
-    The weight is taken from the element that is furthest off, in units of the line: there roundings matter least.
+    The correction is computed from the element with the largest error in units of the line: there roundings matter
+    least.
 
     Args:
         error: the errors, (N, Y...).
-        line: what roundings of a sum hardly ever are, (N, Y...).
-        data: what the weights of one tap are multiplied with, (N, C, Y...).
+        line: an error above it is remarkable, (N, Y...).
+        data: the data that the weights of one tap multiply, (N, C, Y...).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         furthest = int(np.argmax(np.where(error == 0, 0.0, np.abs(error) / line)))

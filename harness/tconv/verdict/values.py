@@ -1,4 +1,4 @@
-"""An output compared with the reference: exactly, or within the bound and what excuses a value beyond it."""
+"""An output compared with the reference: exactly, or by the bound and the excuses for values beyond it."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 _UNLIKELY = 6.0
 _DIGITS = 16
-"""Hexadecimal digits of a digest: two outputs of one case have the same by chance once in 10^19."""
+"""Hexadecimal digits of a digest: two outputs have the same one by chance once in 10^19."""
 _MOST_STEPS = 16
-"""More steps of the type are more than roundings: the numbers themselves say more, and bfloat16 has 128 from 1 to 2."""
+"""More steps of the type are not roundings; bfloat16 has only 128 steps from 1 to 2."""
 _ROOM = 2**17
-"""So many elements are compared at once, or a line of all channels if that is more: what is made of them stays in the
+"""So many elements are compared together, or a line of all channels if that is more. Temporary arrays then fit into the
 cache, and a large output needs little memory."""
 
 
 @dataclass(frozen=True)
 class _Output:
-    """An output in NCX, with what it is compared with.
+    """An output in NCX, and its reference.
 
     Attributes:
         actual: the output.
         truth: the reference for the operands.
         geometry: the geometry of the reference's values.
-        accumulator: the type that products of f16 or bf16 are added in.
+        accumulator: the type in which products of f16 or bf16 are accumulated.
     """
 
     actual: Array
@@ -53,7 +53,7 @@ class _Output:
 
     @cached_property
     def poisoned(self) -> Mask:
-        """Where, (O, Y...), a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
+        """Places, (O, Y...), at which a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
         return self.truth.poisoned(self.geometry)
 
     @cached_property
@@ -64,7 +64,7 @@ class _Output:
 
     @cached_property
     def flushable(self) -> Array | None:
-        """The most that each sum loses whose subnormal products are taken for zero."""
+        """The largest loss of each sum if its subnormal products become zero."""
         return self.truth.flushable(self.geometry, choose_accumulator(self.truth.dtype, self.accumulator))
 
 
@@ -73,9 +73,9 @@ class _Part:
     """A part of an output.
 
     Attributes:
-        index: where it lies.
+        index: its place in the output.
         actual: its elements in float64.
-        terms: the reference's values, and what they are made of.
+        terms: the reference's values, and their terms.
         limits: the bound.
     """
 
@@ -86,13 +86,13 @@ class _Part:
 
 
 def _find_inserted(part: _Part, output: _Output) -> Mask:
-    """Return where NaN is allowed: where a runtime multiplies an inserted zero with a tap that is NaN or infinite."""
+    """Return the elements that may be NaN, as a runtime may multiply inserted zeros with NaN or infinite taps."""
     nan: Mask = np.isnan(part.actual)
     return nan & output.poisoned[part.index[1:]] if nan.any() else nan
 
 
 def _find_overflowed(part: _Part, _: _Output) -> Mask:
-    """Return where a finite sum may be infinite, and any sum NaN where infinities of both signs may meet."""
+    """Return finite sums that may overflow to infinity, and sums that may be NaN as both infinities may meet."""
     actual, expected, limits = part.actual, part.terms.y, part.limits
     infinite = (np.isposinf(actual) & limits.rises) | (np.isneginf(actual) & limits.falls)
     upwards, downwards = limits.rises | np.isposinf(expected), limits.falls | np.isneginf(expected)
@@ -102,10 +102,10 @@ def _find_overflowed(part: _Part, _: _Output) -> Mask:
 
 
 def _find_flushed(part: _Part, output: _Output) -> Mask:
-    """Return where a runtime that takes subnormal numbers for zero is right.
+    """Return the elements that are right for a runtime that flushes subnormal numbers to zero.
 
-    A subnormal result may be zero where operands are subnormal too. A normal result may lack its subnormal products.
-    Neither is excused where the backend gives a subnormal number: it does not flush them, so what it lost is wrong.
+    A subnormal result may be zero if operands are subnormal too. A normal result may lack its subnormal products. If
+    the output has any subnormal number, the runtime does not flush, and nothing is excused.
     """
     actual, expected, truth = part.actual, part.terms.y, output.truth
     if not output.flushes:
@@ -124,7 +124,7 @@ _EXCUSES: dict[str, Callable[[_Part, _Output], Mask]] = {
     "overflow-of-a-partial-sum": _find_overflowed,
     "flushed-subnormals": _find_flushed,
 }
-"""Where each excuse holds, by the note that it leaves."""
+"""A function for each excuse, by its note; it returns the excused elements."""
 
 
 class ComparedValues(NamedTuple):
@@ -132,11 +132,11 @@ class ComparedValues(NamedTuple):
 
     Attributes:
         rule: how it was compared.
-        wrong: where it is wrong.
+        wrong: a mask of the wrong elements.
         expected: the reference's values.
         notes: the notes for the verdict.
-        worst: the largest distance of a wrong element, in units of its bound; None where nothing is wrong, or no bound.
-        untested: how many elements would pass as zero, if they are so many that the comparison says nothing.
+        worst: the largest distance of a wrong element, in units of its bound; None if nothing is wrong, or without one.
+        untested: the number of elements that would pass as zero; 0 if the comparison shows enough.
     """
 
     rule: ver.Rule
@@ -148,24 +148,24 @@ class ComparedValues(NamedTuple):
 
     @property
     def conforms(self) -> bool:
-        """Whether it is wrong nowhere."""
+        """Whether no element is wrong."""
         return not self.wrong.any()
 
 
 @dataclass
 class _Tally:
-    """What the parts of an output add up to.
+    """Sums over the parts of an output.
 
     Attributes:
         notes: the excuses.
-        worst: as in `Comparison`.
-        compared: how many elements conform at a finite distance.
+        worst: as in `ComparedValues`.
+        compared: the number of right elements at a finite distance.
         squares: the sum of the squares of their distances, in units of their deviation.
-        is_remarkable: whether one is above its own warning line.
-        tested: whether zero would be wrong in an element that is not zero.
-        passing: how many elements that are not zero would pass as zero.
-        vacuous: those of them of which the bound says nothing.
-        loose: how many zeros may be other numbers as well, as the bound says nothing.
+        is_remarkable: whether one of them is above its warning line.
+        tested: whether zero would be wrong for an element that is not zero.
+        passing: the number of elements that are not zero and would pass as zero.
+        vacuous: the number of these whose bound is vacuous.
+        loose: the number of zeros whose bound is vacuous.
     """
 
     notes: set[str] = field(default_factory=set)
@@ -180,11 +180,10 @@ class _Tally:
 
     @property
     def is_reduced(self) -> bool:
-        """Whether an element is remarkably far off, or all together are further off than roundings of a sum are.
+        """Whether an error is remarkable, or all errors together are larger than roundings of a sum.
 
-        The root mean square of M normal errors of deviation 1 is beyond 1 + 6 / sqrt(M) once in 10^7 outputs. Source:
-        the norm of a normal vector is concentrated, Boucheron, Lugosi and Massart, Concentration Inequalities, theorem
-        5.6.
+        The root mean square of M normal errors of deviation 1 is above 1 + 6 / sqrt(M) once in 10^7 outputs. Source:
+        Boucheron, Lugosi and Massart, Concentration Inequalities, theorem 5.6 (the norm of a normal vector).
         """
         if not self.compared:
             return False
@@ -193,12 +192,12 @@ class _Tally:
 
     @property
     def untested(self) -> int:
-        """How many elements are untested: the bound is vacuous there, or zeros everywhere would be within it."""
+        """The number of untested elements: their bound is vacuous, or zeros everywhere would pass."""
         return (self.vacuous if self.tested else self.passing) + self.loose
 
 
 def compare(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, accumulator: DType) -> ComparedValues:
-    """Compare an NCX output, or that of a graph, with the reference under a geometry."""
+    """Compare an NCX output, or the output of a graph, with the reference for a geometry."""
     if isinstance(truth, SurroundedTruth):
         return _compare_range(actual, truth, geometry)
     expected = truth.compute_values(geometry)
@@ -224,7 +223,7 @@ def compare(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, a
 
 
 def _compare_range(actual: Array, truth: SurroundedTruth, geometry: Geometry) -> ComparedValues:
-    """Compare the output of a graph with what each element may be."""
+    """Compare the output of a graph with the range of each element."""
     low, high = truth.compute_range(geometry)
     with np.errstate(invalid="ignore"):
         values = actual.astype(np.float64)
@@ -234,14 +233,14 @@ def _compare_range(actual: Array, truth: SurroundedTruth, geometry: Geometry) ->
 
 
 def count_steps(actual: Array, expected: Float64s) -> int | None:
-    """Return how many steps, from one number of the type to the next, numbers are from others at most.
+    """Return the largest distance of numbers from others, in steps between adjacent numbers of the type.
 
     Args:
         actual: numbers of the type.
-        expected: what they should be, which is rounded to the type.
+        expected: the expected numbers, which are rounded to the type.
 
     Returns:
-        The most steps; None if that is more than `_MOST_STEPS`, or if there is NaN.
+        The number of steps; None if that is more than `_MOST_STEPS`, or if there is NaN.
     """
     size = actual.dtype.itemsize
     with np.errstate(over="ignore"):
@@ -256,16 +255,16 @@ def count_steps(actual: Array, expected: Float64s) -> int | None:
 
 
 def digest(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, accumulator: DType) -> str:
-    """Return a digest of what two runs compare of a wrong output, the same on every machine.
+    """Return a digest of a wrong output by which two runs are compared, the same on every machine.
 
-    It is of the element type, the shape, and the values if every order of summation gives the same bits: -0 is 0, and
-    all NaN are equal. If not, the last bits differ between machines, and it is of where the output is wrong.
+    It depends on the element type, the shape, and the values if sums are exact; -0 equals 0, and NaN equals NaN. If
+    sums are not exact, the last bits differ between machines, so the places of wrong elements count instead.
 
     Args:
         actual: the output, in NCX if it has that rank.
         truth: the reference.
         geometry: the geometry that the output is compared with.
-        accumulator: the type that products of f16 or bf16 are added in.
+        accumulator: the type in which products of f16 or bf16 are accumulated.
     """
     content: Array = np.empty(0)
     if truth.exact(geometry):
@@ -279,7 +278,7 @@ def digest(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, ac
 
 
 def _split(shape: Ints) -> Iterator[tuple[slice, ...]]:
-    """Yield an output in parts: some samples, all channels, some places of the first axis; none if it is empty."""
+    """Yield an output in parts: some images, all channels, some rows of the first axis; none if it is empty."""
     if 0 in shape:
         return
     rows = [max(_ROOM // prod(shape[1:2] + shape[3:]), 1)] if shape[2:] else []
@@ -289,7 +288,7 @@ def _split(shape: Ints) -> Iterator[tuple[slice, ...]]:
 
 
 def _compare(part: _Part, output: _Output, wrong: Mask, tally: _Tally) -> None:
-    """Compare a part of an output, write where it is wrong, and count what its elements say of the whole."""
+    """Compare a part of an output: fill the mask `wrong`, and add to the tally."""
     actual, expected, limits = part.actual, part.terms.y, part.limits
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         distance = np.abs(actual - expected)
@@ -317,7 +316,7 @@ def _compare(part: _Part, output: _Output, wrong: Mask, tally: _Tally) -> None:
 
 
 def _count_untested(part: _Part, dtype: DType, tally: _Tally) -> None:
-    """Count the elements of which zero would be within the bound, and whether there are others."""
+    """Count the elements that would pass as zero, and note whether there are others."""
     expected, limits = part.terms.y, part.limits
     zeros = np.abs(expected) <= limits.allowed
     if not zeros.any():
@@ -328,6 +327,6 @@ def _count_untested(part: _Part, dtype: DType, tally: _Tally) -> None:
     tally.tested = tally.tested or not np.array_equal(passing, nonzero)
     tally.passing += int(passing.sum())
     tally.vacuous += int((passing & limits.vacuous).sum())
-    # Where products underflow, zero and the smallest numbers alone are within the bound of a zero.
+    # If products only underflow, the bound of a zero allows only zero and the smallest numbers: that is not loose.
     loose = limits.vacuous & np.isfinite(expected) & ~nonzero & (limits.allowed >= SMALLEST_NORMAL[dtype])
     tally.loose += int(loose.sum())
