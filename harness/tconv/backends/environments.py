@@ -40,7 +40,7 @@ _NEEDED = ("dialects", "package", "runner", "version")
 _PREFIX = "runner:"
 _SPEC = re.compile(r"(?P<runner>runner:)?(?P<name>[^=]+)(?:==(?P<version>.*))?")
 _USUAL_PYTHON = "3.11"
-# The last pip that runs on 3.6; those that come with 3.6 and 3.7 know neither manylinux2014 nor what followed.
+# The last pip that runs on 3.6. Those that come with 3.6 and 3.7 do not know manylinux2014 and later platforms.
 _PIP = "pip==21.3.1"
 _NEEDS_PIP = (3, 7)
 _UV_FROM = (3, 8)
@@ -225,7 +225,7 @@ def _interpreter(engine: Engine) -> Interpreter:
 
 
 def _uv() -> str | None:
-    """Return the path of uv: on PATH, or beside the Python that runs tconv, whose extra brings it."""
+    """Return the path of uv: on PATH, or in the folder of the Python that runs tconv, whose extra brings it."""
     return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 

@@ -41,7 +41,7 @@ def geometry_for_arrays(call: Call) -> Geometry | Refused | Unsupported:
 
 
 def own_padding(geometry: Geometry) -> tuple[int, ...] | None:
-    """Return the output_padding with which torch's padding (equal on both sides) gives the geometry; None if there is none."""
+    """Return the output_padding with which torch gives the geometry by equal pads on both sides; None if none does."""
     axes = zip(geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations, strict=True)
     full = [reach(*axis) for axis in axes]
     pads = geometry.pads_begin
