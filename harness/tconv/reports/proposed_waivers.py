@@ -145,7 +145,8 @@ def _where(cause: Cause, assessment: Assessment) -> Mapping[str, Any]:
     explanation, calls = cause.explanation, assessment.calls
     if explanation is None or calls is None:
         return {}
-    if explanation.condition and (where := _facts_of(explanation.condition)):
+    facts = [_facts(member, assessment) for member in cause.members]
+    if explanation.condition and (where := _facts_of(explanation.condition, facts)):
         return where
     members = np.isin([*calls.numbers], explanation.cases)
     shared = {term: holds for term, holds in calls.terms.items() if _facts_of((term,)) and holds[members].all()}
@@ -158,13 +159,20 @@ def _where(cause: Cause, assessment: Assessment) -> Mapping[str, Any]:
     return _facts_of(chosen)
 
 
-def _facts_of(terms: Iterable[str]) -> dict[str, Any]:
-    """Return terms as patterns say them; nothing if one of them is no fact of a case."""
+def _facts_of(terms: Iterable[str], cases: Sequence[Mapping[str, str]] = ()) -> dict[str, Any]:
+    """Return terms as patterns say them; nothing if one of them is no fact of a case.
+
+    Args:
+        terms: they hold for all of the cases.
+        cases: their facts: a term such as `rank!=2` becomes a list of the values that they have.
+    """
     where: dict[str, Any] = {}
     for term in terms:
         name, _, value = term.partition("=")
         if term in _FACTS:
             where |= _FACTS[term]
+        elif cases and name.endswith("!") and all((fact := name[:-1]) in case for case in cases):
+            where[fact] = sorted({case[fact] for case in cases})
         elif value and name in NAMES and name not in _WRITTEN:
             where[name] = value
         else:
@@ -285,7 +293,7 @@ def _comment(scope: Scope, members: Sequence[RecordStatus], what: str, assessmen
     """Return of how many cases an entry is, what they have in common, and how many cases that agree it covers."""
     agreeing = [member for member in assessment.statuses if member.status in AGREEING]
     covered = sum(scope.covers(member.record.case, _facts(member, assessment)) for member in agreeing)
-    return f"  # {len(members)} cases; {covered} cases that agree are covered too. {one_line(what)}"
+    return f"  # Cases: {len(members)}, and {covered} that agree. {one_line(what)}"
 
 
 def _shrinking(example: str, assessment: Assessment) -> str:
