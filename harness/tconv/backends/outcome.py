@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, assert_never
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,3 +99,22 @@ class BackendError(Recorded):
 
 
 Outcome = Produced | ShapeOnly | Refused | Unsupported | Crashed | TimedOut | BackendError
+
+
+def in_words(outcome: Outcome) -> str:
+    """Return what a backend did, for a person."""
+    match outcome:
+        case Refused(text):
+            return f"refused: {text}"
+        case Unsupported(text):
+            return f"unsupported: {text}"
+        case BackendError(text):
+            return f"no answer: {text}"
+        case Crashed(cause):
+            return f"the process ended ({cause})"
+        case TimedOut(seconds):
+            return f"no answer within {seconds:g} s"
+        case Produced() | ShapeOnly():
+            return "an output"
+        case _:
+            assert_never(outcome)

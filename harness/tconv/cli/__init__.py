@@ -27,19 +27,19 @@ GROUPS = {
     },
     "Find out why": {
         "show": "Print what each dialect expects of a case, or of sizes.",
-        "explain": "Say what a name means, why a case fails, what a runtime computes.",
-        "shrink": "Find the smallest case that fails as another does.",
+        "explain": "Say what a name means, why a case fails, or what a runtime computes.",
+        "shrink": "Find the smallest case that fails in the same way.",
         "site": "Write a site from records: which engine follows what.",
-        "fuzz": "Ask a backend what no case file asks.",
-        "history": "Tell since which release a runtime does what it does.",
+        "fuzz": "Ask a backend random cases.",
+        "history": "Find the release since which a runtime deviates.",
     },
     "Take a model or a case elsewhere": {
-        "audit": "Tell whether a model is safe on a runtime.",
-        "port": "Print what to write in another dialect so that the output stays.",
+        "audit": "Say whether a model is safe on a runtime.",
+        "port": "Print what to write in another dialect for the same output.",
         "export": "Write a case as a model with a script, or as a bug report.",
     },
     "Keep cases and waivers": {
-        "waivers": "Propose waivers for failures, prove those that there are.",
+        "waivers": "Propose waivers for failures, pin readings, prove waivers.",
         "list": "Print the ids of cases.",
         "check": "Check case files and waiver files, or print what cases cover.",
         "backends": "Print the installed backends and their dialects.",
@@ -112,10 +112,10 @@ Examples:
 )
 @click.version_option(__version__, prog_name="tconv")
 def _tconv() -> None:
-    """Tell whether a runtime computes transposed convolution as its specification says.
+    """Test whether a runtime computes transposed convolution as its specification says.
 
-    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend could not be had; 4 tconv itself failed;
-    128 plus the number of the signal that ended it.
+    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend is not available; 4 tconv itself failed;
+    128 plus the number of a signal that ended it.
     """
     if sys.platform != "linux":
         click.echo(f"tconv: warning: tconv is tested on Linux only (this is {sys.platform})", err=True)

@@ -22,14 +22,19 @@ from tconv.reports import auditing
 @options.backend_options
 @options.model_sizes
 @click.option(
-    "--no-run", "runs", flag_value=False, default=True, help="Run nothing: only texts, and what is known of runtimes."
+    "--no-run",
+    "runs",
+    flag_value=False,
+    default=True,
+    show_default=False,
+    help="Run nothing: use the texts and what is known of runtimes.",
 )
 @click.option(
     "--accept",
     type=click.Path(path_type=Path),
     help="A file of findings that are accepted, a line each, as --json prints them under 'accept'.",
 )
-@click.option("--fix", type=options.FILE, help="Write the model there with every unsafe node written differently.")
+@click.option("--fix", type=options.FILE, help="Write the model to this file, and each unsafe node differently.")
 @options.timeout()
 @options.as_json
 def command(
@@ -44,13 +49,13 @@ def command(
     runs: bool,
     as_json: bool,
 ) -> int:
-    """Tell whether ONNX models are safe on runtimes: whether each ConvTranspose gives there what the text says.
+    """Say whether ONNX models are safe on runtimes: does each ConvTranspose give what its text says?
 
-    Each node is judged by the text of its operator set, by what is known of each runtime, and by running it, in a
-    process of its own: alone with the model's attributes, sizes, filter and bias, then among its neighbours. A size
-    that the model leaves open is given by --size; without it, two are tried.
+    Each node is judged by the text of its operator set, and by what is known of each runtime. Then it is run: alone
+    with the model's attributes, sizes, filter and bias, and among its neighbours. --size gives a size that the
+    model leaves open; without it, two sizes are tried.
 
-    Exits with 1 if something is unsafe or not known; with --no-run only if something is unsafe.
+    The exit code is 1 if something is unsafe or not known; with --no-run only if something is unsafe.
     """
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each runtime once (got {', '.join(backends)})")
@@ -73,6 +78,8 @@ def command(
             print_text("\n".join(auditing.first_lines(summaries)))
             for each in audits:
                 print_text("\n" + "\n".join(auditing.lines(each)))
+            if fix is not None:
+                print_text(f"\nwritten: {fix}")
     answers = {summary.answer for summary in summaries}
     if "unsafe" in answers:
         return 1

@@ -26,8 +26,8 @@ _OPTION = ("name", "meaning", "default", "allowed", "plainer", "named_by")
 def command(*, as_json: bool) -> None:
     """Print the installed backends, their versions, the dialects that they speak, and the options that they have.
 
-    Behind them are the runtimes that tconv installs when they are asked. The last lines say which release of each
-    engine has records that ship, and of which day.
+    Then come the runtimes that tconv installs when you name them. The last lines have the release and the day of the
+    records that ship.
     """
     backends = []
     for name in names():

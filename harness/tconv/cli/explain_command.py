@@ -56,21 +56,20 @@ def command(
     cases: Path | None,
     timeout: float,
 ) -> int:
-    """Say what a name means, why the answer to a case differs, or which formulas a runtime computes by.
+    """Say what a name means, why a case fails, or which formulas a runtime uses.
 
-    RECORDS is the name of a file or folder that is there, or - for standard input. NAME is a name that reports print: a
-    reading, misreading, constraint, question, fact, verdict, status or note. Any other name is a CASE.
+    RECORDS is a file or a folder, or - for standard input. NAME is a name that reports print: a reading, misreading,
+    constraint, question, fact, verdict, status or note. Any other name is a CASE.
 
-    NAME: what it means, an example, and what to do. The first line says what it is a name of.
+    NAME: print what it means, an example, and what to do.
 
-    CASE: run it, and say which misreading explains the answer. It is asked three times. If several misreadings explain
-    it, further cases of tconv's own corpus are run that tell them apart. If the output has another size or lies
-    elsewhere, cases of its padding mode are run, and the formula is printed that the backend follows. Exits with 1 if
-    nothing explains a failure, or if several misreadings still do and no formula was found.
+    CASE: run it three times, and say which misreading explains the answer. If several do, further cases are run to
+    separate them. If the output has a wrong size or position, more cases of its padding mode are run, and the formula
+    of the backend is printed. The exit code is 1 if there is no single explanation of a failure.
 
-    RECORDS, or --backend alone, which runs the gate tier: for each padding mode, with output_shape and without, the
-    simplest formula that gives the runtime's answers for the size of an axis, and for where the output begins in all
-    that the taps reach; the text's own formula; how many of the answers fit. A star marks what is not the text's.
+    RECORDS, or --backend alone, which runs the gate tier: for each padding mode, with output_shape and without, print
+    the simplest formula of the output's size and of its first element. Next to it stand the formula of the text, and
+    how many answers fit. A star marks a formula that differs from the text.
     """
     records = [Path(name) for name in targets if _is_records(name)]
     case_ids = [name for name in targets if not _is_records(name)]

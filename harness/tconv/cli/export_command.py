@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Write CASE into a folder of its own below DIR: its data, in ONNX a model, and a script that asks a runtime.
 
-    With --issue there is no DIR: CASE is run on the backend. Exits with 1 where there is nothing to report.
+    With --issue there is no DIR: CASE is run on the backend. The exit code is 1 if there is nothing to report.
     """
     if option and not issue:
         raise UsageError("--option needs --issue, which runs a backend")

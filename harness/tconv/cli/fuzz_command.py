@@ -79,9 +79,9 @@ class FuzzArguments:
 def command(arguments: FuzzArguments) -> int:
     """Ask a backend what no case file asks: cases drawn at random over all attributes.
 
-    Failures that no waiver knows of are reported once each, shrunk to the smallest case that fails alike, and written
-    to findings.yaml, which `tconv run --cases` takes. The same seed draws the same cases. Exits with 1 where something
-    is found.
+    Each kind of failure without a waiver is reported once, as the smallest case that fails in the same way. These cases
+    are written to findings.yaml, which `tconv run --cases` takes. The same seed draws the same cases. The exit code is
+    1 if something is found.
     """
     seconds = _SECONDS if arguments.seconds is None and arguments.examples is None else arguments.seconds
     # An unusable folder is reported before the run, which may take an hour.

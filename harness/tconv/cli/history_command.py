@@ -55,11 +55,11 @@ class HistoryArguments:
 @click.command(name="history", cls=Resumable)
 @with_options(HistoryArguments)
 def command(arguments: HistoryArguments) -> int:
-    """Run several releases of a runtime, each in an environment of its own, and print since which release it does what.
+    """Run several releases of a runtime, each in an environment of its own, and print which release deviates how.
 
-    BACKEND is a runtime that `tconv backends` lists as a runner: each VERSION is run as `tconv run --backend
-    BACKEND==VERSION` does. FROM..TO is the last patch of each minor release between them; TO may be `latest`.
-    PATTERNs select cases, as of `tconv run`. Each release leaves a record file.
+    BACKEND is a runner that `tconv backends` lists. Each VERSION is run as by `tconv run --backend BACKEND==VERSION`.
+    FROM..TO is the last patch of each minor release between them; TO may be `latest`. PATTERNs select cases, as for
+    `tconv run`. Each release has a record file.
     """
     if arguments.records is not None:
         files = record_files([arguments.records], arguments.cases)

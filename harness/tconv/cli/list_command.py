@@ -24,7 +24,7 @@ from tconv.expectation.expected import can_express
 def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: str | None, *, as_json: bool) -> None:
     """Print the ids of a tier's cases that match any PATTERN.
 
-    As JSON, each case has the facts that patterns may ask for.
+    With --json, each case has the facts that patterns may ask for.
     """
     speaker = find_dialect(dialect) if dialect else None
     selection = Selection(Corpus.load(cases), tier, patterns)

@@ -51,7 +51,7 @@ waivers = click.option(
 strict = click.option(
     "--strict",
     is_flag=True,
-    help="Accepting an invalid model is a failure, where the text states the constraint that it breaks.",
+    help="Accepting an invalid model is a failure, if the text states the constraint that the model breaks.",
 )
 
 
@@ -80,8 +80,8 @@ isolate = click.option(
     "--isolate/--no-isolate",
     default=required,
     show_default=False,
-    help="Confine runtimes: no network, nothing to write to but folders of their own (Linux); default: those of exec:,"
-    " where the system lets it.",
+    help="Confine runtimes: no network, and they write only to folders of their own (Linux); default: only those of"
+    " exec:, if the system allows it.",
 )
 
 
@@ -89,7 +89,7 @@ baseline = click.option(
     "--baseline",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, allow_dash=True),
-    help="Records to compare with: exit with 1 too if a case became worse; repeatable.",
+    help="Records to compare with. The exit code is also 1 if a case became worse; repeatable.",
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -83,10 +83,10 @@ def command(
 ) -> int:
     """Print what to write in another dialect so that the output of a call stays.
 
-    The call is given by sizes and attributes, or by an ONNX model whose every ConvTranspose is one. What is proposed is
-    proven: both texts are resolved, and their geometries are equal. With --from-runtime what this runtime computes is
-    ported, and with --to-runtime only what this runtime gives is written: runtimes that are installed are run, and of
-    others tconv's pins and waivers tell. Exits with 1 where a call cannot be ported.
+    Give the call by its sizes and attributes, or give an ONNX model: then each ConvTranspose is a call. Each proposal
+    is proven: both texts give the same geometry. --from-runtime ports what this runtime computes. --to-runtime writes
+    only what this runtime gives. A runtime that is installed is run; for any other, the pins and waivers of tconv are used.
+    The exit code is 1 if a call cannot be ported.
     """
     source = source or (None if model or not from_runtime else _spoken(from_runtime))
     target = target or (_spoken(to_runtime) if to_runtime else None)

@@ -50,10 +50,11 @@ def command(
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
     RECORDS are files, folders, or - for standard input. The shards of one run are joined. With --baseline each run is
-    compared with an older one of the same backend and dialect: new (became worse, has other values than before, or
-    fails and was not asked before), changed, fixed and gone. Of several older ones the newest is taken.
+    compared with the newest older run of the same backend and dialect. Changed cases are new (became worse, has other
+    values than before, or fails and was not asked before), changed, fixed or gone.
 
-    Exit with 1 if the gate is red, or if a case is worse than in the baseline; with 2 if the baseline has no such run.
+    The exit code is 1 if the gate is red, or if a case is worse than in the baseline. It is 2 if the baseline has no
+    such run.
     """
     if page is None and not is_stream(records[0]):
         page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"

@@ -41,8 +41,8 @@ class Reporting:
         "--annotate", is_flag=True, help="Print GitHub's annotations at the lines of case and waiver files."
     )
     as_json: bool = option_field(options.as_json)
-    quiet: bool = option_field("-q", "--quiet", is_flag=True, help="Print a line for each run, and why it is red.")
-    verbose: bool = option_field("-v", "--verbose", is_flag=True, help="Print every cause, not a screen of them.")
+    quiet: bool = option_field("-q", "--quiet", is_flag=True, help="Print one line for each run, and why it is red.")
+    verbose: bool = option_field("-v", "--verbose", is_flag=True, help="Print every cause, not only the largest.")
 
     def __post_init__(self) -> None:
         if self.quiet and self.verbose:

@@ -74,7 +74,7 @@ class RunArguments:
         "--repeat",
         type=click.IntRange(1, 1000),
         default=1,
-        help="Ask each case so often; answers that differ are unstable.",
+        help="Ask each case so many times; answers that differ are unstable.",
     )
     shard: str | None = option_field(
         "--shard",
@@ -86,12 +86,12 @@ class RunArguments:
     )
     baseline: tuple[Path, ...] = option_field(options.baseline)
     output: Path = option_field(options.output)
-    resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same run.")
+    resume: bool = option_field("--resume", is_flag=True, help="Continue an interrupted run.")
     strict: bool = option_field(options.strict)
     new_calls: bool = option_field(
         "--new-calls/--no-new-calls",
         default=True,
-        help="Ask up to 50 new calls that test what explains the failures, or none.",
+        help="After failures, ask up to 50 new calls that test the explanations.",
     )
 
 
@@ -101,8 +101,8 @@ class RunArguments:
 def command(arguments: RunArguments, reporting: Reporting) -> int:
     """Run cases on a backend, judge every answer, and say whether the gate is green.
 
-    PATTERN is a glob over case ids, `*` within a segment and `**` across, with conditions where wanted:
-    'padding/*/grow[auto_pad=same_upper]'. Without one, the whole tier is run.
+    PATTERN selects cases by their ids: `*` stands for a part of the path, `**` for any parts. Conditions may follow:
+    'padding/*/grow[auto_pad=same_upper]'. Without PATTERN, the whole tier is run.
     """
     backends = _backends(arguments)
     if arguments.dask is not None and arguments.jobs is not None:

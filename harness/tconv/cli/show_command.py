@@ -41,11 +41,11 @@ def command(
 ) -> None:
     """Print what each dialect expects of CASE, or of sizes and attributes.
 
-    Of CASE: the call, geometry, readings, what is expected, and how the tolerance is derived. What several dialects say
-    alike stands once, below the names of all of them.
+    For CASE: the call, geometry, readings, what is expected, and how the tolerance is derived. If several dialects say
+    the same, it is printed once, below their names.
 
-    Of --spatial, --kernel and attributes: pads and output, by each reading that gives another geometry. A single number
-    is meant for every axis.
+    For --spatial, --kernel and attributes: pads and output of each reading that gives another geometry. A single number
+    holds for every axis.
     """
     given = {name: value for name, value in written.items() if value is not None}
     dialect_names = [find_dialect(dialect_name).name] if dialect_name else list(DIALECTS)

@@ -51,8 +51,8 @@ def command(
 ) -> int:
     """Find the smallest case that fails as CASE does, and print it as a case file.
 
-    Simpler cases are run until none of them fails alike: with the same kind of verdict and, where the wrong output is
-    explained, an explanation in common; else with the same words. Exits with 1 where CASE does not fail.
+    Simpler cases are run until none of them fails in the same way. Two failures are the same if they have one kind of
+    verdict, and one explanation or one message. The exit code is 1 if CASE does not fail.
     """
     case = Corpus.load(cases).case(case_id)
     with Pool(Asking(backend, options.dialect(dialect), option, timeout)) as pool:

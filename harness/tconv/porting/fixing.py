@@ -9,7 +9,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from tconv.backends.onnx_graph import ELEMENT_TYPES
-from tconv.backends.outcome import Produced
+from tconv.backends.outcome import Produced, in_words
 from tconv.cases.call import express
 from tconv.cases.operands import make_operands
 from tconv.errors import UsageError
@@ -127,7 +127,7 @@ def prove(port: Port, version: int, askings: Sequence[Asking]) -> str:
         whole = WholeModel(model.SerializeToString(), {"x": operands["x"]})
         (outcome,) = run_models(asking, [whole], port.target.name)
         if not isinstance(outcome, Produced):
-            return f"{asking.backend}: {outcome}"
+            return f"{asking.backend}: {in_words(outcome)}"
         if outcome.array.shape != expected.shape or not np.array_equal(outcome.array.astype(np.float64), expected):
             return f"{asking.backend} gives another output of the fixed node"
     return ""

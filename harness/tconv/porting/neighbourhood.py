@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tconv.backends.outcome import Crashed, Produced, TimedOut
+from tconv.backends.outcome import Crashed, Produced, TimedOut, in_words
 from tconv.cases.case import Case, Operand
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.execution.whole_models import WholeModel, run_models
@@ -120,7 +120,7 @@ def _judged(
     without = (
         "; without optimisations it is right"
         if right_without
-        else "; so it does without optimisations"
+        else "; the same without optimisations"
         if plainer
         else ""
     )
@@ -131,7 +131,7 @@ def _judged(
 def _differs(outcome: Outcome, expected: Array, cut: Cut, *, is_exact: bool) -> str:
     """Return how an outcome differs from what is expected, in a sentence; empty if it does not."""
     if not isinstance(outcome, Produced):
-        return str(outcome)
+        return in_words(outcome)
     if outcome.array.shape != expected.shape:
         return f"the output is {list(outcome.array.shape)}, and onnx's evaluator gives {list(expected.shape)}"
     got, wanted = outcome.array.astype(np.float64), expected.astype(np.float64)
