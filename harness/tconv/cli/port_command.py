@@ -85,8 +85,8 @@ def command(
 
     Give the call by its sizes and attributes, or give an ONNX model: then each ConvTranspose is a call. Each proposal
     is proven: both texts give the same geometry. --from-runtime ports what this runtime computes. --to-runtime writes
-    only what this runtime gives. A runtime that is installed is run; for any other, the pins and waivers of tconv are used.
-    The exit code is 1 if a call cannot be ported.
+    only what this runtime gives. A runtime that is installed is run; for any other, the pins and waivers of tconv are
+    used. The exit code is 1 if a call cannot be ported.
     """
     source = source or (None if model or not from_runtime else _spoken(from_runtime))
     target = target or (_spoken(to_runtime) if to_runtime else None)
