@@ -7,7 +7,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parent.parent
 _IN_CHECKOUT = {"cases": _CHECKOUT / "cases"} | {
-    name: _CHECKOUT / "conformance" / name for name in ("records", "runners", "waivers")
+    name: _CHECKOUT / "conformance" / name for name in ("history", "records", "runners", "waivers")
 }
 
 
@@ -15,7 +15,7 @@ def data_folder(name: str) -> Path:
     """Return a folder of data: that of the installed package, or that of the checkout.
 
     Args:
-        name: `cases`, `records`, `runners` or `waivers`.
+        name: `cases`, `history`, `records`, `runners` or `waivers`.
     """
     installed = _PACKAGE / "data" / name
     return installed if installed.is_dir() else _IN_CHECKOUT[name]

@@ -36,7 +36,8 @@ GROUPS = {
     "Take a model or a case elsewhere": {
         "audit": "Say whether a model is safe on a runtime.",
         "port": "Print what to write in another dialect for the same output.",
-        "export": "Write a case as a model with a script, or as a bug report.",
+        "export": "Write a case as a model with a script, a bug report, or other projects' tests.",
+        "import": "Write ONNX node tests as a case file.",
     },
     "Keep cases and waivers": {
         "waivers": "Propose waivers for failures, pin readings, prove waivers.",

@@ -16,10 +16,12 @@ from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
+from tconv.execution.selection import Selection
 from tconv.expectation.problem import expressed
 from tconv.export.asking import DEFAULT, DEFAULT_DIALECT, usual_dialect
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
+from tconv.export.suites import SUITES, curated_ids, write_suite
 from tconv.investigation.further_cases import separate
 from tconv.records import artifacts
 from tconv.records.headers import versions
@@ -28,10 +30,11 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
+    from tconv.corpus import Tier
 
 
 @click.command(name="export")
-@click.argument("case_id", metavar="CASE")
+@click.argument("case_id", metavar="CASE|PATTERN")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
 @click.option("--backend", help="The backend that repro.py asks, or that the report of --issue is about.")
@@ -43,6 +46,14 @@ if TYPE_CHECKING:
 )
 @options.timeout(text="With --issue: seconds.")
 @options.cases
+@click.option(
+    "--suite", type=click.Choice(list(SUITES)), help="Write all cases of PATTERN as tests of another project."
+)
+@click.option(
+    "--output", "suite_folder", type=click.Path(path_type=Path, file_okay=False), help="The folder of --suite."
+)
+@click.option("--curated", is_flag=True, help="With --suite: only the few cases that find most wrong kernels.")
+@options.tier
 def command(
     case_id: str,
     folder: Path | None,
@@ -51,13 +62,27 @@ def command(
     dialect_name: str | None,
     timeout: float,
     cases: Path | None,
+    suite: str | None,
+    suite_folder: Path | None,
+    tier: Tier,
     *,
     issue: bool,
+    curated: bool,
 ) -> int:
     """Write CASE into a folder of its own below DIR: its data, in ONNX a model, and a script that asks a runtime.
 
     With --issue there is no DIR: CASE is run on the backend. The exit code is 1 if there is nothing to report.
+
+    With --suite, the cases of PATTERN become tests in the form of another project, in --output: folders of ONNX node
+    tests, lines and graphs for oneDNN's benchdnn, the data of WebNN's conformance tests, or models of OpenVINO. Cases
+    are left out if the suite cannot say them, if their values are not exact, or if the text allows several answers.
     """
+    if suite is not None:
+        if suite_folder is None or folder is not None or issue:
+            raise UsageError("--suite needs --output, and must be without DIR and --issue")
+        return _write_suite(suite, Selection(Corpus.load(cases), tier, (case_id,)), suite_folder, curated=curated)
+    if suite_folder is not None or curated:
+        raise UsageError("--output and --curated need --suite")
     if option and not issue:
         raise UsageError("--option needs --issue, which runs a backend")
     if issue and backend is None:
@@ -72,6 +97,14 @@ def command(
         return _report(case, Asking(backend, dialect, option, timeout), str(cases or ""))
     whom = backend or DEFAULT
     click.echo(f"case {export(case, dialect or find_dialect(usual_dialect(whom)), folder, whom)}")
+    return 0
+
+
+def _write_suite(suite: str, selection: Selection, folder: Path, *, curated: bool) -> int:
+    chosen = curated_ids() if curated else None
+    selected = (case for case in selection.stream() if chosen is None or case.id in chosen)
+    tests, left_out = write_suite(suite, selected if selection.count else (), folder)
+    click.echo(f"{suite}: {tests} tests in {folder}; {left_out} cases are left out")
     return 0
 
 

@@ -89,9 +89,9 @@ def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
         yield "model.onnx", build(problem.call, problem.arrays).SerializeToString()
         inputs = problem.fed
     for number, (name, array) in enumerate(inputs.items()):
-        yield f"{DATA_SET}/input_{number}.pb", _tensor(name, array).SerializeToString()
+        yield f"{DATA_SET}/input_{number}.pb", tensor(name, array).SerializeToString()
     if (expected := problem.output) is not None:
-        yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, expected).SerializeToString()
+        yield f"{DATA_SET}/output_0.pb", tensor(OUTPUT, expected).SerializeToString()
     if tolerance := _tolerance(problem):
         content = BytesIO()
         np.savez_compressed(content, allow_pickle=False, **tolerance)
@@ -115,7 +115,8 @@ _DTYPES: dict[np.dtype[Any], DType | Quantised] = {
 }
 
 
-def _tensor(name: str, array: Array) -> TensorProto:
+def tensor(name: str, array: Array) -> TensorProto:
+    """Return an array as a tensor of ONNX."""
     # The only array without an element type of ours is output_shape.
     element_type = ELEMENT_TYPES[_DTYPES[array.dtype]] if array.dtype in _DTYPES else TensorProto.INT64
     return TensorProto(name=name, data_type=element_type, dims=array.shape, raw_data=array.tobytes())

@@ -1,0 +1,106 @@
+"""Cases in the form of other projects' test suites: each suite is a module that writes files from problems.
+
+A suite has only cases on which the text allows one thing, and whose values are exact: an upstream test must not demand
+more than the specification does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from tconv.dialects import DIALECTS, GEOMETRY_1
+from tconv.errors import UsageError
+from tconv.expectation.expected import Values
+from tconv.expectation.problem import Problem
+from tconv.export.suites import benchdnn, onnx_node_tests, openvino_ir, webnn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from tconv.cases.case import Case
+    from tconv.dialects import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A form in which another project has its tests.
+
+    Attributes:
+        dialects: the texts that its tests are by; a case is asked in the first one that has words for it.
+        takes: returns whether the suite has words for a problem.
+        write: writes the tests into a folder, and returns how many they are.
+    """
+
+    dialects: tuple[Dialect, ...]
+    takes: Callable[[Problem], bool]
+    write: Callable[[Sequence[Problem], Path], int]
+
+
+SUITES = {
+    "onnx-node-tests": Suite((DIALECTS["onnx/ConvTranspose-22"],), onnx_node_tests.takes, onnx_node_tests.write),
+    "benchdnn": Suite((GEOMETRY_1,), benchdnn.takes, benchdnn.write),
+    "webnn": Suite((GEOMETRY_1,), webnn.takes, webnn.write),
+    "openvino-ir": Suite(
+        tuple(DIALECTS[f"openvino/{name}-1"] for name in ("ConvolutionBackpropData", "GroupConvolutionBackpropData")),
+        openvino_ir.takes,
+        openvino_ir.write,
+    ),
+}
+"""The suites by name."""
+
+
+@cache
+def curated_ids() -> frozenset[str]:
+    """Return the ids of the cases that together find most wrong kernels; `bench/node_tests.py` chooses them."""
+    return frozenset(files(__package__).joinpath("curated.txt").read_text(encoding="utf-8").splitlines())
+
+
+def write_suite(name: str, cases: Iterable[Case], folder: Path) -> tuple[int, int]:
+    """Write cases as tests of a suite, and return how many tests there are, and how many cases were left out.
+
+    Args:
+        name: a name of `SUITES`.
+        cases: the cases; those are left out that the suite cannot say, or on which its text allows several things.
+        folder: where the files go.
+
+    Raises:
+        UsageError: no case is left.
+        BackendMissing: the suite needs a runtime to write it, which is not there.
+    """
+    cases = list(cases)
+    problems = list(suite_problems(name, cases))
+    if not problems:
+        raise UsageError(
+            f"a case must be left for {name} (got none of {len(cases)}: each must be valid, with exact values, one"
+            " allowed answer, and words in the suite)"
+        )
+    return SUITES[name].write(problems, folder), len(cases) - len(problems)
+
+
+def suite_problems(name: str, cases: Iterable[Case]) -> Iterator[Problem]:
+    """Yield the cases that a suite can have, as problems, each in the suite's own layouts and once."""
+    seen: set[tuple[object, ...]] = set()
+    for case in cases:
+        attributes = replace(case.attributes, data_format=None, filter_format=None)
+        own = replace(case, attributes=attributes)
+        if own.content not in seen:
+            seen.add(own.content)
+            yield from _said(own, SUITES[name])
+
+
+def _said(case: Case, suite: Suite) -> Iterator[Problem]:
+    """Yield the case in the first dialect that has words for it, if the suite may have it."""
+    if case.breaks is not None or case.context or 0 in (*case.x.shape, *case.w.shape):
+        return
+    for dialect in suite.dialects:
+        problem = Problem(case, dialect)
+        if isinstance(expected := problem.expectation, Values):
+            settled = not expected.disputed and not expected.refusals and not expected.open_constraints
+            exact = 0 not in expected.primary.geometry.output and problem.truth.exact(expected.primary.geometry)
+            if settled and exact and suite.takes(problem):
+                yield problem
+            return

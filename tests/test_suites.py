@@ -1,0 +1,341 @@
+"""Cases as tests of other projects: each suite is run, read or parsed by what is there, and ONNX's tests come back."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import unittest
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx.backend.test.runner as onnx_runner
+import onnxruntime
+import pytest
+from onnx.backend.test.loader import load_model_tests
+from onnx.reference import ReferenceEvaluator
+
+from tconv.backends.onnxruntime import OnnxRuntime
+from tconv.cases.layouts import from_ncx
+from tconv.corpus import Corpus
+from tconv.dialects import DIALECTS
+from tconv.expectation.problem import Problem
+from tconv.export.imported import import_tests
+from tconv.export.suites import SUITES, curated_ids, suite_problems, write_suite
+from tconv.export.suites.benchdnn import FILE as BENCHDNN
+from tconv.export.suites.onnx_node_tests import PREFIX, name_of
+from tconv.export.suites.webnn import FILE as WEBNN
+from tconv.verdict.judge import judge
+from tconv.verdict.kinds import Agreed
+from tconv.vocabulary import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from small_corpus import Command
+    from tconv.cases.case import Case
+
+BENCH = Path(__file__).parents[1] / "bench"
+NODE = shutil.which("node")
+
+
+def some(corpus: Corpus, name: str, count: int) -> list[Case]:
+    """Return some of the cases that a suite can have, from all over the smoke tier."""
+    cases = [problem.case for problem in suite_problems(name, corpus.cases("smoke"))]
+    assert len(cases) > count
+    return cases[:: len(cases) // count]
+
+
+class OnOnnxRuntime:
+    """ONNX's interface of a backend, with onnxruntime behind it."""
+
+    @classmethod
+    def is_compatible(cls, _model: object, _device: str = "CPU", **_: object) -> bool:
+        """Return True: a model that it refuses fails the test."""
+        return True
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Return whether it is the processor."""
+        return device == "CPU"
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, _device: str = "CPU", **_: object) -> _Prepared:
+        """Return what runs a model."""
+        onnx.checker.check_model(model)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 4
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return _Prepared(lambda feeds: session.run(None, feeds), [one.name for one in session.get_inputs()])
+
+
+class OnReference(OnOnnxRuntime):
+    """The same with ONNX's own evaluator behind it."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, _device: str = "CPU", **_: object) -> _Prepared:
+        """Return what runs a model."""
+        evaluator = ReferenceEvaluator(model)
+        return _Prepared(lambda feeds: evaluator.run(None, feeds), evaluator.input_names)
+
+
+class _Prepared:
+    def __init__(self, evaluate: Callable[[dict[str, Any]], list[Any]], names: list[str]) -> None:
+        self._evaluate, self._names = evaluate, names
+
+    def run(self, inputs: list[Any], **_: object) -> list[Any]:
+        """Return the outputs."""
+        return self._evaluate(dict(zip(self._names, inputs, strict=True)))
+
+
+def run_by_onnx(backend: type, folder: Path) -> tuple[int, list[str]]:
+    """Run a folder of node tests by ONNX's own runner; return how many there are, and the names of those that fail."""
+    tests = load_model_tests(data_dir=str(folder.parent), kind=folder.name)
+    # Of all kinds of tests that it would load, it gets these.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_runner, "load_model_tests", lambda kind: tests if kind == "node" else [])
+        runner = onnx_runner.Runner(backend, "suites")
+    result = unittest.TestResult()
+    suite = unittest.TestSuite()
+    for case in runner.test_cases.values():
+        suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
+    suite.run(result)
+    failed = [str(test).partition(" ")[0] for test, _ in (*result.failures, *result.errors)]
+    return result.testsRun - len(result.skipped), failed
+
+
+def test_onnx_node_tests_pass_on_onnxruntime(corpus: Corpus, tmp_path: Path) -> None:
+    """By onnx's own runner, if it answers them as the text says: the values are exact."""
+    cases = [case for case in some(corpus, "onnx-node-tests", 40) if case.x.dtype in {"f32", "f16"}]
+    backend, wrong = OnnxRuntime(), set()
+    for problem in suite_problems("onnx-node-tests", cases):
+        verdict = judge(problem, backend.run(problem.call, problem.arrays), DType.F32)
+        wrong |= set() if isinstance(verdict, Agreed) else {f"{name_of(problem)}_cpu"}
+    tests, _ = write_suite("onnx-node-tests", cases, tmp_path / "tconv")
+    asked, failed = run_by_onnx(OnOnnxRuntime, tmp_path / "tconv")
+    assert (asked, set(failed)) == (tests, wrong)
+    assert len(wrong) < tests / 4
+
+
+def test_curated_tests_pass_on_onnxruntime_and_on_the_reference_evaluator(corpus: Corpus, tmp_path: Path) -> None:
+    """On the evaluator except those with groups, which it computes wrongly."""
+    cases = [corpus.case(name) for name in sorted(curated_ids())]
+    assert 20 <= len(cases) <= 30
+    tests, left_out = write_suite("onnx-node-tests", cases, tmp_path / "tconv")
+    assert (tests, left_out) == (len(cases), 0)
+    asked, failed = run_by_onnx(OnOnnxRuntime, tmp_path / "tconv")
+    assert (asked, failed) == (tests, [])
+    dense = [case for case in cases if (case.attributes.groups or 1) == 1]
+    assert dense
+    write_suite("onnx-node-tests", dense, tmp_path / "dense")
+    assert run_by_onnx(OnReference, tmp_path / "dense") == (len(dense), [])
+
+
+def test_node_tests_come_back(corpus: Corpus, tmp_path: Path) -> None:
+    """What was exported is imported with the same call, data and output."""
+    cases = some(corpus, "onnx-node-tests", 20)
+    write_suite("onnx-node-tests", cases, tmp_path)
+    back = import_tests([tmp_path])
+    assert len(back) == len(cases)
+    dialect = DIALECTS["onnx/ConvTranspose-22"]
+    theirs = {case.expected[0].values: case for case in back}
+    for case in cases:
+        problem = Problem(case, dialect)
+        assert problem.output is not None
+        found = theirs[tuple(map(float, problem.output.ravel()))]
+        assert Problem(found, dialect).values.primary == problem.values.primary  # type: ignore[union-attr]
+        for role, array in problem.operands.items():
+            np.testing.assert_array_equal(Problem(found, dialect).operands[role], array)
+
+
+def test_upstreams_own_tests_are_imported(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And they agree with the reference, which `tconv check` compares."""
+    monkeypatch.syspath_prepend(BENCH)
+    count = importlib.import_module("node_tests").write_upstream(tmp_path / "upstream")
+    assert count >= 7
+    done = command("import", "upstream", "--output", "upstream.yaml")
+    assert done.returncode == 0, done.stderr
+    checked = command("check", "upstream.yaml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert len(list(Corpus.load(tmp_path / "upstream.yaml").cases("full"))) == count
+
+
+@pytest.mark.parametrize("content", ["nothing", "empty", "other model", "no data"])
+def test_a_folder_that_is_no_test_gets_a_clear_error(content: str, command: Command, tmp_path: Path) -> None:
+    """It names the folder or the file, and says what must be there."""
+    folder = tmp_path / "test"
+    if content != "nothing":
+        folder.mkdir()
+    if content in {"other model", "no data"}:
+        kind, names = ("Relu", "x") if content == "other model" else ("ConvTranspose", "xw")
+        inputs = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 1, 2]) for name in names]
+        output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+        graph = onnx.helper.make_graph([onnx.helper.make_node(kind, list(names), ["y"])], "test", inputs, [output])
+        onnx.save(onnx.helper.make_model(graph), folder / "model.onnx")
+    done = command("import", "test")
+    assert done.returncode == 2
+    assert done.stderr.startswith("test")
+    assert "must " in done.stderr
+    assert "\n" not in done.stderr.strip()
+
+
+_ENTRY = re.compile(r'(?P<name>g|mb|ic|oc|[iokspd][dhw])(?P<value>\d+)_?|n"(?P<label>[^"\s]+)"$')
+
+
+def descriptor(line: str) -> dict[str, int]:
+    """Return the entries of a problem descriptor of benchdnn, by the grammar of its knobs_desc.md."""
+    entries: dict[str, int] = {}
+    at = 0
+    while at < len(line):
+        entry = _ENTRY.match(line, at)
+        assert entry, line[at:]
+        at = entry.end()
+        if entry["name"]:
+            assert entry["name"] not in entries, line
+            entries[entry["name"]] = int(entry["value"])
+    return entries
+
+
+def lines_of(text: str) -> Iterator[tuple[dict[str, str], dict[str, int]]]:
+    """Yield the options and the problem of each line of a batch file."""
+    options: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("--"):
+            options = dict(word.removeprefix("--").partition("=")[::2] for word in line.split())
+            assert set(options) <= {"reset", "dt", "dir"}
+            assert options["dir"] in {"FWD_D", "FWD_B"}
+        elif not line.startswith("#"):
+            yield options, descriptor(line)
+
+
+def test_benchdnn_lines_are_of_its_grammar_and_of_the_reference(corpus: Corpus, tmp_path: Path) -> None:
+    """Each output size is what the driver computes from the rest, with a padding at the end that may be negative."""
+    write_suite("benchdnn", corpus.cases("smoke"), tmp_path)
+    found = list(lines_of((tmp_path / BENCHDNN).read_text()))
+    assert len(found) > 100
+    for _, problem in found:
+        axes = [axis for axis in "dhw" if f"i{axis}" in problem]
+        assert axes == ["d", "h", "w"][-len(axes) :]
+        for axis in axes:
+            i, o, k, s, p, d = (problem[f"{of}{axis}"] for of in "iokspd")
+            end = (i - 1) * s + (k - 1) * (d + 1) + 1 - p - o
+            assert end < (k - 1) * (d + 1) + 1 + (i - 1) * s
+        assert problem["ic"] % problem["g"] == problem["oc"] % problem["g"] == 0
+    int8 = [problem for options, problem in found if "s8" in options["dt"]]
+    assert any(max(problem.get(f"s{axis}", 1) for axis in "dhw") > 1 for problem in int8)
+    assert any(max(problem.get(f"d{axis}", 0) for axis in "dhw") > 0 for problem in int8)
+
+
+def test_benchdnn_graphs_are_connected(corpus: Corpus, tmp_path: Path) -> None:
+    """Each tensor has one shape and one type, its strides are those of a dense one, and its producer comes first."""
+    write_suite("benchdnn", corpus.cases("smoke"), tmp_path)
+    graphs = [json.loads(file.read_text()) for file in tmp_path.glob("*.json")]
+    assert {len(graph["graph"]) for graph in graphs} == {1, 4}
+    for graph in graphs:
+        tensors: dict[int, tuple[Any, ...]] = {}
+        for node in graph["graph"]:
+            for tensor in (*node["inputs"], *node["outputs"]):
+                dense = [prod(tensor["shape"][axis + 1 :]) for axis in range(len(tensor["shape"]))]
+                assert tensor["stride"] == dense
+                known = tensors.setdefault(tensor["id"], (tensor["dtype"], tensor["shape"]))
+                assert known == (tensor["dtype"], tensor["shape"])
+            if node["kind"] == "ConvTranspose":
+                attributes = {name: value["value"] for name, value in node["attrs"].items()}
+                x, w, y = (each["shape"] for each in (*node["inputs"], *node["outputs"]))
+                lists = ("strides", "dilations", "pads_begin", "pads_end", "output_padding")
+                for axis, (s, d, b, e, op) in enumerate(zip(*(attributes[name] for name in lists), strict=True), 2):
+                    assert y[axis] == (x[axis] - 1) * s + (w[axis] - 1) * d + 1 - b - e + op
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not there")
+def test_webnn_data_are_what_an_engine_reads(corpus: Corpus, tmp_path: Path) -> None:
+    """A JavaScript engine runs the script with what web-platform-tests has around it; each array has its shape."""
+    cases = some(corpus, "webnn", 30)
+    tests, _ = write_suite("webnn", cases, tmp_path)
+    around = """
+    const fs = require("node:fs");
+    let given = null;
+    globalThis.webnn_conformance_test = (tests) => { given = tests; };
+    globalThis.buildAndExecuteGraph = () => {};
+    (0, eval)(fs.readFileSync(process.argv[1], "utf8"));
+    console.log(JSON.stringify(given));
+    """
+    done = subprocess.run(
+        [str(NODE), "-e", around, str(tmp_path / WEBNN)], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    given = json.loads(done.stdout)
+    assert len(given) == tests
+    by_id = {case.id: case for case in cases}
+    for test in given:
+        graph = test["graph"]
+        (operator,) = graph["operators"]
+        options = operator["arguments"][2]["options"]
+        case = by_id[test["name"].split(" ", 2)[2]]
+        arrays = {
+            name: np.array(one["data"], dtype=np.float64).reshape(one["descriptor"]["shape"])
+            for name, one in {**graph["inputs"], **graph["expectedOutputs"]}.items()
+        }
+        y = arrays["convTranspose2dOutput"]
+        assert case.x.shape == arrays["convTranspose2dInput"].shape
+        problem = Problem(case, DIALECTS["geometry/1"])
+        assert problem.output is not None
+        np.testing.assert_array_equal(from_ncx(y, problem.call.data_format), problem.output.astype(np.float64))
+        x, w = arrays["convTranspose2dInput"].shape, arrays["convTranspose2dFilter"].shape
+        for axis in range(2):
+            s, d, op = (options[name][axis] for name in ("strides", "dilations", "outputPadding"))
+            begin, end = options["padding"][2 * axis : 2 * axis + 2]
+            assert y.shape[2 + axis] == (x[2 + axis] - 1) * s + (w[2 + axis] - 1) * d + 1 - begin - end + op
+
+
+def test_openvino_reads_its_ir_back(corpus: Corpus, tmp_path: Path) -> None:
+    """Each model that was saved is read, run, and gives the exact output."""
+    openvino = pytest.importorskip("openvino")
+    cases = [case for case in some(corpus, "openvino-ir", 12) if case.x.dtype == "f32"]
+    tests, _ = write_suite("openvino-ir", cases, tmp_path)
+    core = openvino.Core()
+    for file in tmp_path.glob("*.xml"):
+        arrays = np.load(file.with_suffix(".npz"))
+        compiled = core.compile_model(core.read_model(file), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        inputs = [arrays[f"input_{number}"] for number in range(len(arrays.files) - 1)]
+        np.testing.assert_array_equal(compiled(inputs)[0], arrays["output"])
+        tests -= 1
+    assert tests == 0
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_the_command_writes_a_suite(name: str, command: Command, tmp_path: Path) -> None:
+    """And says how many tests there are, and how many cases were left out."""
+    if name == "openvino-ir":
+        pytest.importorskip("openvino")
+    done = command("export", "--suite", name, "padding/pads/**", "--output", "suite", "--tier", "smoke")
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"{name}: [1-9]\d* tests in suite; \d+ cases are left out\n", done.stdout)
+    assert any((tmp_path / "suite").iterdir())
+
+
+def test_what_does_not_fit_a_suite_is_said(command: Command) -> None:
+    """A pattern of which nothing is left, and options that do not go together."""
+    for words in (
+        ("--suite", "webnn", "invalid/**", "--output", "suite"),
+        ("--suite", "webnn", "padding/**"),
+        ("padding/**", "--output", "suite"),
+    ):
+        done = command("export", *words)
+        assert done.returncode == 2
+        assert "must" in done.stderr or "need" in done.stderr
+
+
+def test_names_of_node_tests_are_names_of_python(corpus: Corpus, tmp_path: Path) -> None:
+    """The runner makes a method of each, and no two are one."""
+    cases = some(corpus, "onnx-node-tests", 60)
+    tests, _ = write_suite("onnx-node-tests", cases, tmp_path)
+    names = [folder.name for folder in tmp_path.iterdir()]
+    assert len(names) == tests
+    assert all(name.isidentifier() and name.startswith(PREFIX) for name in names)
