@@ -15,6 +15,7 @@ import argparse
 import sys
 from collections import Counter
 from random import Random
+from typing import TYPE_CHECKING
 
 from command import run
 from figures import Figure, Findings
@@ -23,10 +24,14 @@ from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
 from tconv.execution.asking import Asking
+from tconv.expectation.expected import Values, expect
 from tconv.porting.audit import Runtime
 from tconv.porting.between_runtimes import Asked
 from tconv.porting.port import ported
 from tconv.vocabulary import Attributes, DType
+
+if TYPE_CHECKING:
+    from tconv.dialects import Dialect
 
 PAIRS = (
     ("onnxruntime", "openvino-onnx"),
@@ -62,22 +67,41 @@ def drawn(random: Random, number: int) -> Case:
     return Case(f"call-{number}", Attributes(**given), x, w)  # type: ignore[arg-type]
 
 
+def _dialects(name: str) -> tuple[Dialect, Dialect]:
+    """Return the first dialect of a backend, and that of calls with groups."""
+    backend = shipped(name)
+    assert backend is not None
+    own = [DIALECTS[each] for each in backend.DIALECTS]
+    return own[0], next((each for each in own if "Group" in each.name), own[0])
+
+
+def _is_hard(case: Case) -> bool:
+    of = case.attributes
+    same = of.auto_pad in {"same_upper", "same_lower"}
+    return same or of.output_shape is not None or of.pads_begin != of.pads_end
+
+
 def measured(arguments: argparse.Namespace) -> Findings:
     """Return the counts of each pair."""
     figures: dict[str, Figure] = {}
     count, pairs = (10, PAIRS[:1]) if arguments.small else (arguments.count, PAIRS)
     for names in pairs:
         ends = [Asked(Runtime(Asking(name), runs=True)) for name in names]
-        source, target = (DIALECTS[shipped(name).DIALECTS[0]] for name in names)  # type: ignore[union-attr]
+        (source, grouped), (target, _) = map(_dialects, names)
         random, counts = Random(arguments.seed), Counter[str]()  # noqa: S311 - no secret
         for number in range(count):
             case = drawn(random, number)
-            followed = ends[0].gives(case, source)
+            own = grouped if case.attributes.groups else source
+            expected = expect(case, own)
+            counts["disputed, sized, or padded on one side"] += _is_hard(case)
+            followed = ends[0].gives(case, own)
             if not followed or isinstance(followed, str):
                 counts["source does not run it"] += 1
                 continue
+            readings = {candidate.geometry for candidate in expected.candidates} if isinstance(expected, Values) else ()
+            counts["source gives what no reading gives"] += followed not in readings
             try:
-                port = ported(case, source, target, followed=followed, accepts=ends[1].accepts)
+                port = ported(case, own, target, followed=followed, accepts=ends[1].accepts)
             except Invalid:
                 counts["invalid in the source"] += 1
                 continue
@@ -90,7 +114,8 @@ def measured(arguments: argparse.Namespace) -> Findings:
             counts["of these by a pad or a crop"] += right and not port.written.complete
         for end in ends:
             end.runtime.close()
-        for what in ("proven", "of these by a pad or a crop", "source does not run it", "invalid in the source",
+        for what in ("disputed, sized, or padded on one side", "proven", "of these by a pad or a crop",
+                     "source gives what no reading gives", "source does not run it", "invalid in the source",
                      "nothing is written", "written, and not right"):  # fmt: skip
             band = (0.0, 0.0) if what == "written, and not right" else None
             figures[f"{names[0]} to {names[1]}: {what}"] = Figure.of([counts[what]], "calls", band)

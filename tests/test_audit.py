@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from exported_models import FLOAT, MODELS, constant, made, up, weights, write
 from tconv.cli.audit_command import command
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, DialectError, FileError, UsageError
-from tconv.porting.model_calls import Model
+from tconv.porting.model import Model
 from tconv.porting.neighbourhood import evaluate
 from wrong_backends.seeded import FAULTS, NONE
 
@@ -125,6 +126,27 @@ def test_accepted_findings(tmp_path: Path) -> None:
     assert audited(path, "--accept", tmp_path / "accepted.txt")[0] == 1
 
 
+def test_the_page_says_what_the_terminal_says(tmp_path: Path) -> None:
+    """It is one file that loads nothing and has no script; what comes from the model is text in it."""
+    path = write("keras-same", tmp_path)
+    model = onnx.load(path)
+    model.graph.node[1].name = "<script>alert()</script>"
+    onnx.save(model, path)
+    audited(path, "--no-run", "--backend", "onnxruntime==1.32", "--page", tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert {"negative-same-shrunk", "keras-same.onnx", "unsafe"} <= set(re.findall(r"[\w.-]+", page))
+    assert "<script" not in page
+    assert "src=" not in page
+
+
+def test_nodes_of_several_models_are_counted(tmp_path: Path) -> None:
+    """Nodes of two models may have one name."""
+    for name in ("a", "b"):
+        onnx.save(onnx.load(write("volume", tmp_path)), tmp_path / f"{name}.onnx")
+    _, audit = audited(tmp_path / "a.onnx", tmp_path / "b.onnx", "--backend", SEEDED)
+    assert audit["runtimes"][0]["why"].startswith("2 nodes")
+
+
 # Among neighbours.
 
 
@@ -215,6 +237,17 @@ def test_sizes_by_symbol_and_by_axis(tmp_path: Path) -> None:
         audited(tmp_path / "a.onnx", "--size", "x[3]=7")
     with pytest.raises(UsageError, match="--size must be NAME=N"):
         audited(tmp_path / "a.onnx", "--size", "x=big")
+
+
+def test_a_small_output_shape_and_an_open_batch(tmp_path: Path) -> None:
+    """An output_shape may be too small for the sizes that are tried first; the neighbours of a node get a batch."""
+    nodes = [up("x", "w", "a", strides=[2, 2], output_shape=[9, 10]), helper.make_node("Relu", ["a"], ["y"])]
+    onnx.save(made(nodes, [constant("w", weights(2, 2, 3, 3))], ["N", 2, "h", "w"], 13), tmp_path / "a.onnx")
+    _, audit = audited(tmp_path / "a.onnx", "--backend", SEEDED)
+    assert [node["data"] for node in audit["models"][0]["nodes"]] == [[1, 2, 8, 8]]
+    onnx.save(made(nodes, [constant("w", weights(2, 2, 3, 3))], ["N", 2, 5, 5], 13), tmp_path / "b.onnx")
+    _, audit = audited(tmp_path / "b.onnx", "--backend", SEEDED)
+    assert {finding["answer"] for finding in neighbourhoods(audit).values()} == {"safe"}
 
 
 def test_sizes_that_other_nodes_cannot_have_are_no_finding(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from exported_models import write
 from small_corpus import environment, written
 
 if TYPE_CHECKING:
@@ -157,6 +158,17 @@ def test_the_action_annotates_the_case_that_fails(machine: Path) -> None:
     )
     assert re.search(r"^::warning file=small.yaml,line=8,col=12,.*1 became worse", done.stderr, re.MULTILINE)
     assert "## Since the baseline" in (machine / "summary.md").read_text(encoding="utf-8")
+
+
+def test_the_action_audits_models_and_runs_no_case(machine: Path) -> None:
+    """The page of the audit is kept; what is accepted does not fail the step."""
+    write("keras-same", machine)
+    done = github(machine, audit="keras-same.onnx")
+    report = machine / "temp" / "tconv-report"
+    assert (done.returncode, [path.name for path in report.iterdir()]) == (1, ["audit.html"])
+    assert "unsafe on onnxruntime" in done.stdout
+    (machine / "known.txt").write_text("keras-same.onnx up_b onnxruntime reading")
+    assert github(machine, audit="keras-same.onnx", accept="known.txt").returncode == 0
 
 
 @pytest.mark.parametrize(

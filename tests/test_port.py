@@ -22,7 +22,7 @@ from tconv.errors import FileError, Invalid, UsageError
 from tconv.expectation.expected import Values, expect
 from tconv.expectation.truth import Truth
 from tconv.investigation.strategies import cases
-from tconv.porting.model_calls import calls_of
+from tconv.porting.model import Model
 from tconv.porting.port import ported
 from tconv.vocabulary import Attributes, DType
 
@@ -62,14 +62,15 @@ def test_what_is_written_gives_the_output(source: str, target: str) -> None:
         assert isinstance(there, Values)
         got = Truth(operands, case.x.dtype).compute_values(there.primary.geometry)
         bias = operands["b"].astype(np.float64) if "b" in operands else np.zeros(got.shape[1])
+        # Below 0 it is cropped.
+        sides = list(zip(way.before, way.behind, got.shape[2:], strict=True))
+        got = got[:, :, *(slice(max(-b, 0), size - max(-e, 0)) for b, e, size in sides)]
         padded = np.empty(expected.shape)
         padded[:] = bias.reshape(-1, *(1,) * len(way.before))
-        inner = tuple(slice(b, b + size) for b, size in zip(way.before, got.shape[2:], strict=True))
+        inner = tuple(slice(max(b, 0), max(b, 0) + size) for b, size in zip(way.before, got.shape[2:], strict=True))
         padded[:, :, *inner] = got
         np.testing.assert_array_equal(padded, expected)
-        assert [b + y + e for b, y, e in zip(way.before, got.shape[2:], way.behind, strict=True)] == [
-            *port.geometry.output
-        ]
+        assert [b + y + e for b, e, y in sides] == [*port.geometry.output]
 
     check()
 
@@ -172,7 +173,7 @@ def model(path: Path, opset: int = 22, size: int | str = "height") -> Path:
 @pytest.mark.parametrize(("opset", "version"), [(9, 1), (11, 11), (21, 11), (22, 22)])
 def test_the_nodes_of_a_model_are_calls(tmp_path: Path, opset: int, version: int) -> None:
     """Each ConvTranspose, in branches too, in the dialect of the model's operator set, with inferred shapes."""
-    calls = calls_of(model(tmp_path / "a.onnx", opset), {"height": 5})
+    calls = Model(model(tmp_path / "a.onnx", opset), {"height": 5}).calls()
     assert [call.name for call in calls] == ["to-middle", "to-inner", "to-inner"]
     assert {call.dialect.name for call in calls} == {f"onnx/ConvTranspose-{version}"}
     first = calls[0].case
@@ -189,11 +190,11 @@ def test_the_nodes_of_a_model_are_calls(tmp_path: Path, opset: int, version: int
 def test_sizes_that_are_not_known(tmp_path: Path) -> None:
     """The node is told with the symbol to give; a symbol that the model does not have is refused."""
     path = model(tmp_path / "a.onnx")
-    assert calls_of(path, {})[0].unknown == (
+    assert Model(path, {}).calls()[0].unknown == (
         "X must have sizes that are known (got [batch, 3, height]); give --size height=N"
     )
     with pytest.raises(UsageError, match=r"batch, height \(got 'heigth'\); did you mean 'height'\?"):
-        calls_of(path, {"heigth": 5})
+        Model(path, {"heigth": 5}).calls()
 
 
 def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
@@ -207,8 +208,8 @@ def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
     graph = helper.make_graph(nodes, "g", inputs, [], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
     advice = "; they may follow from the model's inputs: give --size height=N --size 'the width'=N"
-    assert calls_of(tmp_path / "a.onnx", {})[0].unknown.endswith(advice)
-    case = calls_of(tmp_path / "a.onnx", {"height": 9, "the width": 7})[0].case
+    assert Model(tmp_path / "a.onnx", {}).calls()[0].unknown.endswith(advice)
+    case = Model(tmp_path / "a.onnx", {"height": 9, "the width": 7}).calls()[0].case
     assert case is not None
     assert case.x.shape == (1, 8, 4, 3)
 
@@ -245,7 +246,7 @@ def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], 
     ]
     graph = helper.make_graph(nodes, "g", inputs, [])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
-    (call,) = calls_of(tmp_path / "a.onnx", {})
+    (call,) = Model(tmp_path / "a.onnx", {}).calls()
     assert call.case is None
     assert unknown in call.unknown
 
@@ -253,14 +254,14 @@ def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], 
 def test_what_is_no_model(tmp_path: Path) -> None:
     """A file that is not there, is no model, or has no ConvTranspose is an error of the file."""
     with pytest.raises(FileError, match=r"got: No such file or directory"):
-        calls_of(tmp_path / "absent.onnx", {})
+        Model(tmp_path / "absent.onnx", {}).calls()
     (tmp_path / "text.onnx").write_text("no model")
     with pytest.raises(FileError, match="must be an ONNX model"):
-        calls_of(tmp_path / "text.onnx", {})
+        Model(tmp_path / "text.onnx", {}).calls()
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [])
     onnx.save(helper.make_model(graph), tmp_path / "relu.onnx")
     with pytest.raises(FileError, match="must have a node ConvTranspose"):
-        calls_of(tmp_path / "relu.onnx", {})
+        Model(tmp_path / "relu.onnx", {}).calls()
 
 
 PLANE, FILTER, FLOAT, HALF = (1, 4, 4, 4), (4, 2, 3, 3), TensorProto.FLOAT, TensorProto.FLOAT16
@@ -322,7 +323,7 @@ def test_what_a_model_does_not_say_of_its_operands_is_taken_as_valid(tmp_path: P
     call = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], group=2)
     graph = helper.make_graph([call], "g", inputs, [])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "a.onnx")
-    case = calls_of(tmp_path / "a.onnx", {})[0].case
+    case = Model(tmp_path / "a.onnx", {}).calls()[0].case
     assert case is not None
     assert case.b is not None
     assert (case.x.shape, case.b.shape) == ((1, 4, 4, 4), (4,))

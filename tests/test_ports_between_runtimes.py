@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner
+from onnx import helper
 
 from exported_models import constant, made, up, weights, write
 from tconv import conv_transpose
@@ -144,3 +145,92 @@ def test_the_code_for_torch_runs(arguments: tuple[str, ...]) -> None:
     bias = operands["b"] if "--bias" in arguments else None
     expected = conv_transpose(operands["x"], operands["w"], bias, dialect=ONNX, **lists, **mode)
     np.testing.assert_array_equal(scope["y"].numpy(), expected)
+
+
+class TensorFlow:
+    """What the line of code needs of TensorFlow, by numpy and tconv's reference of TFLite's text."""
+
+    nn: ClassVar[type]
+    shape = staticmethod(np.shape)
+    transpose = staticmethod(np.transpose)
+    pad = staticmethod(np.pad)
+
+    @staticmethod
+    def conv2d_transpose(x: Any, w: Any, shape: Any, strides: Any, padding: str) -> Any:  # noqa: ANN401 - arrays
+        """Return the output; w is (K..., O, C)."""
+        y = conv_transpose(
+            x, np.transpose(w, (2, 0, 1, 3)), dialect="tflite/TransposeConv", strides=strides,
+            auto_pad={"SAME": "same_upper", "VALID": "valid"}[padding], output_shape=list(shape[1:3]),
+        )  # fmt: skip
+        assert y.shape == tuple(shape)
+        return y
+
+
+TensorFlow.nn = TensorFlow
+
+
+@pytest.mark.parametrize("source", [ONNX, "openvino/ConvolutionBackpropData-1", "onednn/ConvTranspose-1"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"auto_pad": "same_upper", "output_shape": [10, 12]},
+        {"auto_pad": "same_lower", "output_shape": [9, 12]},
+        {"pads_begin": [0, 2], "pads_end": [1, 1]},
+        {"pads_begin": [1, 0], "output_padding": [1, 1]},
+    ],
+)
+@pytest.mark.parametrize("target", ["torch", "tflite"])
+def test_the_code_runs_in_the_layouts_of_the_source(source: str, words: dict[str, Any], target: str) -> None:
+    """Operands go in as the source has them, and so comes the output: the line permutes them, crops and pads."""
+    if "output_shape" in words and source.startswith("onednn"):
+        words = {"auto_pad": words["auto_pad"]}
+    scope: dict[str, Any] = {"tf": TensorFlow}
+    if target == "torch":
+        scope["torch"] = pytest.importorskip("torch")
+    dialect, sizes = DIALECTS[source], {"N": 2, "C": 3, "I": 3, "O": 4}
+    axes = {"x": str(dialect.data_format), "w": str(dialect.filter_format)}
+    spatial = {"x": (5, 6), "w": (3, 4)}
+    shapes = {
+        name: [size for letter in layout for size in (spatial[name] if letter == "X" else (sizes[letter],))]
+        for name, layout in axes.items()
+    }
+    operands = {name: np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for name, shape in shapes.items()}
+    has_bias = source == ONNX
+    operands |= {"b": np.arange(4.0)} if has_bias else {}
+    arguments = [f"--{name.replace('_', '-')}={value if isinstance(value, str) else ','.join(map(str, value))}"
+                 for name, value in words.items()]  # fmt: skip
+    code, (call,) = ported("--from", source, "--to", target, "--spatial", "5,6", "--kernel", "3,4", "--strides", "2",
+                           *arguments, *(["--bias"] if has_bias else []))  # fmt: skip
+    assert code == 0
+    wrapped = scope["torch"].tensor if target == "torch" else np.asarray
+    scope |= {name: wrapped(array) for name, array in operands.items()}
+    exec(call["code"], scope)  # noqa: S102 - it is what a user would paste
+    expected = conv_transpose(
+        operands["x"], operands["w"], operands.get("b"), dialect=source, strides=[2, 2], dilations=[1, 1],
+        **({"pads_begin": [0, 0], "pads_end": [0, 0]} if source.startswith("onednn") else {}) | words,
+    )  # fmt: skip
+    np.testing.assert_array_equal(np.asarray(scope["y"]), expected)
+
+
+def test_the_nodes_behind_get_what_a_node_gives(tmp_path: Path) -> None:
+    """The model declares 20x20 behind the first node; onnxruntime gives 18x18, and so does its reading."""
+    nodes = [
+        up("x", "w", "a", strides=[4, 4], auto_pad="SAME_UPPER"),
+        helper.make_node("Relu", ["a"], ["b"]),
+        up("b", "w", "y", strides=[2, 2]),
+    ]
+    model = made(nodes, [constant("w", weights(3, 3, 2, 2))], [1, 3, 5, 5], 17)
+    model.graph.value_info.append(helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [1, 3, 20, 20]))
+    onnx.save(model, tmp_path / "a.onnx")
+    for words in (["--from-runtime", "onnxruntime"], ["--reading", "negative-same-shrunk"]):
+        code, calls = ported("--model", tmp_path / "a.onnx", "--to", "torch", *words)
+        assert (code, [call["gives"]["output"] for call in calls]) == (0, [[18, 18], [36, 36]])
+    code, calls = ported("--model", tmp_path / "a.onnx", "--to", "torch")
+    assert (code, [call["gives"]["output"] for call in calls]) == (0, [[20, 20], [40, 40]])
+
+
+def test_a_source_that_follows_no_reading_is_ported_by_its_values() -> None:
+    """What a runtime computes need not be what a text says: its integers show where its output lies."""
+    code, (call,) = ported("--from-runtime", "wrong_backends:PadsSwapped", "--from", ONNX, "--to", "torch",
+                           "--spatial", "5", "--kernel", "4", "--strides", "2", "--pads-begin", "2")  # fmt: skip
+    assert (code, call["gives"]["pads_begin"], call["gives"]["output"]) == (0, [0], [10])

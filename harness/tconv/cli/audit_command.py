@@ -9,11 +9,11 @@ import click
 
 from tconv.cli import options
 from tconv.cli.output import json_text, print_text, printing, write_output
-from tconv.errors import BackendMissing, FileError, UsageError, writing
+from tconv.errors import BackendMissing, UsageError, writing
 from tconv.execution.asking import Asking
 from tconv.porting.audit import Runtime, audit
 from tconv.porting.fixing import write_fixed
-from tconv.reports import auditing
+from tconv.reports import atomic_write, auditing
 
 
 @click.command(name="audit")
@@ -35,6 +35,7 @@ from tconv.reports import auditing
     help="A file of findings that are accepted, a line each, as --json prints them under 'accept'.",
 )
 @click.option("--fix", type=options.FILE, help="Write the model to this file, and each unsafe node differently.")
+@click.option("--page", type=options.FILE, help="Write an HTML page to this file.")
 @options.timeout()
 @options.as_json
 def command(
@@ -44,6 +45,7 @@ def command(
     sizes: dict[str, int],
     accept: Path | None,
     fix: Path | None,
+    page: Path | None,
     timeout: float,
     *,
     runs: bool,
@@ -61,7 +63,7 @@ def command(
         raise UsageError(f"--backend must name each runtime once (got {', '.join(backends)})")
     if fix is not None and len(models) > 1:
         raise UsageError(f"--fix must have one model (got {len(models)})")
-    accepted = _accepted(accept)
+    accepted = auditing.read_accepted(accept) if accept else ()
     with ExitStack() as stack:
         runtimes = [Runtime(Asking(name, None, option, timeout), runs=runs) for name in backends]
         for runtime in runtimes:
@@ -71,6 +73,8 @@ def command(
         with writing(fix):
             fix.write_bytes(write_fixed(audits[0].model, audits[0].recipes).SerializeToString())
     summaries = [auditing.summarise(audits, runtime, accepted) for runtime in runtimes]
+    if page is not None:
+        atomic_write.write(page, auditing.page(audits, summaries))
     if as_json:
         write_output(json_text(auditing.plain(audits, summaries)), None)
     else:
@@ -87,16 +91,3 @@ def command(
     if missing:
         raise BackendMissing(missing)
     return int(runs and "not known" in answers)
-
-
-def _accepted(path: Path | None) -> dict[str, bool]:
-    """Return the lines of a file that are no comments."""
-    if path is None:
-        return {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "no UTF-8"
-        raise FileError(path, f"must be a text of accepted findings (got: {reason}); check the path") from None
-    kept = (line.partition("#")[0].strip() for line in lines)
-    return {" ".join(line.split()): False for line in kept if line}

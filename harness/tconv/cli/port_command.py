@@ -19,7 +19,8 @@ from tconv.errors import Invalid, UsageError
 from tconv.execution.asking import Asking
 from tconv.porting.audit import Runtime
 from tconv.porting.between_runtimes import Asked
-from tconv.porting.model_calls import Model, ModelCall
+from tconv.porting.model import Model
+from tconv.porting.model_calls import ModelCall
 from tconv.porting.port import Port, is_of_every_size, ported
 from tconv.reports import porting
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -94,10 +95,13 @@ def command(
         raise UsageError("there must be --to or --to-runtime (got neither)")
     with ExitStack() as stack:
         ends = [_started(name, stack) if name else None for name in (from_runtime, to_runtime)]
-        answers = [
-            _answer(call, find_dialect(target), reading, *ends, every_only=every)
-            for call, every in _calls(source, model, sizes, values)
-        ]
+        loaded = _model(model, source, sizes, values) if model else None
+        answers = []
+        for call, every in _calls(source, loaded, sizes, values):
+            answers.append(answer := _answer(call, find_dialect(target), reading, *ends, every_only=every))
+            if loaded and call.node and isinstance(result := answer[1], Port) and not every:
+                # The nodes behind it get what it gives.
+                loaded.resize(call.node.output[0], result.geometry.output)
     if as_json:
         write_output(json_text([_entry(*answer) for answer in answers]), None)
     else:
@@ -119,17 +123,26 @@ def _started(name: str, stack: ExitStack) -> Asked:
     return Asked(runtime)
 
 
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, False) and name != "dtype"}
+
+
+def _model(path: Path, source: str | None, sizes: dict[str, int], values: dict[str, Any]) -> Model:
+    if source or (written := _given(values)):
+        first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
+        raise UsageError(f"--model must stand without {first}: the model says it; leave one of the two out")
+    return Model(path, sizes)
+
+
 def _calls(
-    source: str | None, model: Path | None, sizes: dict[str, int], values: dict[str, Any]
+    source: str | None, model: Model | None, sizes: dict[str, int], values: dict[str, Any]
 ) -> Iterator[tuple[ModelCall, bool]]:
     """Yield the calls, each with whether its sizes are made up, so that the answer must hold for every size."""
-    written = {name: value for name, value in values.items() if value not in (None, False) and name != "dtype"}
+    written = _given(values)
     if model is not None:
-        if source or written:
-            first = "--from" if source else f"--{next(iter(written)).replace('_', '-')}"
-            raise UsageError(f"--model must stand without {first}: the model says it; leave one of the two out")
-        loaded = Model(model, sizes)
-        for call, assumed in zip(loaded.calls(), loaded.calls(_ASSUMED), strict=True):
+        for number in range(len(model.calls())):
+            # They are found anew, as the answer for an earlier one may change the sizes.
+            call, assumed = model.calls()[number], model.calls(_ASSUMED)[number]
             of_every = call.case is None and assumed.case is not None and not assumed.case.attributes.output_shape
             yield (replace(assumed, unknown=call.unknown), True) if of_every else (call, False)
         return

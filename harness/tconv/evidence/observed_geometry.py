@@ -109,6 +109,18 @@ class ObservedGeometry:
     placement: Placement
 
     @property
+    def geometry(self) -> Geometry:
+        """The geometry, if the values tell one place."""
+        (begin,), placement = self.placement.pads_begin, self.placement
+        return replace(
+            self.expected,
+            strides=placement.strides,
+            dilations=placement.dilations,
+            pads_begin=begin,
+            output=placement.output,
+        )
+
+    @property
     def deviates(self) -> bool:
         """Whether the output is known to have another geometry than is expected."""
         placement, expected = self.placement, self.expected

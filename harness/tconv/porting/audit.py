@@ -25,7 +25,7 @@ from tconv.gate.entries import select_active
 from tconv.porting.between_runtimes import Asked
 from tconv.porting.fixing import prove
 from tconv.porting.known import Known, reading_names
-from tconv.porting.model_calls import Model
+from tconv.porting.model import Model
 from tconv.porting.neighbourhood import compare
 from tconv.porting.port import ported
 from tconv.verdict import kinds as ver
@@ -47,8 +47,8 @@ Answer = Literal["safe", "to look at", "not known", "unsafe"]
 ANSWERS: tuple[Answer, ...] = ("safe", "to look at", "not known", "unsafe")
 """The answers, the worst last."""
 By = Literal["text", "known", "integers", "own filter", "neighbourhood"]
-_TRIED = (64, 33, 96)
-"""Sizes that stand for those that a model leaves open."""
+_TRIED = (64, 33, 96, 8)
+"""Sizes that stand for those that a model leaves open; the last is for an output_shape that is small."""
 _MOST_TRIED = 2
 _ASSUMED = 16
 """The spatial sizes of data of which a model says nothing."""
@@ -232,7 +232,11 @@ def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> 
 def _with_sizes(path: Path, sizes: Mapping[str, int]) -> tuple[list[Model], list[str], bool]:
     """Return the model with the sizes that are given, or with some of those that were tried."""
     given = Model(path, sizes)
-    if not given.open or all(call.case for call in given.calls()):
+    if all(call.case for call in given.calls()):
+        # A node does not depend on the batch, and its neighbours have to be given one.
+        whole = Model(path, {**sizes, **dict.fromkeys(given.batches, 1)}) if given.batches else given
+        return [whole], [f"{_sizes(sizes)}: {given.failing}"] if given.failing and sizes else [], False
+    if not given.open:
         return [given], [f"{_sizes(sizes)}: {given.failing}"] if given.failing and sizes else [], False
     models: list[Model] = []
     left_out: list[str] = []

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from tconv.corpus.facts import work_out_facts
 from tconv.corpus.writing import settings
-from tconv.expectation.problem import Problem
+from tconv.evidence.observed_geometry import observed_geometries
 from tconv.verdict import kinds as ver
-from tconv.verdict.judge import find_geometry
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case
@@ -44,8 +43,8 @@ class Asked:
     def gives(self, case: Case, dialect: Dialect) -> Geometry | str | None:
         """Return the geometry of a runtime's output.
 
-        If it is installed, it is run on integers, so that no other geometry gives the output. If not, pins and waivers
-        tell.
+        If it is installed, it is run on integers: their values tell the geometry, also one that no reading of the text
+        gives. If not, pins and waivers tell.
 
         Returns:
             The geometry; why there is none; None if nothing is known.
@@ -65,10 +64,11 @@ class Asked:
         return f"{title}: {followed}" if isinstance(followed, str) else followed
 
     def _run(self, case: Case, dialect: Dialect) -> Geometry | str:
-        record = self.runtime.pool(dialect).record(replace(case, id="port"))
-        geometry = find_geometry(record.verdict, Problem(case, dialect).expectation)
-        title = self.runtime.title
+        case, title = replace(case, id="port"), self.runtime.title
+        record = self.runtime.pool(dialect).record(case)
         match record.verdict:
+            case ver.NotApplicable(reason):
+                return f"{dialect} cannot say it: {reason}"
             case ver.RefusedValid(message) | ver.Unsupported(message) | ver.BackendError(message):
                 return f"{title} does not run it: {' '.join(message.split())}"
             case ver.Disputed(message=str(message)):
@@ -76,7 +76,11 @@ class Asked:
             case ver.Crashed(cause):
                 return f"{title} ends with {cause}"
             case verdict:
-                return geometry or f"{title} gives what no reading of {dialect} gives ({verdict.kind})"
+                shown = next(observed_geometries([(record, case)], dialect), None)
+                if shown is not None and len(shown.placement.pads_begin) == 1:
+                    return shown.geometry
+                unknown = f"gives what no reading of {dialect} gives, and its values do not tell what"
+                return f"{title} {unknown} ({verdict.kind})"
 
     def accepts(self, way: PortedCase, dialect: Dialect) -> str:
         """Return why a way to write a call is of no use on this runtime; empty if it is."""

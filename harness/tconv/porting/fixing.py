@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.execution.asking import Asking
-    from tconv.porting.model_calls import Model
+    from tconv.porting.model import Model
     from tconv.porting.port import Port, PortedCase
 
 _PADS_ARE_INPUTS = 11

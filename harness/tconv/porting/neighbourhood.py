@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from tconv.backends import Outcome
     from tconv.dialects import Dialect
     from tconv.execution.asking import Asking
-    from tconv.porting.model_calls import Model, ModelCall
+    from tconv.porting.model import Model
+    from tconv.porting.model_calls import ModelCall
     from tconv.vocabulary import Array
 
 STEPS = 3

@@ -271,14 +271,15 @@ def _ways(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) 
 
 
 def _cropped(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
-    """Yield the geometry with the same padding on both sides, and what its output has more there, below 0.
+    """Yield larger outputs, and what they have more at both sides, below 0.
 
-    A target may have symmetric padding alone.
+    They have the same padding on both sides, or none: a target may have symmetric padding alone, or no pads.
     """
     axes = tuple(zip(geometry.pads_begin, geometry.pads_end, strict=True))
-    if min((begin for begin, _ in axes), default=0) >= 0:
-        both = tuple(max(min(begin, end), 0) for begin, end in axes)
-        more = tuple(max(-end, 0) for _, end in axes)
+    if min((begin for begin, _ in axes), default=0) < 0:
+        return
+    more = tuple(max(-end, 0) for _, end in axes)
+    for both in (tuple(max(min(begin, end), 0) for begin, end in axes), (0,) * len(axes)):
         before = tuple(pad - begin for pad, (begin, _) in zip(both, axes, strict=True))
         behind = tuple(pad - max(end, 0) for pad, (_, end) in zip(both, axes, strict=True))
         sizes = zip(geometry.full, both, more, strict=True)
@@ -319,6 +320,9 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> PortedCase | N
     }
     written: dict[str, Any] = {name: value for name, value in lists.items() if set(value) - {NEUTRAL[name]}}
     kept = {name: getattr(case.attributes, name) for name in ("groups", "data_format", "filter_format")}
+    if "output_padding" in written and isinstance(target.spelling.attributes["output_padding"], NoWord):
+        del written["output_padding"]
+        kept["output_shape"] = geometry.output
     return _said(replace(case, attributes=Attributes(**written, **kept), expected=()), geometry, target)
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tconv.errors import FileError
 from tconv.porting.audit import ANSWERS
 from tconv.reports.phrases import attribute_words, phrase
 from tconv.reports.porting import recipe_of, values_of
+from tconv.reports.templates import content, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from tconv.porting.audit import Answer, Finding, ModelAudit, NodeAudit, Runtime
+
+
+_Found: TypeAlias = "tuple[ModelAudit, NodeAudit, Finding | None]"
 
 
 class Summary(NamedTuple):
@@ -35,15 +41,30 @@ def key_of(audit: ModelAudit, node: NodeAudit, runtime: str, finding: Finding) -
     return f"{audit.path.name} {node.call.name} {runtime.partition(' ')[0] or '*'} {finding.kind}"
 
 
-def summarise(audits: Sequence[ModelAudit], runtime: Runtime, accepted: Mapping[str, bool]) -> Summary:
+def read_accepted(path: Path) -> frozenset[str]:
+    """Return the lines of a file that are no comments.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no UTF-8"
+        raise FileError(path, f"must be a text of accepted findings (got: {reason}); check the path") from None
+    kept = (line.partition("#")[0].strip() for line in lines)
+    return frozenset(" ".join(line.split()) for line in kept if line)
+
+
+def summarise(audits: Sequence[ModelAudit], runtime: Runtime, accepted: Collection[str]) -> Summary:
     """Return what follows for a runtime.
 
     Args:
         audits: the models.
         runtime: the runtime.
-        accepted: the lines of the findings that are accepted; those that are found are marked with True.
+        accepted: the lines of the findings that are accepted.
     """
-    of_answer: dict[Answer, list[tuple[NodeAudit, Finding | None]]] = {answer: [] for answer in ANSWERS}
+    of_answer: dict[Answer, list[_Found]] = {answer: [] for answer in ANSWERS}
     count = 0
     for audit in audits:
         for node in audit.nodes:
@@ -51,15 +72,15 @@ def summarise(audits: Sequence[ModelAudit], runtime: Runtime, accepted: Mapping[
             if answer == "unsafe" and finding and key_of(audit, node, runtime.title, finding) in accepted:
                 count += 1
             else:
-                of_answer[answer].append((node, finding))
+                of_answer[answer].append((audit, node, finding))
     worst: Answer = next((answer for answer in reversed(ANSWERS) if of_answer[answer]), "safe")
     return Summary(runtime.title, worst, _why(worst, of_answer[worst], runtime), count)
 
 
-def _why(answer: Answer, found: Sequence[tuple[NodeAudit, Finding | None]], runtime: Runtime) -> str:
-    nodes = len({node.call.name for node, _ in found})
+def _why(answer: Answer, found: Sequence[_Found], runtime: Runtime) -> str:
+    nodes = len({(audit.path, node.call.name) for audit, node, _ in found})
     count = f"{nodes} {'node' if nodes == 1 else 'nodes'}"
-    example = next((f"{node.call.name}: {sentence_of(finding)}" for node, finding in found if finding), "")
+    example = next((f"{node.call.name}: {sentence_of(finding)}" for _, node, finding in found if finding), "")
     match answer:
         case "safe":
             return f"{count} alone {'gives' if nodes == 1 else 'give'} what the text says"
@@ -83,31 +104,68 @@ def first_lines(summaries: Sequence[Summary]) -> Iterator[str]:
         yield f"{summary.answer} on {summary.runtime}: {summary.why}{accepted}"
 
 
-def lines(audit: ModelAudit) -> Iterator[str]:
-    """Yield what is found of a model: its nodes, and below each what is found of it."""
-    yield str(audit.path)
+class Row(NamedTuple):
+    """What is found of a node once or several times, with other sizes or other operands.
+
+    Attributes:
+        runtime: of which runtime, or `text`.
+        answer: what follows for the node; empty if nothing follows.
+        sentence: what was found.
+        by: by what it was found.
+        data: the sizes of the data with which it was found.
+    """
+
+    runtime: str
+    answer: str
+    sentence: str
+    by: tuple[str, ...]
+    data: tuple[str, ...]
+
+
+class Block(NamedTuple):
+    """A node of a model, with all sizes that were taken.
+
+    Attributes:
+        name: its name.
+        dialect: the operator.
+        words: its attributes.
+        rows: what is found of it.
+        instead: how to write it so that it is safe; empty if it need not be, or nothing is known.
+    """
+
+    name: str
+    dialect: str
+    words: str
+    rows: Sequence[Row]
+    instead: str
+
+
+def notes(audit: ModelAudit) -> Iterator[str]:
+    """Yield which sizes were taken for those that a model leaves open, and which it cannot have."""
     sizes = dict.fromkeys(" ".join(f"{name}={size}" for name, size in node.sizes.items()) for node in audit.nodes)
     if audit.tried:
-        yield f"  sizes that were tried, as none were given: {'; '.join(sizes)}"
+        yield f"sizes that were tried, as none were given: {'; '.join(sizes)}"
     for text in audit.left_out:
-        yield f"  no finding, as another node of the model cannot have these sizes: {text}"
+        yield f"no finding, as another node of the model cannot have these sizes: {text}"
+
+
+def blocks(audit: ModelAudit) -> Iterator[Block]:
+    """Yield what is found of each node of a model."""
     nodes: dict[str, list[NodeAudit]] = {}
     for node in audit.nodes:
         nodes.setdefault(node.call.name, []).append(node)
-    for name, of_name in nodes.items():
-        call = of_name[0].call
+    for name, (first, *others) in nodes.items():
+        call, instead = first.call, ""
+        if first.recipe is not None:
+            proof = f"not proven: {first.unproven}" if first.unproven else "proven by running it"
+            instead = f"{recipe_of(first.recipe)} ({proof})"
         words = "" if call.case is None else attribute_words(values_of(call.case, call.dialect))
-        yield f"{name}  {call.dialect.name} {words}".rstrip()
-        yield from _findings([finding for node in of_name for finding in node.findings])
-        for node in of_name[:1]:
-            if node.recipe is not None:
-                proof = f"not proven: {node.unproven}" if node.unproven else "proven by running it"
-                yield f"  write instead: {recipe_of(node.recipe)} ({proof})"
+        rows = _rows([finding for node in (first, *others) for finding in node.findings])
+        yield Block(name, call.dialect.name, words, rows, instead)
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield lines; what is found several times, with other sizes or with other operands, stands once."""
-    found: dict[tuple[str, ...], tuple[dict[str, None], dict[str, None]]] = {}
+def _rows(findings: Sequence[Finding]) -> list[Row]:
+    found: dict[tuple[str, str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for finding in findings:
         safe = finding.answer == "safe" and finding.by != "neighbourhood"
         sentence = "gives what the text says" if safe else sentence_of(finding)
@@ -115,10 +173,34 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
         by[f"{finding.by} {finding.says}" if safe else finding.by] = None
         if finding.data:
             data[finding.data] = None
-    for (runtime, answer, sentence), (by, data) in found.items():
-        how = "" if runtime == "text" else f" [{', '.join(by)}]"
-        with_data = f" (data {', '.join(data)})" if data else ""
-        yield f"  {runtime}: {answer and f'{answer}: '}{sentence}{how}{with_data}"
+    return [Row(*what, tuple(by), tuple(data)) for what, (by, data) in found.items()]
+
+
+def lines(audit: ModelAudit) -> Iterator[str]:
+    """Yield what is found of a model: its nodes, and below each what is found of it."""
+    yield str(audit.path)
+    yield from (f"  {note}" for note in notes(audit))
+    for name, dialect, words, rows, instead in blocks(audit):
+        yield f"{name}  {dialect} {words}".rstrip()
+        for row in rows:
+            how = "" if row.runtime == "text" else f" [{', '.join(row.by)}]"
+            data = f" (data {', '.join(row.data)})" if row.data else ""
+            yield f"  {row.runtime}: {row.answer and f'{row.answer}: '}{row.sentence}{how}{data}"
+        if instead:
+            yield f"  write instead: {instead}"
+
+
+COLOURS: Mapping[str, str] = {
+    "safe": "passed", "to look at": "reported", "not known": "inconclusive", "unsafe": "failed", "": "",
+}  # fmt: skip
+"""The classes of the answers in the page's style."""
+
+
+def page(audits: Sequence[ModelAudit], summaries: Sequence[Summary]) -> str:
+    """Return the audit as one HTML file, which loads nothing and has no script."""
+    models = [(audit.path.name, list(notes(audit)), list(blocks(audit))) for audit in audits]
+    template = environment().get_template("audit.html.j2")
+    return template.render(style=content("page.css"), models=models, summaries=summaries, colours=COLOURS)
 
 
 def plain(audits: Sequence[ModelAudit], summaries: Sequence[Summary]) -> dict[str, Any]:

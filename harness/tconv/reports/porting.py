@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.call import express
 from tconv.reports.phrases import attribute_words
+from tconv.reports.port_code import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,32 +72,12 @@ def _of_target(port: Port, way: PortedCase) -> Iterator[str]:
             yield _line("then", f"crop the output: {[-b for b in before]} before, {[-b for b in behind]} behind")
         else:
             yield _line("then", f"pad the output with {_filling(port, way)}: {before} before, {behind} behind")
-    if port.target.name == TORCH:
-        yield _line("code", code_of(port, way))
+    if code := code_of(port, way):
+        yield _line("code", code)
     if way.disputed:
         yield _line("beware", f"the text also allows {', '.join(way.disputed)}: see what the runtime does")
     if way.values.open_constraints:
         yield _line("beware", f"the text leaves open, so may refuse: {', '.join(way.values.open_constraints)}")
-
-
-TORCH = "torch/conv_transpose"
-
-
-def code_of(port: Port, way: PortedCase) -> str:
-    """Return a line of code for torch; its filter has ONNX's layout, (C, O/G, K...)."""
-    rank, padded = len(way.before), max((*way.before, *way.behind), default=0) > 0
-    words = [f"{name}={tuple(v) if isinstance(v, list) else v}" for name, v in values_of(way.case, port.target).items()]
-    bias = "b" if port.case.b is not None and not padded else "None"
-    call = f"y = torch.nn.functional.conv_transpose{rank}d({', '.join(['x', 'w', bias, *words])})"
-    sides = list(zip(way.before, way.behind, strict=True))
-    if padded:
-        pads = [number for before, behind in reversed(sides) for number in (before, behind)]
-        added = f" + b.reshape(-1, {', '.join(['1'] * rank)})" if port.case.b is not None else ""
-        return f"{call}; y = torch.nn.functional.pad(y, {pads}){added}"
-    if way.complete:
-        return call
-    cuts = (f"{-before or ''}:{behind if behind < 0 else ''}" for before, behind in sides)
-    return f"{call}[..., {', '.join(cuts)}]"
 
 
 def recipe_of(port: Port) -> str:
@@ -130,6 +111,7 @@ def plain(port: Port) -> dict[str, Any]:
         "same_words_disputed": {reading: plain_geometry(geometry) for reading, geometry in port.same_words_disputed},
         "write": None if way is None else values_of(way.case, port.target),
         "write_gives": None if way is None else plain_geometry(way.values.primary.geometry),
+        "code": "" if way is None else code_of(port, way),
         "complete": way is not None and way.complete,
         "refused": port.refused,
         "pad_before": [] if way is None else list(way.before),
