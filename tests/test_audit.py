@@ -241,7 +241,10 @@ def test_sizes_by_symbol_and_by_axis(tmp_path: Path) -> None:
 
 def test_a_small_output_shape_and_an_open_batch(tmp_path: Path) -> None:
     """An output_shape may be too small for the sizes that are tried first; the neighbours of a node get a batch."""
-    nodes = [up("x", "w", "a", strides=[2, 2], output_shape=[9, 10]), helper.make_node("Relu", ["a"], ["y"])]
+    nodes = [
+        up("x", "w", "a", strides=[2, 2], output_shape=[9, 10]),
+        helper.make_node("Transpose", ["a"], ["y"], perm=[0, 2, 3, 1]),
+    ]
     onnx.save(made(nodes, [constant("w", weights(2, 2, 3, 3))], ["N", 2, "h", "w"], 13), tmp_path / "a.onnx")
     _, audit = audited(tmp_path / "a.onnx", "--backend", SEEDED)
     assert [node["data"] for node in audit["models"][0]["nodes"]] == [[1, 2, 8, 8]]
