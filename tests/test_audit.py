@@ -333,6 +333,27 @@ def test_what_is_no_model(tmp_path: Path) -> None:
         audited(write("decoder", tmp_path), "--accept", tmp_path / "absent.txt")
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda m: m.graph.node[1].input.__setitem__(1, "nowhere"), "up_b needs 'nowhere'"),
+        (lambda m: m.graph.node.insert(0, m.graph.node.pop()), "needs 'b', which no node before it makes"),
+        (lambda m: m.graph.node[1].output.__setitem__(0, "a"), "makes 'a', which is there already"),
+        (lambda m: m.opset_import.pop(), "must say its operator set"),
+        (lambda m: m.graph.node.pop(1) and m.graph.node.pop(), "must have a node ConvTranspose"),
+        (lambda m: setattr(m.graph.initializer[0], "raw_data", b"four"), "the tensor 'w' what its type"),
+        (lambda m: m.ClearField("graph"), "a file without a graph"),
+    ],
+)
+def test_a_broken_graph_is_one_clear_line(tmp_path: Path, change: Any, says: str) -> None:  # noqa: ANN401 - a function
+    """No runtime can have it: it is no finding."""
+    model = onnx.load(write("keras-same", tmp_path))
+    change(model)
+    onnx.save(model, tmp_path / "a.onnx")
+    with pytest.raises(FileError, match=re.escape(says)):
+        audited(tmp_path / "a.onnx", "--backend", SEEDED)
+
+
 def test_a_runtime_that_cannot_be_asked(tmp_path: Path) -> None:
     """One that is not there has an exit code of its own."""
     path = write("branch", tmp_path)

@@ -56,6 +56,7 @@ class Model:
         self.proto = _loaded(path)
         if self.proto.functions:
             self.proto = _inlined(path, self.proto)
+        _refuse_broken(path, self.proto.graph, set())
         self.version = next((entry.version for entry in self.proto.opset_import if entry.domain in OWN_DOMAINS), 1)
         self._light = _without_weights(self.proto)
         self.symbolic = bool(_open_sizes(self._light))
@@ -162,13 +163,20 @@ class Model:
                 nodes[id(node)] = node
                 wanted += filter(None, node.input)
         if name in used:
-            return numpy_helper.to_array(used[name])
+            return self._array(used[name])
         ordered = [node for graph in graphs for node in graph.node if id(node) in nodes]
         output = onnx.ValueInfoProto(name=name)
         graph = onnx.helper.make_graph(ordered, "constant", [], [output], list(used.values()))
         # The evaluator has no DequantizeLinear of older sets, which computes the same.
         versions = (self.version, _DEQUANTIZING)
         return next((value for version in versions if (value := _evaluated(graph, version)) is not None), None)
+
+    def _array(self, tensor: onnx.TensorProto) -> Array:
+        try:
+            return numpy_helper.to_array(tensor)
+        except (TypeError, ValueError) as error:
+            must = f"must have in the tensor {tensor.name!r} what its type and its sizes say (got: {error})"
+            raise FileError(self.path, f"{must}; correct the model") from None
 
     def read(self, tensor: onnx.TensorProto) -> onnx.TensorProto:
         """Return a tensor with its values, those of a file beside the model too.
@@ -216,11 +224,39 @@ def _loaded(path: Path) -> onnx.ModelProto:
     try:
         model = onnx.load(path, load_external_data=False)
     except (OSError, DecodeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
+        reason = getattr(error, "strerror", None) or "it is no protobuf message"
         raise FileError(path, f"must be an ONNX model that can be read (got: {reason}); check the path") from None
     if not model.HasField("graph"):
         raise FileError(path, "must be an ONNX model (got a file without a graph); check the path")
+    if not model.opset_import:
+        raise FileError(path, "must say its operator set (got a model that imports none); correct the model")
     return model
+
+
+def _refuse_broken(path: Path, graph: onnx.GraphProto, outer: set[str]) -> None:
+    """Refuse a graph that no runtime can have: each tensor is made once, and before it is needed.
+
+    Raises:
+        FileError: it is not so.
+    """
+    fed = (*graph.input, *graph.initializer, *(sparse.values for sparse in graph.sparse_initializer))
+    own = {value.name for value in fed}
+    known = outer | own
+    for node in graph.node:
+        name = node.name or node.op_type
+        for wanted in node.input:
+            if wanted and wanted not in known:
+                got = f"{name} needs {wanted!r}, which no node before it makes"
+                raise FileError(path, f"must have a graph in order (got: {got}); correct the model")
+        for attribute in node.attribute:
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
+                _refuse_broken(path, inner, known)
+        made = {output for output in node.output if output}
+        if again := made & own:
+            got = f"{name} makes {min(again)!r}, which is there already"
+            raise FileError(path, f"must make each tensor once (got: {got}); correct the model")
+        own |= made
+        known |= made
 
 
 def _inlined(path: Path, model: onnx.ModelProto) -> onnx.ModelProto:

@@ -199,7 +199,8 @@ def _advice(missing: Sequence[str], symbols: Sequence[str]) -> str:
 
 def _dtype(what: str, elem_type: int) -> DType:
     if elem_type not in _TYPES:
-        word = onnx.TensorProto.DataType.Name(elem_type).lower()
+        names = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
+        word = names.get(elem_type, elem_type)
         raise _Unknown(f"{what} must be of a floating point type (got {word})")
     return _TYPES[elem_type]
 
