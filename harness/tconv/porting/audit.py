@@ -26,6 +26,7 @@ from tconv.porting.between_runtimes import Asked
 from tconv.porting.fixing import prove
 from tconv.porting.known import Known, reading_names
 from tconv.porting.model import Model
+from tconv.porting.model_calls import with_facts
 from tconv.porting.neighbourhood import compare
 from tconv.porting.port import ported
 from tconv.verdict import kinds as ver
@@ -199,7 +200,7 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
         own = [NodeAudit(call, model.sizes, list(_by_text(call))) for call in model.calls(_ASSUMED)]
         for runtime in runtimes:
             for node in own:
-                node.findings += _by_known(node.call, runtime)
+                node.findings += _by_known(model, node.call, runtime)
             if not runtime.missing:
                 _run(model, own, runtime)
                 for node in own:
@@ -292,11 +293,16 @@ def _printed(geometry: Geometry) -> str:
     return f"output {list(geometry.output)}, pads {[*geometry.pads_begin, *geometry.pads_end]}"
 
 
-def _by_known(call: ModelCall, runtime: Runtime) -> Iterator[Finding]:
+def _presented(model: Model, case: Case) -> Case:
+    """Return a call as the model has it: a runtime may do something else where a size is open."""
+    return with_facts(replace(case, shapes="symbolic" if model.symbolic else "static"))
+
+
+def _by_known(model: Model, call: ModelCall, runtime: Runtime) -> Iterator[Finding]:
     """Yield what waivers and pins say of a node."""
-    case, title = call.case, runtime.title
-    if case is None:
+    if call.case is None:
         return
+    case, title = _presented(model, call.case), runtime.title
     for deviation in runtime.known.deviations(case, call.dialect):
         when = f" ({deviation.when})" if deviation.when else ""
         says = f"{deviation.because}{when}"
@@ -363,11 +369,7 @@ def _cases(model: Model, call: ModelCall) -> Iterator[tuple[By, Case]]:
     case = _fitted(call.case)
     # What follows from constants is a constant of the call, and anything else an input.
     w = model.constant(call.node.input[1], call.scope)
-    presented = replace(
-        case,
-        filter_source="input" if w is None else "initializer",
-        shapes="symbolic" if model.symbolic else "static",
-    )
+    presented = _presented(model, replace(case, filter_source="input" if w is None else "initializer"))
     yield "integers", presented
     if w is None or w.size > _MOST_VALUES or w.shape != case.w.shape:
         return

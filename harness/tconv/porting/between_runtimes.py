@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tconv.corpus.facts import work_out_facts
-from tconv.corpus.writing import settings
 from tconv.evidence.observed_geometry import observed_geometries
+from tconv.porting.model_calls import with_facts
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Asked:
             if key not in self.seen:
                 self.seen[key] = self._run(case, dialect)
             return self.seen[key]
-        case = _with_facts(case)
+        case = case if case.facts else with_facts(case)
         for deviation in self.runtime.known.deviations(case, dialect):
             if deviation.holds and deviation.kind in _REFUSING:
                 when = f" ({deviation.when})" if deviation.when else ""
@@ -91,11 +90,3 @@ class Asked:
         if given is not None and given != wanted:
             return f"{self.runtime.title} gives {list(given.output)} with pads {[*given.pads_begin, *given.pads_end]}"
         return ""
-
-
-def _with_facts(case: Case) -> Case:
-    return (
-        case
-        if case.facts
-        else replace(case, facts=work_out_facts("model", (settings(case),), case.attributes, case.x, case.w))
-    )

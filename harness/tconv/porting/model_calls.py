@@ -86,7 +86,7 @@ def find_calls(
             name = node.name or node.output[0]
             try:
                 case = _case(name, node, tensors, dialect, known)
-                yield ModelCall(name, dialect, _with_facts(case), node=node, scope=scope)
+                yield ModelCall(name, dialect, with_facts(case), node=node, scope=scope)
             except _Unknown as error:
                 yield ModelCall(name, dialect, None, str(error), node, scope)
         for attribute in node.attribute:
@@ -94,7 +94,7 @@ def find_calls(
                 yield from find_calls(inner, tensors, scope, dialect, known)
 
 
-def _with_facts(case: Case) -> Case:
+def with_facts(case: Case) -> Case:
     """Return a case with the facts by which waivers and pins cover it."""
     if len(case.x.shape) <= _FIRST_AXIS or len(case.w.shape) <= _FIRST_AXIS:
         return case
