@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,11 @@ from tconv.execution.asking import Asking
 from tconv.porting.audit import Runtime, audit
 from tconv.porting.fixing import write_fixed
 from tconv.reports import atomic_write, auditing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tconv.porting.audit import ModelAudit
 
 
 @click.command(name="audit")
@@ -78,12 +84,7 @@ def command(
     if as_json:
         write_output(json_text(auditing.plain(audits, summaries)), None)
     else:
-        with printing():
-            print_text("\n".join(auditing.first_lines(summaries)))
-            for each in audits:
-                print_text("\n" + "\n".join(auditing.lines(each)))
-            if fix is not None:
-                print_text(f"\nwritten: {fix}")
+        _print(audits, summaries, fix)
     answers = {summary.answer for summary in summaries}
     if "unsafe" in answers:
         return 1
@@ -91,3 +92,12 @@ def command(
     if missing:
         raise BackendMissing(missing)
     return int(runs and "not known" in answers)
+
+
+def _print(audits: Sequence[ModelAudit], summaries: Sequence[auditing.Summary], fix: Path | None) -> None:
+    with printing():
+        print_text("\n".join(auditing.first_lines(summaries)))
+        for each in audits:
+            print_text("\n" + "\n".join(auditing.lines(each)))
+        if fix is not None:
+            print_text(f"\nwritten: {fix}")
