@@ -25,9 +25,9 @@ from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
 from tconv.execution.asking import Asking
 from tconv.expectation.expected import Values, expect
-from tconv.porting.audit import Runtime
 from tconv.porting.between_runtimes import Asked
 from tconv.porting.port import ported
+from tconv.porting.runtime import Runtime
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:

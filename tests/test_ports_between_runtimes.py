@@ -19,8 +19,8 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
-from tconv.porting.audit import Runtime
 from tconv.porting.between_runtimes import Asked
+from tconv.porting.runtime import Runtime
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:

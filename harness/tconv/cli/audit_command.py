@@ -12,8 +12,9 @@ from tconv.cli import options
 from tconv.cli.output import json_text, print_text, printing, write_output
 from tconv.errors import BackendMissing, UsageError, writing
 from tconv.execution.asking import Asking
-from tconv.porting.audit import Runtime, audit
+from tconv.porting.audit import audit
 from tconv.porting.fixing import write_fixed
+from tconv.porting.runtime import Runtime
 from tconv.reports import atomic_write, auditing
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from tconv.cli.output import json_text, print_text, write_output
 from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
 from tconv.execution.asking import Asking
-from tconv.porting.audit import Runtime
 from tconv.porting.between_runtimes import Asked
 from tconv.porting.model import Model
 from tconv.porting.model_calls import ModelCall
 from tconv.porting.port import Port, is_of_every_size, ported
+from tconv.porting.runtime import Runtime
 from tconv.reports import porting
 from tconv.vocabulary import DataFormat, DType, FilterFormat
 

@@ -13,7 +13,7 @@ from onnx import numpy_helper
 from tconv.cases.case import Cite, Expected
 from tconv.errors import FileError
 from tconv.export.folder import DATA_SET
-from tconv.porting.model_calls import Model
+from tconv.porting.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

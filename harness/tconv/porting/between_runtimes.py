@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
-    from tconv.porting.audit import Runtime
     from tconv.porting.port import PortedCase
+    from tconv.porting.runtime import Runtime
 
 _REFUSING = {"refused-valid", "unsupported", "crashed", "timed-out", "backend-error"}
 

@@ -8,7 +8,8 @@ import pytest
 
 from tconv.errors import TconvError
 from tconv.execution.asking import Asking
-from tconv.porting.audit import Runtime, audit
+from tconv.porting.audit import audit
+from tconv.porting.runtime import Runtime
 from tconv.reports import auditing
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tconv.errors import FileError
-from tconv.porting.audit import ANSWERS
+from tconv.porting.findings import ANSWERS
 from tconv.reports.phrases import attribute_words, phrase
 from tconv.reports.porting import recipe_of, values_of
 from tconv.reports.templates import content, environment
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tconv.porting.audit import Answer, Finding, ModelAudit, NodeAudit, Runtime
+    from tconv.porting.audit import ModelAudit
+    from tconv.porting.findings import Answer, Finding, NodeAudit
+    from tconv.porting.runtime import Runtime
 
 
 _Found: TypeAlias = "tuple[ModelAudit, NodeAudit, Finding | None]"
