@@ -119,14 +119,6 @@ def test_the_strategy_of_the_docs_draws_cases() -> None:
     names["test_my_runtime"]()
 
 
-def test_the_script_of_the_findings_finds_its_bug() -> None:
-    """Onnxruntime alone refuses a model of two operations, each of which it answers alone, and in the other order."""
-    (code,) = blocks("docs/findings.md", "python")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "[23] [21] [21, 23]\n")
-    assert "Shape mismatch attempting to re-use buffer. {1,1,21} != {1,1,23}" in done.stderr
-
-
 def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
     """It loads, and its lint finds nothing."""
     (example,) = blocks("docs/how-to/write-a-case.md", "yaml")

@@ -81,6 +81,7 @@ OPERATIONS: Final = frozenset(
         "Relu",
         "Reshape",
         "Resize",
+        "Shape",
         "Sigmoid",
         "Slice",
         "Split",

@@ -33,13 +33,13 @@ def node_name(tensor: str) -> str:
     return f"{tensor}_node"
 
 
-def graph_lines(graph: Graph, inputs: Sequence[Input], operator: Callable[[Call, str, str], str]) -> Iterator[str]:
+def graph_lines(graph: Graph, inputs: Sequence[Input], operator: Callable[..., str]) -> Iterator[str]:
     """Yield the lines from the nodes of inputs and constants to `y`, the outputs of the graph.
 
     Args:
         graph: the graph.
         inputs: its inputs and constants.
-        operator: returns the expression for the operator, with the variables of its data and its filter.
+        operator: returns the expression for the operator, with the call, and the variables of data, filter and sizes.
     """
     makers = {name: node for node in graph.nodes for name in node.outputs}
     ranks = {tensor.name: len(tensor.shape) for tensor in inputs}
@@ -126,6 +126,7 @@ TEMPLATES: Mapping[str, str] = {
     "HardSigmoid": f"op.hard_sigmoid({{all}}, {_F32.format('{alpha}')}, {_F32.format('{beta}')})",
     # By the page, the slopes of channels are a vector.
     "PRelu": "op.prelu({x[0]}, op.constant({c[1]}.reshape(-1)))",
+    "Shape": "op.shape_of({all})",
     "Sigmoid": "op.sigmoid({all})",
     "Tanh": "op.tanh({all})",
     "Elu": "op.elu({all}, {alpha})",

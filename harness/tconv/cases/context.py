@@ -55,12 +55,14 @@ UseLevel = Literal[
     "two-consumers",
     "second-operator",
     "beside",
+    "beside-uncropped",
     "reshape",
     "transpose",
 ]
 EndLevel = Literal["none", "int8", "uint8", "f16"]
 ValuesLevel = Literal["small", "full-range", "wide-filter", "zero-channel", "zero-points-at-ends"]
 ScalesLevel = Literal["simple", "powers-of-two", "uneven"]
+SizesLevel = Literal["given", "computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Context:
         values: which numbers data and filter have.
         scales: those of quanta. `simple` are powers of two, and for the output three times one, so that results are
             rounded; `powers-of-two` are all; `uneven` are general ones, as a quantiser chooses them.
+        sizes: whether output_shape is given as it is, or computed from the shape of another tensor.
     """
 
     data: DataLevel = "float"
@@ -91,6 +94,7 @@ class Context:
     end: EndLevel = "none"
     values: ValuesLevel = "small"
     scales: ScalesLevel = "simple"
+    sizes: SizesLevel = "given"
 
     def __bool__(self) -> bool:
         """Whether anything surrounds the operator."""
@@ -208,11 +212,13 @@ OPERATIONS: Mapping[tuple[str, str], Operations] = {
     ("use", "two-consumers"): Operations(("Relu", "Concat")),
     ("use", "second-operator"): Operations(()),
     ("use", "beside"): Operations(("Sub",)),
+    ("use", "beside-uncropped"): Operations(("Slice", "Transpose", "Add")),
     ("use", "reshape"): Operations(("Reshape",)),
     ("use", "transpose"): Operations(("Transpose",)),
     ("end", "int8"): Operations(("Quantize",)),
     ("end", "uint8"): Operations(("Quantize",)),
     ("end", "f16"): Operations(("Cast",)),
+    ("sizes", "computed"): Operations(("Shape", "Slice", "Concat"), is_shaped=True),
 }
 """What each level needs that is not neutral and no plain operand."""
 

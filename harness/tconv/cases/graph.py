@@ -32,6 +32,11 @@ class Node:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     call: Call | None = None
 
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of its inputs, of the operator without an output_shape that is computed."""
+        return self.inputs if self.call is None or "sizes" not in self.attributes else self.inputs[:-1]
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:

@@ -23,6 +23,7 @@ from tconv.cases.context import (
     EndLevel,
     FilterLevel,
     ScalesLevel,
+    SizesLevel,
     UseLevel,
     ValuesLevel,
 )
@@ -151,6 +152,8 @@ class ContextSettings(Part):
         values: which numbers data and filter have.
         scales: the scales of quantised tensors. Simple ones are powers of two, times three for the output, so that
             results are rounded. All powers-of-two are just that. Uneven ones are general, as a quantiser chooses them.
+        sizes: whether output_shape is given, or computed from the shape of another tensor, if the text has an input for
+            it.
     """
 
     data: DataLevel | None = None
@@ -163,6 +166,7 @@ class ContextSettings(Part):
     end: EndLevel | None = None
     values: ValuesLevel | None = None
     scales: ScalesLevel | None = None
+    sizes: SizesLevel | None = None
 
 
 _Scale = Annotated[_Element, Field(gt=0, allow_inf_nan=False)]

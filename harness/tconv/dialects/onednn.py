@@ -38,7 +38,7 @@ The pages also print `filter_format`. It cannot be written: the library names at
 this one is `weights_format`.
 """
 
-_OPERATIONS = OPERATIONS - {"Constant", "Pad", "Slice", "Split"}
+_OPERATIONS = OPERATIONS - {"Constant", "Pad", "Shape", "Slice", "Split"}
 """The operations of the Graph API. It has none for a constant, which is a property of a tensor."""
 
 _CONSTRAINTS: dict[str, ConstraintAnswer] = {

@@ -155,6 +155,11 @@ def _presentation(case: Case, dialect: Dialect) -> Violation | None:
 def _context(case: Case, dialect: Dialect, written: Signature, expected: Expectation) -> Violation | None:
     """Return what of a case's context the dialect does not have, or what makes it no case."""
     kinds, is_shaped = operations_of(case.context)
+    if case.context.sizes == "computed" and (
+        written.attributes.output_shape is None or "output_shape" not in dialect.spelling.inputs
+    ):
+        clause = "only an input of the operator is computed"
+        return Violation("context", "context", "must have output_shape as an input of the text", "no such input", clause)
     if missing := sorted(kinds.difference(dialect.operations)) or ([] if dialect.operations else ["a graph"]):
         must, clause = "must need only operations that the dialect has", "operations around the operator need words too"
         return Violation("context", "context", must, ", ".join(missing), clause)

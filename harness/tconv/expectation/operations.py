@@ -47,7 +47,7 @@ def evaluate(
     """
     tensors: dict[str, Float64s] = {name: array.astype(np.float64) for name, array in arrays.items()}
     for node in graph.nodes:
-        inputs = [tensors[name] for name in node.inputs]
+        inputs = [tensors[name] for name in node.operands]
         if node.call is not None:
             results: Sequence[Float64s] = [convolve(node, inputs)]
         elif node.kind == "Split":
@@ -166,6 +166,7 @@ _COMPUTE: Mapping[str, Callable[[Sequence[Float64s], Mapping[str, Any]], Float64
     "Concat": lambda inputs, attributes: np.concatenate(inputs, axis=attributes["axis"]),
     "Transpose": lambda inputs, attributes: inputs[0].transpose(attributes["axes"]),
     "Reshape": lambda inputs, attributes: inputs[0].reshape(attributes["shape"]),
+    "Shape": lambda inputs, _: np.array(inputs[0].shape, np.float64),
     "Identity": lambda inputs, _: inputs[0],
     "Constant": lambda inputs, _: inputs[0],
     "Dequantize": _dequantized,

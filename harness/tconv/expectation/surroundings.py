@@ -204,15 +204,18 @@ class _Builder:
         bias = self._bias(x_scale * w_scale)
         has_input = self._context.bias != "add"
         operands = (x, w, bias) if bias is not None and has_input else (x, w)
-        y = operator = self._operator(self._call, *operands)
+        is_first = self._context.use == "beside-uncropped"
+        point = self._channels_last(self._point(x, w, uncropped=True)) if is_first else ""
+        y = operator = self._operator(self._call, *operands, sizes=self._sizes())
         if bias is not None and self._context.bias == "add":
             y = self._node("Add", y, bias)
         if self._context.filter == "shared":
-            y = self._node("Add", y, self._shared(x, w))
+            y = self._node("Add", y, self._point(x, w))
         if self._context.use == "beside":
             y = self._node("Sub", y, self._operator(self._call, x, self._beside(), *operands[2:]))
         for level in (self._arithmetic, self._activation, self._use):
             y = level(y)
+        y = self._node("Add", y, point) if point else y
         y = self._end(y)
         # The names of tensors that a reader meets: the output has its own.
         last = self._nodes[-1]
@@ -251,9 +254,10 @@ class _Builder:
         self._nodes.append(Node(kind, inputs, (name,), attributes))
         return name
 
-    def _operator(self, call: Call, *inputs: str) -> str:
+    def _operator(self, call: Call, *inputs: str, sizes: str = "") -> str:
         name = f"t{len(self._nodes)}"
-        self._nodes.append(Node(OPERATOR, inputs, (name,), {}, call))
+        sized = (*inputs, sizes) if sizes else inputs
+        self._nodes.append(Node(OPERATOR, sized, (name,), {"sizes": sizes} if sizes else {}, call))
         return name
 
     def _integers(self, name: str, shape: Ints, span: int) -> Float64s:
@@ -486,9 +490,32 @@ class _Builder:
 
     # What follows the operator.
 
-    def _shared(self, x: str, w: str) -> str:
-        """Return one point of another operator with the same filter, whose strides are 1 and that has no pads."""
+    def _sizes(self) -> str:
+        """Return output_shape as it is computed from another tensor's shape; empty if it is given."""
+        if self._context.sizes == "given":
+            return ""
+        like = self._tensor("like", np.zeros(self._output), fed=True)
+        shape, rank = self._node("Shape", like), len(self._output)
+        parts = [
+            self._node("Slice", shape, axes=(0,), starts=(axis,), ends=(axis + 1,)) for axis in range(2, rank)
+        ]
+        return self._node("Concat", *parts, axis=0)
+
+    def _channels_last(self, y: str) -> str:
+        return self._node("Transpose", y, axes=(0, *range(2, self._rank + 2), 1))
+
+    def _point(self, x: str, w: str, *, uncropped: bool = False) -> str:
+        """Return one point of another operator with the same data and filter, that has no pads.
+
+        Its strides are 1; or, with `uncropped`, it has the other attributes, so that its output is larger.
+        """
         call = self._other(self._case.x.shape, self._case.w.shape, self._call.groups)
+        if uncropped:
+            given = self._case.attributes
+            call = self._expressed(
+                replace(given, pads_begin=None, pads_end=None, auto_pad=None, output_shape=None, kernel_shape=None),
+                self._case.x.shape, self._case.w.shape,
+            )
         y = self._operator(call, x, w)
         middle = [size // 2 for size in _geometry(call, self._case.x.shape).output]
         axes = tuple(range(2, len(self._output)))
@@ -511,6 +538,9 @@ class _Builder:
             data_format=str(DataFormat.NCX),
             filter_format=str(FilterFormat.IOX),
         )
+        return self._expressed(attributes, x, w)
+
+    def _expressed(self, attributes: Attributes, x: Ints, w: Ints) -> Call:
         return express(Case("other", attributes, Operand(x, DType.F32), Operand(w, DType.F32)), self._call.dialect)
 
     def _arithmetic(self, y: str) -> str:
@@ -587,8 +617,8 @@ class _Builder:
                 return self._operator(self._other(shape, w, strides=2), y, second)
             case "reshape":
                 return self._node("Reshape", y, shape=(shape[0], -1))
-            case "transpose":
-                return self._node("Transpose", y, axes=(0, *range(2, rank + 2), 1))
+            case "transpose" | "beside-uncropped":
+                return self._channels_last(y)
         return y
 
     def _end(self, y: str) -> str:

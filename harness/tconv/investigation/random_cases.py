@@ -77,6 +77,8 @@ def draw_in_context(choose: Choices, dialect: Dialect) -> Case | None:
         settings |= {"data_format": "NCX", "filter_format": "IOX"}
     hints = get_type_hints(context.Context)
     axes = _BESIDE_QUANTA if dialect.quantised else context.AXES
+    if "output_shape" not in settings or "output_shape" not in dialect.spelling.inputs:
+        axes = tuple(axis for axis in axes if axis != "sizes")
     levels = {axis: choose.among(get_args(hints[axis])[1:]) for axis in axes if choose.often(_LEVEL_PERCENT)}
     if dialect.quantised:
         levels |= {axis: choose.among(tuple(of)) for axis, of in choose.among(dialect.quantised).items()}

@@ -66,6 +66,7 @@ LEVELS = MappingProxyType(
         "end": "its output as {}",
         "values": "{} values",
         "scales": "{} scales",
+        "sizes": "{} sizes",
     }
 )
 """What a level of each axis of a context is in a graph."""
