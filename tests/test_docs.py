@@ -6,8 +6,6 @@ import ast
 import importlib
 import re
 import shlex
-import subprocess
-import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -16,6 +16,7 @@ from tconv.expectation.expected import NotApplicable
 from tconv.expectation.problem import Problem
 from tconv.export.snippet import snippet
 from tconv.investigation.in_graph import narrow_down
+from tconv.records.record import Change
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType, Quantised
@@ -37,13 +38,17 @@ from tconv.backends.openvino_graph import element_type, expression, node_name
 UNSAID = {("bias", "int32"), ("bias", "node"), ("filter", "identity"), ("filter", "node")}
 """Levels that are not said: the operators have no bias, every constant is a node, operation set 13 has no Identity."""
 SAID = [level for level in OPERATIONS if level not in UNSAID]
-LEVEL_OF = {kind: level for level, operations in OPERATIONS.items() if level in SAID for kind in operations.kinds}
+# That of the sizes only for what no other level has.
+LEVEL_OF = {kind: of for of in sorted(SAID, key=lambda of: of[0] != "sizes") for kind in OPERATIONS[of].kinds}
+ELSEWHERE = {("use", "beside-uncropped"): ("two-sizes", "cropped"), ("sizes", "computed"): ("computed-sizes", "equal")}
+"""Levels of other sweeps, each with a geometry."""
 
 
 def problem_of(corpus: Corpus, geometry: str, *levels: tuple[str, str], dialect: str = OpenVino.DIALECTS[0]) -> Problem:
     """Return the case of a geometry in a context of these levels."""
+    sweep, geometry = next((ELSEWHERE[level] for level in levels if level in ELSEWHERE), ("levels", geometry))
     labels = (f"geometry={geometry}", *(f"context.{axis}={level}" for axis, level in levels))
-    case = corpus.find(f"contexts/neighbours/levels[{','.join(labels)}]")
+    case = corpus.find(f"contexts/neighbours/{sweep}[{','.join(labels)}]")
     assert case is not None
     return Problem(case, find_dialect(dialect))
 
@@ -66,7 +71,7 @@ def test_explain_names_the_operations_that_are_joined_wrongly(corpus: Corpus) ->
     found = narrow_down(case, Asking("openvino"))
     assert found is not None
     assert found.case.context.levels == {"before": "pad-begin"}
-    assert (found.right_with, found.right_apart) == ((), ("Pad and ConvTranspose",))
+    assert found.right == (Change(apart="Pad and ConvTranspose"),)
 
 
 def test_levels_are_those_that_are_tested(corpus: Corpus) -> None:
@@ -92,7 +97,7 @@ def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPat
         if node.kind != kind:
             return text
         dtype = Quantised(node.attributes["dtype"]) if kind == "Quantize" else node.attributes.get("to", "f32")
-        one = f"op.constant(1, {element_type(dtype)})"
+        one = f"op.constant(1, {element_type(None if kind == 'Shape' else dtype)})"
         if kind == "Split":
             # It has several outputs.
             x = node_name(node.inputs[0])
@@ -101,7 +106,7 @@ def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(openvino_graph, "expression", wrong)
     verdict = verdict_of(problem_of(corpus, "upsample", LEVEL_OF[kind]))
-    assert isinstance(verdict, ver.Differed)
+    assert isinstance(verdict, ver.WrongShape if kind == "Shape" else ver.Differed)
 
 
 @pytest.mark.parametrize(("end", "dtype"), [("int8", "int8"), ("uint8", "uint8"), ("none", "f32")])

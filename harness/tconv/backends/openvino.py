@@ -204,7 +204,9 @@ def _alone(call: Call) -> Iterator[str]:
 
 def _in_graph(call: Call, x: str, w: str, *computed: str) -> str:
     """Return the expression for the operator in a graph: its output_shape is a constant if it is not computed."""
-    sizes = computed or [f"op.constant(np.array({list(part.values)}))" for part in call.inputs if part.role == "output_shape"]
+    sizes = computed or [
+        f"op.constant(np.array({list(part.values)}))" for part in call.inputs if part.role == "output_shape"
+    ]
     return _operator(call, x, w, *(sizes or ["None"]))
 
 

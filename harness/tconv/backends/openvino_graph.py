@@ -14,7 +14,7 @@ from tconv.vocabulary import Quantised
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tconv.cases.call import Call, Input
+    from tconv.cases.call import Input
     from tconv.cases.graph import Graph, Node
     from tconv.vocabulary import DType
 

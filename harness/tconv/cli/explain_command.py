@@ -29,7 +29,7 @@ from tconv.investigation.in_graph import narrow_down
 from tconv.nearest_word import nearest
 from tconv.records.shards import merged
 from tconv.reports.names import entries
-from tconv.reports.phrases import headline
+from tconv.reports.phrases import headline, right_with
 from tconv.reports.remedies import remedy
 
 if TYPE_CHECKING:
@@ -166,10 +166,8 @@ def _explain_context(case: Case, asking: Asking) -> int:
     print_text(f"smallest context that fails so: {levels or 'none: the operator alone does'}")
     print_text(f"the operator alone: {headline(found.alone.verdict)}")
     _print_names(found.record, meanings(find_dialect(found.record.dialect)))
-    for option in found.right_with:
-        print_text(f"right with --option {option}: what this turns off makes it wrong")
-    for pair in found.right_apart:
-        print_text(f"right if the tensor between {pair} is an output of the graph too: so they are joined wrongly")
+    for change in found.right:
+        print_text(right_with(change))
     return 1
 
 

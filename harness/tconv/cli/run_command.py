@@ -26,6 +26,7 @@ from tconv.export.issue import recorded_issue
 from tconv.gate.assessment import assess_with_corpus, try_explanations
 from tconv.gate.entries import make_failure_test
 from tconv.gate.waivers import choose_waivers, make_header
+from tconv.investigation.in_graph import ask_with_changes
 from tconv.investigation.smaller_contexts import ask_smaller
 from tconv.records.shards import Shards
 from tconv.reports import html
@@ -196,11 +197,14 @@ def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *
             find=selection.find,
         )
 
-    def try_out(run: Run, ask: Callable[[list[Case]], list[Record]]) -> None:
+    def try_out(run: Run, ask: Callable[[list[Case]], list[Record]], keep: Callable[[Case, Record], None]) -> None:
         ask_smaller(run, selection.find, ask)
         # What a shard shows of itself tells which new calls are worth asking.
         whole = replace(run, header=run.header.model_copy(update={"shard": ""}))
-        try_explanations(judge(whole), waivers(run.header), ask)
+        assessment = judge(whole)
+        if settings.dask is None:
+            ask_with_changes(assessment.explained, selection.find, settings.asking, keep)
+        try_explanations(assessment, waivers(run.header), ask)
 
     settings = replace(
         settings,

@@ -7,6 +7,7 @@ and the three other levels without it do not. So the Pad explains the failure, a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from tconv.evidence.hypotheses import Explanation, InContext
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tconv.evidence.calls import Calls
     from tconv.records.record import Record
@@ -63,6 +64,20 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
             frozenset(ids[number] for number in np.flatnonzero(right & holds)),
             int(right.sum()),
         )
+
+
+def with_changes(explanation: Explanation, changed: Iterable[Record]) -> Explanation:
+    """Return an explanation with the changes that make the smallest context right.
+
+    Args:
+        explanation: what explains some failures of a run.
+        changed: the records of contexts that were asked with a change.
+    """
+    if not isinstance(what := explanation.what, InContext):
+        return explanation
+    smallest = {with_levels(case, what.levels) for case in explanation.cases}
+    right = [of for of in changed if of.case in smallest and isinstance(of.verdict, ver.Allowed)]
+    return replace(explanation, changes=tuple(of.changed for of in right if of.changed is not None))
 
 
 def _named(calls: Calls) -> set[str]:

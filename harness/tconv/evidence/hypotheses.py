@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tconv.dialects.readings import Combination
     from tconv.evidence.formulas import Formula
+    from tconv.records.record import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,7 @@ class Explanation:
         agreeing: how many new calls agree with it, of those for which all its terms hold, or all but one.
         denying: how many of these do not.
         silent: for how many calls with right answers the condition holds that say nothing against the hypothesis.
+        changes: of failures in a context, with which change the smallest one is right.
     """
 
     what: Hypothesis
@@ -168,6 +170,7 @@ class Explanation:
     agreeing: int = 0
     denying: int = 0
     silent: int = 0
+    changes: tuple[Change, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -55,8 +55,9 @@ class RunSettings:
         waivers: returns the header's entry about the waivers for a backend of this name.
         fails: returns for a header a function that says whether a record is a failure; some failures are asked again.
         earlier: the record files that the same command has written, each with the name that the user gave its backend.
-        try_out: asks new calls that test the explanations of failures. It takes the run, and a function that returns
-            the record of each new call. None: no new call is asked.
+        try_out: asks new calls that test the explanations of failures. It takes the run, a function that returns the
+            record of each new call, and one that keeps the record of a case that was asked with a change. None: no new
+            call is asked.
     """
 
     asking: Asking
@@ -67,7 +68,7 @@ class RunSettings:
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     fails: Callable[[RunHeader], Callable[[Case, Record], bool]] = lambda _header: lambda *_: False
     earlier: Mapping[Path, str] = field(default_factory=dict)
-    try_out: Callable[[Run, Callable[[list[Case]], list[Record]]], None] | None = None
+    try_out: Callable[[Run, Callable[[list[Case]], list[Record]], Callable[[Case, Record], None]], None] | None = None
 
 
 def run(selection: Selection, settings: RunSettings, progress: Callable[[int, int, Record | None], None]) -> Run:
@@ -133,11 +134,15 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
                 progress(next(numbers), total, record)
             return [found[case.id] for case in new]
 
+        def keep(case: Case, record: Record) -> None:
+            recorded.changed.append(replace(record, asked=Settings.model_validate(settings_of(case))))
+            _write(file, path, record_line(recorded.changed[-1]))
+
         # A resumed run that has asked some new calls asks no more.
         if settings.try_out is not None and not recorded.asked:
             # Each case has an answer; if the backend does not start again, only the explanations are less exact.
             with suppress(BackendLost):
-                settings.try_out(recorded, ask)
+                settings.try_out(recorded, ask, keep)
     recorded.asked.sort(key=lambda record: record.case)
     return recorded
 

@@ -159,7 +159,9 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
         written.attributes.output_shape is None or "output_shape" not in dialect.spelling.inputs
     ):
         clause = "only an input of the operator is computed"
-        return Violation("context", "context", "must have output_shape as an input of the text", "no such input", clause)
+        return Violation(
+            "context", "context", "must have output_shape as an input of the text", "no such input", clause
+        )
     if missing := sorted(kinds.difference(dialect.operations)) or ([] if dialect.operations else ["a graph"]):
         must, clause = "must need only operations that the dialect has", "operations around the operator need words too"
         return Violation("context", "context", must, ", ".join(missing), clause)

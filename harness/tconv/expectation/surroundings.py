@@ -496,9 +496,7 @@ class _Builder:
             return ""
         like = self._tensor("like", np.zeros(self._output), fed=True)
         shape, rank = self._node("Shape", like), len(self._output)
-        parts = [
-            self._node("Slice", shape, axes=(0,), starts=(axis,), ends=(axis + 1,)) for axis in range(2, rank)
-        ]
+        parts = [self._node("Slice", shape, axes=(0,), starts=(axis,), ends=(axis + 1,)) for axis in range(2, rank)]
         return self._node("Concat", *parts, axis=0)
 
     def _channels_last(self, y: str) -> str:
@@ -514,7 +512,8 @@ class _Builder:
             given = self._case.attributes
             call = self._expressed(
                 replace(given, pads_begin=None, pads_end=None, auto_pad=None, output_shape=None, kernel_shape=None),
-                self._case.x.shape, self._case.w.shape,
+                self._case.x.shape,
+                self._case.w.shape,
             )
         y = self._operator(call, x, w)
         middle = [size // 2 for size in _geometry(call, self._case.x.shape).output]

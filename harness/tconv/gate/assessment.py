@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tconv.cases.patterns import twin_of
 from tconv.diagnosis import Diagnosis
 from tconv.evidence import Answer, Calls, Errs, Follows, Relates, answer_of, ask_new_calls, explain, explain_alone
+from tconv.evidence.contexts import with_changes
 from tconv.evidence.joint import explain_by_others
 from tconv.gate.answers import compare_answers
 from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
@@ -187,7 +188,7 @@ def assess(
         members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
         new = [answer._replace(why=joint.get(answer.record.case, answer.why)) for answer in new]
         calls = Calls([*map(_answer, members), *new], find_any, run.dialect)
-        explained = explain(calls)
+        explained = tuple(with_changes(each, run.changed) for each in explain(calls))
         members = without_doubtful(members, explained) if vary else members
     elif failed:
         explained = explain_alone([*map(_answer, members)])

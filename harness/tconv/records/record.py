@@ -76,6 +76,20 @@ class Sums(Recorded):
 
 
 @dataclass(frozen=True, slots=True)
+class Change(Recorded):
+    """What was done differently when a context that fails was asked again, in a fresh process.
+
+    Attributes:
+        option: an option of the backend, as `name=value`; empty for none.
+        apart: operations, as `Pad and ConvTranspose`, between which the tensor was a further output of the graph, so
+            that nothing can be fused across it; empty for none.
+    """
+
+    option: str = ""
+    apart: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Record(Recorded):
     """One case's line.
 
@@ -102,6 +116,7 @@ class Record(Recorded):
         sums: the type of 16-bit sums for which the bound was derived; None: no bound, or f32 without a probe.
         asked: the settings of a new call that tested an explanation; it is no case of the corpus and does not count.
             None for a case.
+        changed: of a new call, what was done differently than for the case of this id; None for nothing.
     """
 
     case: str
@@ -121,6 +136,7 @@ class Record(Recorded):
     digest: str | None = None
     sums: Sums | None = None
     asked: Settings | None = None
+    changed: Change | None = None
     executed: tuple[str, ...] = ()
 
     @property

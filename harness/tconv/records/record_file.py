@@ -45,12 +45,14 @@ class Run:
         header: its header.
         records: the records of the cases.
         asked: the records of new calls that tested explanations; they do not count as cases.
+        changed: the records of contexts that fail and were asked again with one change.
     """
 
     path: Path
     header: RunHeader
     records: list[Record] = field(default_factory=list)
     asked: list[Record] = field(default_factory=list)
+    changed: list[Record] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
@@ -93,7 +95,8 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
         path,
         header,
         [record for record in records if record.asked is None],
-        [record for record in records if record.asked is not None],
+        [record for record in records if record.asked is not None and record.changed is None],
+        [record for record in records if record.changed is not None],
     )
 
 
@@ -242,9 +245,10 @@ def _record(
         raise FileError(path, f"must be a record (got: {_first(error)})", number) from None
     if wrong := _inconsistency(record, header, cases):
         raise FileError(path, wrong, number)
-    if record.case in seen:
-        raise FileError(path, f"a case must have one record (got {record.case!r} again)", number)
-    seen.add(record.case)
+    name = record.case if record.changed is None else f"{record.case} {record.changed}"
+    if name in seen:
+        raise FileError(path, f"a case must have one record (got {name!r} again)", number)
+    seen.add(name)
     return record
 
 

@@ -127,7 +127,11 @@ def _joined(group: Sequence[Run]) -> Run:
     header = _joined_header([run.header for run in group], shards)
     # Two shards may have asked the same new call.
     asked = {record.case: record for run in group for record in _in_folder(run, folder, run.asked)}
-    return Run(path, header, sorted(records, key=lambda record: record.case), [asked[case] for case in sorted(asked)])
+    changed = {
+        (record.case, record.changed): record for run in group for record in _in_folder(run, folder, run.changed)
+    }
+    records.sort(key=lambda record: record.case)
+    return Run(path, header, records, [asked[case] for case in sorted(asked)], [*changed.values()])
 
 
 def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:

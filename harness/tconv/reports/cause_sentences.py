@@ -19,7 +19,7 @@ from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Va
 from tconv.gate.status import SEVERITY, ReadingChanged, Status
 from tconv.records.failure import without_numbers
 from tconv.reports.conditions import LEVELS, TYPES, in_words
-from tconv.reports.phrases import UNDECLARED, fresh_process_phrase, headline
+from tconv.reports.phrases import UNDECLARED, fresh_process_phrase, headline, right_with
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -109,7 +109,10 @@ class Failures:
                 )
                 also = condition.replace(" if ", " and ", 1)
                 alone = f"in a graph with {levels}{also}; alone the operator is right"
-                return _sentence(f"{happens} {alone}{self._undeclared}"), self._said()
+                return _sentence(f"{happens} {alone}{self._undeclared}"), (
+                    *self._said(),
+                    *map(right_with, explanation.changes),
+                )
             case Errs():
                 relation = self._usual_relation()
                 elements = f": the wrong elements {relation}" if relation else ""

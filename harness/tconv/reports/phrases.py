@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import RecordStatus, Ruling
     from tconv.gate.waivers import Waiver
     from tconv.records.headers import RunHeader
-    from tconv.records.record import Record
+    from tconv.records.record import Change, Record
 
 
 _NAMED = 3
@@ -186,6 +186,13 @@ def fresh_process_phrase(record: Record) -> str:
         return "in the run, and unstable alone in a fresh process"
     other = "differently" if record.alone.kind == record.verdict.kind else record.alone.kind
     return f"after other calls, and {other} alone in a fresh process"
+
+
+def right_with(change: Change) -> str:
+    """Return with which change a context is right that fails."""
+    if change.option:
+        return f"right with --option {change.option}: what this turns off makes it wrong"
+    return f"right if the tensor between {change.apart} is an output of the graph too: so they are joined wrongly"
 
 
 def tolerance(record: Record) -> str:
