@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from tconv.backends import Produced, ShapeOnly, onednn
-from tconv.backends.onednn_graph import POLICIES, Result
+from tconv.backends.onednn_graph import KINDS, POLICIES, Result
 from tconv.backends.onednn_library import located
-from tconv.backends.onednn_operations import KINDS
 from tconv.backends.outcome import Unsupported
 from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing
 from tconv.expectation.expected import NotApplicable
 from tconv.expectation.problem import Problem, expressed
+from tconv.export.folder import export
+from tconv.export.snippet import snippet
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tconv.corpus import Corpus
     from tconv.vocabulary import Ints
 
@@ -49,13 +54,10 @@ def test_a_size_below_zero_is_an_answer(
     """No array has such a size, but 3.13.2 compiles and executes it: its sizes are what the library describes."""
 
     class PlayedGraph:
-        def __init__(self, _: str) -> None:
-            pass
-
         def run(self, *_: object) -> Result:
             return Result(np.zeros([max(size, 0) for size in sizes], np.float32), sizes, ())
 
-    monkeypatch.setattr(onednn, "Graph", PlayedGraph)
+    monkeypatch.setattr(onednn, "opened", lambda _: PlayedGraph())
     case = corpus.find("found/openvino/size-below-zero-of-no-batch")
     assert case is not None
     problem = expressed(case, find_dialect(backend.DIALECTS[0]))
@@ -129,6 +131,28 @@ def test_the_smallest_graph_that_differs_is_right_in_partitions_of_one_operation
     outcome = onednn.OneDnn(policy="debug").run(problem.call, problem.arrays)
     assert isinstance(outcome, Produced)
     np.testing.assert_array_equal(outcome.array, problem.output)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"before": "conv", "arithmetic": "batch-normalization", "activation": "clip", "use": "two-consumers"},
+        {"data": "uint8", "filter": "int8-per-channel", "arithmetic": "add-tensor", "end": "int8"},
+    ],
+)
+def test_the_script_of_a_graph_needs_no_tconv(corpus: Corpus, tmp_path: Path, levels: dict[str, str]) -> None:
+    """In a process without tconv, it makes the graph by ctypes and compares the output, as does that of a report."""
+    problem = in_context(corpus, "kernel-above", **levels)
+    folder = export(problem.case, DIALECT, tmp_path, "onednn")
+    report = snippet(problem, "onednn")
+    assert report is not None
+    (tmp_path / "report.py").write_text(report, encoding="utf-8")
+    for script, words in ((folder / "repro.py", "equal     onednn"), (tmp_path / "report.py", "farthest at")):
+        assert "import tconv" not in script.read_text(encoding="utf-8")
+        ended = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr
+        assert words in ended.stdout
 
 
 @pytest.mark.usefixtures("library")

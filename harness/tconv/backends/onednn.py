@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from tconv.backends import BackendInfo, onednn_isa
-from tconv.backends.onednn_graph import POLICIES, Graph
-from tconv.backends.onednn_library import LibraryError
-from tconv.backends.onednn_operations import Operation, written
-from tconv.backends.onednn_tensors import DATA_TYPES, Tensor
+from tconv.backends import BackendInfo, onednn_graph, onednn_isa
+from tconv.backends.onednn_graph import DATA_TYPES, POLICIES, LibraryError, Operation, Tensor, version
+from tconv.backends.onednn_library import fpmath, isa, located, opened
+from tconv.backends.onednn_operations import written
 from tconv.backends.options import Option, with_defaults
 from tconv.backends.outcome import Produced, Refused, ShapeOnly, Unsupported
 from tconv.backends.resolved_call import geometry_of
+from tconv.backends.snippet import Snippet, plain_source
 from tconv.cases import graph as graphs
 from tconv.cases.graph import OPERATOR, Node
 from tconv.cases.layouts import data_shape
@@ -21,11 +21,20 @@ from tconv.dialects.geometry import Geometry
 from tconv.vocabulary import NEUTRAL, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tconv.backends.outcome import Outcome
-    from tconv.cases.call import Call
+    from tconv.cases.call import Call, Input
     from tconv.vocabulary import Array, Ints, Signature
+
+
+_PACKAGE = "onednn-cpu-gomp"
+_FIND = (
+    "import sys",
+    "from pathlib import Path",
+    "# LIBDNNL may name the file of another library than that of this environment.",
+    'DNNL = load(Path(os.environ.get("LIBDNNL") or next(Path(sys.prefix, "lib").glob("libdnnl.so.3*"))))',
+)
 
 
 class OneDnn:
@@ -40,38 +49,39 @@ class OneDnn:
     OPTIONS: ClassVar = (Option("policy", "how a graph is partitioned", "fusion", tuple(POLICIES), "debug"),)
 
     def __init__(self, **options: str) -> None:
-        self._graph = Graph(with_defaults(self.OPTIONS, options)["policy"])
+        self._graph = opened(with_defaults(self.OPTIONS, options)["policy"])
 
     def info(self) -> BackendInfo:
         """Return the library's version and settings."""
+        library = self._graph.library
         return BackendInfo(
             self.name,
-            self._graph.version,
+            version(library),
             self.DIALECTS,
             {
-                "library": self._graph.path.name,
-                "isa": onednn_isa.name(self._graph.isa),
-                "fpmath": self._graph.fpmath,
+                "library": located().name,
+                "isa": onednn_isa.name(isa(library)),
+                "fpmath": fpmath(self._graph),
                 "threads": "1",
             },
             self.supplied,
-            onednn_isa.extensions(self._graph.isa),
+            onednn_isa.extensions(isa(library)),
             contexts=self.contexts,
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Run one call. If a step fails, it is `Refused`; with the status `unimplemented`, it is `Unsupported`."""
+        if any(tensor.role == "output_shape" and not tensor.constant for tensor in call.inputs):
+            return Unsupported("the Graph API has the output's shape as an attribute, and no input for it")
         tensors = {}
-        for tensor in call.inputs:
-            if tensor.role == "output_shape":
-                if not tensor.constant:
-                    return Unsupported("the Graph API has the output's shape as an attribute, and no input for it")
-                continue
+        for tensor in _operands(call):
             array = np.ascontiguousarray(arrays[tensor.role])
-            tensors[tensor.role] = Tensor(array, tensor.dtype or DType.F32, tensor.constant, call.shapes)
-        graph = call.graph or graphs.Graph((Node(OPERATOR, tuple(tensors), ("Y",), {}, call),), "Y")
-        operations = [self._operation(node, arrays) for node in graph.nodes]
-        operations += [Operation("End", (name,)) for name in graph.also]
+            tensors[tensor.name] = Tensor(array, _dtype(tensor), tensor.constant, call.shapes)
+        graph = call.graph or graphs.Graph((_alone(call),), "Y")
+        operations = [
+            written(node, arrays) if node.call is None else self._operator(node, node.call) for node in graph.nodes
+        ]
+        operations += [Operation("End", (name,), None, "f32", {}) for name in graph.also]
         for operation in operations:
             for name in operation.inputs:
                 if name in tensors and tensors[name].dtype not in DATA_TYPES:
@@ -85,10 +95,39 @@ class OneDnn:
             return ShapeOnly(sizes, call.dtype)
         return Produced(array, executed=executed if call.graph else ())
 
-    def _operation(self, node: Node, arrays: Mapping[str, Array]) -> Operation:
-        if node.call is None:
-            return written(node, arrays)
-        return Operation(self.kind, node.inputs, node.outputs[0], node.call.dtype, self.attributes(node.call))
+    @classmethod
+    def snippet(cls, call: Call) -> Snippet | None:
+        """Return how a call is computed without tconv: by the module that computes it here; None for no such call."""
+        if any(tensor.role == "output_shape" and not tensor.constant for tensor in call.inputs):
+            return None
+        graph = call.graph or graphs.Graph((_alone(call),), "Y")
+        tensors = [
+            f"{each.name!r}: Tensor(np.ascontiguousarray({each.name}), {_dtype(each)!r}, {each.constant}, "
+            f"{call.shapes!r}),"
+            for each in _operands(call)
+        ]
+        operations = [f"{line}," for line in map(cls._expression, graph.nodes)]
+        operations += [f"Operation('End', ({name!r},), None, 'f32', {{}})," for name in graph.also]
+        lines = ("fed = {", *tensors, "}", "operations = [", *operations, "]")
+        lines = (*lines, f"y = Graph(DNNL).run(operations, fed, {graph.output!r}).array")
+        setup = (*plain_source(onednn_graph), *_FIND)
+        return Snippet(
+            (), lines, ("LibraryError",), of_model=False, version="version(DNNL)", setup=setup, package=_PACKAGE
+        )
+
+    @classmethod
+    def _expression(cls, node: Node) -> str:
+        """Return the expression for an operation, in which scales and zero points are arrays by name."""
+        if node.call is not None:
+            return repr(cls._operator(node, node.call))
+        if node.kind not in {"Quantize", "Dequantize"}:
+            return repr(written(node, {}))
+        quanta = f"quanta({', '.join(node.inputs[1:])}, {node.attributes.get('axis', 1)})"
+        return repr(written(node, {})).replace("attributes={}", f"attributes={quanta}")
+
+    @classmethod
+    def _operator(cls, node: Node, call: Call) -> Operation:
+        return Operation(cls.kind, node.inputs, node.outputs[0], str(call.dtype), cls.attributes(call))
 
     @classmethod
     def attributes(cls, call: Call) -> dict[str, str | int | Ints]:
@@ -121,6 +160,19 @@ class OneDnnBackwardData(OneDnn):
             output_shape = geometry.output if isinstance(geometry, Geometry) else _by_formula(call.written)
         ncx = (call.inputs[0].shape[0], call.written.w.shape[1] * call.groups, *output_shape)
         return {**super().attributes(call), "dst_shape": data_shape(ncx, call.data_format)}
+
+
+def _operands(call: Call) -> Iterator[Input]:
+    """Yield the inputs that are tensors; output_shape is an attribute."""
+    return (tensor for tensor in call.inputs if tensor.role != "output_shape")
+
+
+def _dtype(tensor: Input) -> str:
+    return str(tensor.dtype or DType.F32)
+
+
+def _alone(call: Call) -> Node:
+    return Node(OPERATOR, tuple(tensor.name for tensor in _operands(call)), ("Y",), {}, call)
 
 
 def _by_formula(written: Signature) -> Ints:

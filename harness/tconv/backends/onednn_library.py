@@ -4,49 +4,53 @@ from __future__ import annotations
 
 import ctypes as ct
 import os
-import re
 import site
 import sys
 from pathlib import Path
-from typing import Any
 
 from tconv.backends.extras import installing
+from tconv.backends.onednn_graph import MISSING_FILE, Graph, LibraryError, load
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
 """The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""
 
-_DRIVER = "libintelocl.so"
-_DRIVERS_VARIABLE = "OCL_ICD_FILENAMES"
 # Variables that can hide the processor from SYCL, which the current build's kernels need.
 _DEVICE_FILTERS = ("ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_ALLOWLIST", "CL_CONFIG_DEVICES")
 # Threads of the light build (OpenMP) and of the current build (SYCL). On shared cores, more than one thread costs the
 # light build 25 to 41 ms a case.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "DPCPP_CPU_NUM_CUS")
-_MISSING_FILE = re.compile(r"(?P<name>[^\s:/]+): cannot open shared object file")
-
-UNIMPLEMENTED = 3
-_STATUS = {
-    1: "out_of_memory",
-    2: "invalid_arguments",
-    UNIMPLEMENTED: "unimplemented",
-    4: "last_impl_reached",
-    5: "runtime_error",
-    6: "not_required",
-    7: "invalid_graph",
-    8: "invalid_graph_op",
-    9: "invalid_shape",
-    10: "invalid_data_type",
-}
+_FPMATH = {0: "strict", 1: "bf16", 2: "f16", 3: "any", 4: "tf32"}
+"""dnnl_fpmath_mode_t."""
 
 
-class LibraryError(Exception):
-    """A function of the library did not succeed: which one, and its status."""
+def opened(policy: str) -> Graph:
+    """Return the library for graphs.
 
-    def __init__(self, step: str, status: int) -> None:
-        self.status = _STATUS.get(status, str(status))
-        super().__init__(f"{step}: {self.status}")
+    Args:
+        policy: how graphs are partitioned, a name of `POLICIES`.
+
+    Raises:
+        BackendMissing: there is no libdnnl that can be used.
+    """
+    path = located()
+    try:
+        return Graph(loaded(path), policy)
+    except LibraryError as refusal:
+        raise without_engine(path, refusal) from None
+
+
+def isa(library: ct.CDLL) -> int:
+    """Return the instruction set that the library chooses its kernels for, as dnnl_cpu_isa_t."""
+    return int(library.dnnl_get_effective_cpu_isa())
+
+
+def fpmath(graph: Graph) -> str:
+    """Return the floating-point math mode: which types f32 may be computed in instead."""
+    mode = ct.c_int()
+    graph.invoke("get_default_fpmath_mode", ct.byref(mode))
+    return _FPMATH.get(mode.value, str(mode.value))
 
 
 def located() -> Path:
@@ -79,14 +83,8 @@ def loaded(path: Path) -> ct.CDLL:
     """
     for variable in _THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
-    driver = path.parent / _DRIVER
-    if driver.is_file():
-        # The installed .icd file has a wrong path; the OpenCL loader also reads this variable, a list.
-        drivers = [name for name in os.environ.get(_DRIVERS_VARIABLE, "").split(os.pathsep) if name]
-        if str(driver) not in drivers:
-            os.environ[_DRIVERS_VARIABLE] = os.pathsep.join([str(driver), *drivers])
     try:
-        library = _with_dependencies(path)
+        library = load(path)
     except OSError as error:
         reason = one_line(str(error))
         raise BackendMissing(f"backend 'onednn' must load {path} (got: {reason}){_remedy(path, reason)}") from None
@@ -98,27 +96,9 @@ def loaded(path: Path) -> ct.CDLL:
     return library
 
 
-def _with_dependencies(path: Path) -> ct.CDLL:
-    """Load a library, and before it dependencies in its folder that the system's loader does not find.
-
-    Raises:
-        OSError: a dependency is not there, or the file is no library.
-    """
-    loaded_before: set[str] = set()
-    while True:
-        try:
-            return ct.CDLL(str(path), mode=ct.RTLD_GLOBAL)
-        except OSError as error:
-            missing = _MISSING_FILE.search(str(error))
-            if missing is None or missing["name"] in loaded_before or not (path.parent / missing["name"]).is_file():
-                raise
-            loaded_before.add(missing["name"])
-        _with_dependencies(path.parent / missing["name"])
-
-
 def _remedy(path: Path, reason: str) -> str:
     """Return the command that installs a file that the loader does not find."""
-    missing = _MISSING_FILE.search(reason)
+    missing = MISSING_FILE.search(reason)
     if missing is None:
         return f"; install another with: {installing(['onednn'])}"
     if missing["name"].startswith("libgomp"):
@@ -139,14 +119,3 @@ def _pip(path: Path) -> str:
     """Return the pip of a library's environment."""
     pip = path.parent.parent / "bin" / "pip"
     return str(pip) if pip.is_file() else "pip"
-
-
-def invoke(library: ct.CDLL, name: str, *arguments: Any) -> None:  # noqa: ANN401 - ctypes
-    """Call a function of the library, by its name without `dnnl_`.
-
-    Raises:
-        LibraryError: it does not succeed.
-    """
-    status = getattr(library, f"dnnl_{name}")(*arguments)
-    if status:
-        raise LibraryError(name, status)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,8 @@ from tconv.cases.layouts import inverse, permutation
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from tconv.cases.call import Call
 
 
@@ -24,6 +28,8 @@ class Snippet:
         of_model: whether it needs `model` and `feeds`.
         shape_only: whether only the shape and type of `y` have a meaning.
         version: the expression for the runtime's version; empty for that of the first module.
+        setup: lines of a module, before all others, that `lines` need.
+        package: the package that has the runtime; empty for that of the first module.
     """
 
     modules: tuple[str, ...]
@@ -32,6 +38,37 @@ class Snippet:
     of_model: bool = True
     shape_only: bool = False
     version: str = ""
+    setup: tuple[str, ...] = ()
+    package: str = ""
+
+
+def plain_source(module: ModuleType) -> list[str]:
+    """Return the lines of a module that needs nothing of tconv, without docstrings, annotations and comments."""
+    tree = _Plain().visit(ast.parse(inspect.getsource(module)))
+    return ast.unparse(ast.fix_missing_locations(tree)).splitlines()
+
+
+class _Plain(ast.NodeTransformer):
+    """Leaves out what only readers and type checkers need."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
+        return None if node.module == "__future__" else node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        return ast.AnnAssign(node.target, ast.Name("object"), node.value, node.simple)
 
 
 def name_of(call: Call, role: str) -> str:

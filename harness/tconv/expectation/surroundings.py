@@ -382,7 +382,7 @@ class _Builder:
                 channels = shape[1]
                 taps = np.eye(channels) - np.roll(np.eye(channels), 1, axis=1) * (channels > 1)
                 w = self._tensor("W_before", taps.reshape(channels, channels, *[1] * rank))
-                return self._node("Conv", x, w)
+                return self._node("Conv", x, w, rank=rank)
             case "concat":
                 others = shape[1] - self._first_channels
                 more = self._integers("x/more", (shape[0], others, *shape[2:]), self._spans["x"])

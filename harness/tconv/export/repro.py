@@ -43,7 +43,9 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
         "RUNTIME": DEFAULT if asked.stands_in else one_line(backend),
     }
     values = "".join(f"{name} = {value!a}\n" for name, value in constants.items())
-    versions = [f"{_package(name)} {{{ask.version or f'{name}.__version__'}}}, " for name in ask.modules[:1]]
+    versions = [
+        f"{_package(name)} {{{ask.version or f'{name}.__version__'}}}, " for name in (ask.package, *ask.modules) if name
+    ][:1]
     main = _MAIN.replace("VERSION", "".join(versions))
     return _head(ask) + values + _BODY + _answer(problem, asked) + main
 
@@ -51,10 +53,11 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
 def _head(ask: Snippet) -> str:
     """Return what the script says of itself, and its imports."""
     modules = [module for module in ask.modules if module != "onnx"]
-    installed = [_package(module) for module in modules if module not in sys.stdlib_module_names]
+    installed = [ask.package] if ask.package else []
+    installed += [_package(module) for module in modules if module not in sys.stdlib_module_names]
     imports = ["import ml_dtypes"] if any("ml_dtypes." in line for line in ask.lines) else []
     imports += ["import numpy as np", *(f"import {module}" for module in ["onnx", *modules])]
-    lines = [*imports, "from onnx import numpy_helper", "", ""]
+    lines = [*imports, "from onnx import numpy_helper", *ask.setup, "", ""]
     return _HEAD.replace("NEEDED", ", ".join(dict.fromkeys(["numpy", "onnx", *installed]))) + "\n".join(lines)
 
 

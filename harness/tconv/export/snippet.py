@@ -48,7 +48,7 @@ def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
         lines.append(f"feeds = {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}}")
     lines += [f"# {asked.hint}"] if asked.hint else []
     lines += [*ask.lines, *_comparison(problem, shape_only=ask.shape_only)]
-    text = "\n".join([*_imports("\n".join(lines), ask.modules), *lines])
+    text = "\n".join([*_imports("\n".join(lines), ask.modules), *ask.setup, *lines])
     return text if len(text) <= LONGEST else None
 
 
