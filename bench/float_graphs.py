@@ -203,7 +203,7 @@ def along(vector: Array, x: Array, axis: int) -> Array:
     """Return a vector that varies along an axis; one of another length is repeated, a scalar stays."""
     if vector.ndim == 0:
         return vector
-    return np.resize(vector, x.shape[axis]).reshape([-1 if place == axis else 1 for place in range(x.ndim)])
+    return np.resize(vector, x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
 
 
 def quantize(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:

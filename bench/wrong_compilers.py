@@ -15,16 +15,16 @@ import argparse
 import sys
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conforming_contexts import fold, pad_in_the_operator, pad_of_quanta
+from conforming_contexts import pad_in_the_operator
 from float_graphs import Runtime, play_of, replaced
 from tconv.backends.outcome import Produced
-from tconv.cases.graph import OPERATOR, Node
+from tconv.cases.graph import Node
 from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
 from tconv.expectation.problem import Problem
@@ -43,58 +43,47 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array
 
+    Rewrite = Callable[[Play], bool]
+    Change = Callable[[Play, Node], bool]
+
 LEAST = 95
 """How many of a hundred must die."""
 DIALECT = find_dialect("onnx/ConvTranspose-22")
 POOL = 4000
 """In one of so many random contexts a compiler must rewrite something."""
-Rewrite = tuple[str, "Callable[[Play], bool]"]
-
 _ALWAYS = 0.3
 """How many compilers have no condition."""
 ADDING, SCALING = ("Add", "Sub"), ("Mul", "Div")
 ARITHMETIC = (*ADDING, *SCALING, "Max", "BatchNormalization")
 ACTIVATIONS = ("Relu", "Clip", "LeakyRelu", "PRelu", "HardSigmoid", "Sigmoid", "Tanh", "Elu", "HardSwish")
-HOMOGENEOUS = ("Relu", "LeakyRelu", "PRelu")
-"""Activations that commute with a positive factor."""
-ADDENDS = {"B", "B_more", "add"}
-"""Constants that may be exchanged, as all of them are added to the same."""
-OF_ZERO = ("HardSigmoid", "Sigmoid")
-"""Activations of which zero is not zero."""
-VECTORS = (
-    "mul",
-    "add",
-    "sub",
-    "max",
-    "bn_scale",
-    "bn_shift",
-    "bn_mean",
-    "bn_variance",
-    "slope",
-    "B",
-    "B_more",
-    "b_scale",
-)
+NORMAL = ("bn_scale", "bn_shift", "bn_mean", "bn_variance")
+VECTORS = ("mul", "add", "sub", "max", *NORMAL, "slope", "B", "B_more", "b_scale")
 """Constants that may have an entry for each channel."""
+EARLY = "adds to the buffer of an earlier run of this size"
+"""The one rewrite that is in no graph: buffers of earlier runs are not cleared."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A context: its case, its problem, the geometry of the operator, and its graph, which is copied and rewritten."""
+
+    case: Case
+    problem: Problem
+    geometry: Geometry
+    play: Play
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A wrong compiler.
+    """A wrong compiler: its rewrite and its condition in words, what rewrites a graph, and whether the condition holds.
 
-    Attributes:
-        what: its rewrite in words.
-        condition: its condition in words.
-        rewrite: rewrites a graph; returns whether the pattern is there.
-        holds: whether the condition holds for a case.
-        is_stateful: whether buffers of earlier runs are not cleared.
+    A rewrite returns whether its pattern is there.
     """
 
     what: str
     condition: str
-    rewrite: Callable[[Play], bool]
+    rewrite: Rewrite
     holds: Callable[[Question], bool]
-    is_stateful: bool = False
 
     def __str__(self) -> str:
         return f"{self.what}, {self.condition}"
@@ -105,23 +94,6 @@ class Compiler:
             return None
         play = question.play.copy()
         return play if self.rewrite(play) else None
-
-
-@dataclass(frozen=True)
-class Question:
-    """A context.
-
-    Attributes:
-        case: the case.
-        problem: the problem.
-        geometry: of the operator.
-        play: its graph, which is copied before it is rewritten.
-    """
-
-    case: Case
-    problem: Problem
-    geometry: Geometry
-    play: Play
 
 
 def question(case: Case) -> Question | None:
@@ -150,484 +122,261 @@ def _data_of(play: Play, node: Node) -> str:
     return next((name for names in (behind, made) for name in node.inputs if name in names), node.inputs[0])
 
 
-def _each(play: Play, kinds: Iterable[str], *, behind: bool = False) -> list[Node]:
+def _found(play: Play, kinds: Iterable[str], *, behind: bool = False) -> list[Node]:
     """Return the nodes of some kinds, perhaps only those behind the operator."""
     names, wanted = _behind(play), set(kinds)
     return [node for node in play.nodes if node.kind in wanted and (not behind or names & set(node.inputs))]
 
 
-def _constant(play: Play, name: str) -> bool:
-    return name in play.arrays and name not in play.fed
+def _geometry(play: Play) -> Geometry:
+    geometry: Geometry = play.main.attributes["geometry"]
+    return geometry
 
 
-def _channels(play: Play) -> int:
-    geometry = play.main.attributes["geometry"]
-    w = play.arrays.get("W")
-    return 0 if w is None else geometry.groups * int(_filter_outputs(play))
+def _last(play: Play, kind: str) -> Node | None:
+    last = play.maker(play.output)
+    return last if last is not None and last.kind == kind else None
 
 
-def _filter_outputs(play: Play) -> int:
-    call = play.main.call
-    assert call is not None
-    return int(call.written.w.shape[1])
+# The kinds of rewrites: each function returns one.
 
 
-def _everywhere(play: Play, nodes: Sequence[Node], change: Callable[[Node], bool]) -> bool:
-    """Change nodes, each as it is after the changes before; return whether one was changed."""
-    done = False
-    for node in nodes:
-        current = play.maker(node.outputs[0])
-        if current is not None and current.kind == node.kind:
-            done = change(current) or done
-    return done
-
-
-# The rewrites: each function draws one.
-
-
-def _drop(random: Random) -> Rewrite:
-    kind = random.choice([*ARITHMETIC, *ACTIVATIONS, "Conv", "bias", "Cast", "Quantize"])
+def _nodes(kinds: Iterable[str], change: Change, *, behind: bool = False) -> Rewrite:
+    """Change each node of some kinds, as it is after the changes before."""
 
     def rewrite(play: Play) -> bool:
-        if kind == "bias":
-            main = play.main
-            play.put(main, replaced(main, inputs=main.inputs[:2]))
-            return len(main.inputs) > 2  # noqa: PLR2004 - it had a bias
+        done = False
+        for node in _found(play, kinds, behind=behind):
+            current = play.maker(node.outputs[0])
+            if current is not None and current.kind == node.kind:
+                done = change(play, current) or done
+        return done
 
-        def change(node: Node) -> bool:
-            is_last = kind == "Quantize" and node.outputs[0] == play.output
-            if is_last or (kind == "Cast" and not _behind(play) & set(node.inputs)):
-                return False
-            data = _data_of(play, node)
-            play.put(node)
-            play.rename(node.outputs[0], data)
-            return True
-
-        return _everywhere(play, _each(play, [kind]), change)
-
-    return f"drops {kind}", rewrite
+    return rewrite
 
 
-def _commute(first: str, second: str) -> bool:
-    pair = {first, second}
-    if first == second or pair <= set(ADDING) or pair <= set(SCALING) or pair <= {"Max", "Relu", "Clip"}:
-        return True
-    return bool(pair & set(SCALING)) and bool(pair & set(HOMOGENEOUS))
-
-
-def _swap(random: Random) -> Rewrite:
-    kinds = [*ARITHMETIC, *ACTIVATIONS]
-    pairs = [(a, b) for a in kinds for b in kinds if not _commute(a, b) and not (a in ACTIVATIONS and b != "Add")]
-    first, second = random.choice(pairs)
-
-    def rewrite(play: Play) -> bool:
-        def change(node: Node) -> bool:
-            user = play.only_consumer(node.outputs[0])
-            if user is None or user.kind != second:
-                return False
-            if node.inputs[0] in play.arrays and node.inputs[-1] in play.arrays:
-                return False
-            data = _data_of(play, node)
-            (middle,), (last,) = node.outputs, user.outputs
-            earlier = tuple(data if name == middle else name for name in user.inputs)
-            later = tuple(middle if name == data else name for name in node.inputs)
-            play.put(user, replaced(node, inputs=later, outputs=(last,)))
-            play.put(node, replaced(user, inputs=earlier, outputs=(middle,)))
-            if play.operator == middle:
-                raise AssertionError
-            return True
-
-        return _everywhere(play, _each(play, [first], behind=True), change)
-
-    return f"swaps {first} and {second}", rewrite
-
-
-def _activation_first(random: Random) -> Rewrite:
-    kind = random.choice(ACTIVATIONS)
-
-    def rewrite(play: Play) -> bool:
-        found = _each(play, [kind], behind=True)
-        if not found or found[0].inputs[0] == play.operator or len(play.consumers(play.operator)) != 1:
-            return False
-        node = found[0]
-        main = play.main
-        play.put(node)
-        play.rename(node.outputs[0], node.inputs[0])
-        first = replaced(node, inputs=("sums", *node.inputs[1:]), outputs=main.outputs)
-        play.put(main, replaced(main, outputs=("sums",)), first)
-        play.operator = "sums"
-        return True
-
-    return f"fuses {kind} before the arithmetic", rewrite
-
-
-def _bias_later(random: Random) -> Rewrite:
-    kinds = random.choice([("Mul", "Div"), ("BatchNormalization",), *((kind,) for kind in ACTIVATIONS)])
-
-    def rewrite(play: Play) -> bool:
-        main = play.main
-        user = play.only_consumer(play.operator)
-        if len(main.inputs) < 3 or user is None or user.kind not in kinds:  # noqa: PLR2004 - it has a bias
-            return False
-        shape = (1, -1, *[1] * len(main.attributes["geometry"].output))
-        bias = Node("Reshape", main.inputs[2:], ("bias shaped",), {"shape": shape})
-        without = replaced(user, outputs=("without bias",))
-        play.put(user, without, bias, Node("Add", ("without bias", "bias shaped"), user.outputs))
-        play.put(main, replaced(main, inputs=main.inputs[:2]))
-        return True
-
-    return f"adds the bias behind {' and '.join(kinds)}", rewrite
-
-
-def _changes_vector(
-    random: Random, ways: Mapping[str, Callable[[Array, int, int], Array]], names: Sequence[str] = VECTORS
+def _attributes(
+    kind: str, made: Callable[[Mapping[str, Any]], Mapping[str, Any]], *, behind: bool = False, last: bool = False
 ) -> Rewrite:
-    way, name = random.choice([*ways]), random.choice(names)
+    """Change the attributes of each node of a kind, perhaps only of the graph's last one."""
+
+    def change(play: Play, node: Node) -> bool:
+        if last and node.outputs[0] != play.output:
+            return False
+        new = made(node.attributes)
+        play.put(node, replaced(node, attributes=new))
+        return any(node.attributes.get(name) != value for name, value in new.items())
+
+    return _nodes([kind], change, behind=behind)
+
+
+def _inputs(kind: str, made: Callable[[Play, Node], Sequence[str]], *, behind: bool = False) -> Rewrite:
+    """Change the inputs of each node of a kind."""
+
+    def change(play: Play, node: Node) -> bool:
+        inputs = tuple(made(play, node))
+        play.put(node, replaced(node, inputs=inputs))
+        return inputs != node.inputs
+
+    return _nodes([kind], change, behind=behind)
+
+
+def _array(name: str, made: Callable[[Array, int], Array], least: int = 1, *, fed: bool = False) -> Rewrite:
+    """Change a constant with so many entries at least; `made` is given it and the number of groups."""
 
     def rewrite(play: Play) -> bool:
-        if not _constant(play, name):
+        array = play.arrays.get(name)
+        # The scales of a bias have an entry for each channel, also if all are equal.
+        if array is None or array.size < least or (name in play.fed and not fed):
             return False
-        array = play.arrays[name]
-        is_uniform = name == "b_scale" and not play.arrays.get("w_scale", np.array(0)).ndim
-        if array.size < 2 or is_uniform:  # noqa: PLR2004 - no vector
+        play.arrays[name] = made(array, _geometry(play).groups).astype(array.dtype).reshape(array.shape)
+        return not np.array_equal(play.arrays[name], array)
+
+    return rewrite
+
+
+def _drop(play: Play, node: Node) -> bool:
+    is_last = node.kind == "Quantize" and node.outputs[0] == play.output
+    if is_last or (node.kind == "Cast" and not _behind(play) & set(node.inputs)):
+        return False
+    data = _data_of(play, node)
+    play.put(node)
+    play.rename(node.outputs[0], data)
+    return True
+
+
+def _without_bias(play: Play) -> bool:
+    main = play.main
+    play.put(main, replaced(main, inputs=main.inputs[:2]))
+    return main.inputs[2:] != ()
+
+
+def _differ(first: str, second: str) -> bool:
+    """Return whether the order of two operations matters, and they stand in it."""
+    pair = {first, second}
+    if len(pair) == 1 or pair <= set(ADDING) or pair <= set(SCALING) or pair <= {"Max", "Relu", "Clip"}:
+        return False
+    commute = pair & set(SCALING) and pair & {"Relu", "LeakyRelu", "PRelu"}
+    return not commute and not (first in ACTIVATIONS and second != "Add")
+
+
+def _swap(second: str) -> Change:
+    def change(play: Play, node: Node) -> bool:
+        user = play.only_consumer(node.outputs[0])
+        if user is None or user.kind != second or {node.inputs[0], node.inputs[-1]} <= play.arrays.keys():
             return False
-        geometry = play.main.attributes["geometry"]
-        changed = ways[way](array.reshape(-1), geometry.groups, array.size // geometry.groups)
-        if changed is array:
-            return False
-        play.arrays[name] = changed.reshape(array.shape).astype(array.dtype)
+        data = _data_of(play, node)
+        (middle,), (last,) = node.outputs, user.outputs
+        earlier = tuple(data if name == middle else name for name in user.inputs)
+        later = tuple(middle if name == data else name for name in node.inputs)
+        play.put(user, replaced(node, inputs=later, outputs=(last,)))
+        play.put(node, replaced(user, inputs=earlier, outputs=(middle,)))
         return True
 
-    return f"{way} of {name}", rewrite
+    return change
 
 
-def _same_channel(random: Random) -> Rewrite:
-    ways: dict[str, Callable[[Array, int, int], Array]] = {
-        "takes the first entry for all": lambda v, _, __: np.full_like(v, v[0]),
-        "takes the entries one channel further": lambda v, _, __: np.roll(v, -1),
-        "takes the first entry for the last": lambda v, _, __: np.append(v[:-1], v[0]),
-        "takes the entries in reverse": lambda v, _, __: v[::-1],
+def _filter_scales(factors: Callable[[Array, int], Array]) -> Rewrite:
+    """Multiply the filter with other scales for the channels of all groups."""
+
+    def rewrite(play: Play) -> bool:
+        made, groups = play.maker(play.main.inputs[1]), _geometry(play).groups
+        scales = play.arrays.get("w_scale", np.array(0))
+        if made is None or made.kind != "Dequantize" or groups == 1 or scales.size == 1:
+            return False
+        play.arrays |= {"factors": factors(scales, groups).astype(np.float32), "one": np.array(1, np.float32)}
+        quanta = replaced(made, inputs=(made.inputs[0], "one", *made.inputs[2:]), outputs=("W unscaled",))
+        play.put(made, quanta, Node("ScaleFilter", ("W unscaled", "factors"), made.outputs, {"groups": groups}))
+        return True
+
+    return rewrite
+
+
+def _along(axis: int) -> Change:
+    """Let a constant vary along another axis than the channels."""
+
+    def change(play: Play, node: Node) -> bool:
+        sizes = (len(play.arrays["X"]), 0, *_geometry(play).output)
+        name = next((name for name in node.inputs if name in play.arrays and name not in play.fed), "")
+        at, call = axis % len(sizes), play.main.call
+        channels = _geometry(play).groups * call.written.w.shape[1] if call is not None else 0
+        if not name or play.arrays[name].size != channels or channels == 1:
+            return False
+        shape = [sizes[at] if place == at else 1 for place in range(len(sizes))]
+        play.arrays[f"{name} elsewhere"] = np.resize(play.arrays[name], sizes[at]).reshape(shape)
+        play.put(node, replaced(node, inputs=tuple(f"{name} elsewhere" if of == name else of for of in node.inputs)))
+        return True
+
+    return change
+
+
+def _scales_along(axis: int) -> Change:
+    def change(play: Play, node: Node) -> bool:
+        if node.inputs[1] != "w_scale" or play.arrays["w_scale"].ndim == 0:
+            return False
+        play.put(node, replaced(node, attributes={"axis": axis % play.arrays["W"].ndim}))
+        return True
+
+    return change
+
+
+def _earlier_part(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    starts, ends = attributes["starts"], attributes["ends"]
+    return {
+        "starts": tuple(max(0, start - 1) for start in starts),
+        "ends": tuple(end - (start > 0) for start, end in zip(starts, ends, strict=True)),
     }
-    return _changes_vector(random, ways, [*VECTORS, "w_scale"])
 
 
-def _forgotten_groups(random: Random) -> Rewrite:
-    way, name = (
-        random.choice(["first group's", "interleaved"]),
-        random.choice([*VECTORS, "w_scale", "w_scale", "w_scale"]),
-    )
-
-    def rewrite(play: Play) -> bool:
-        groups = play.main.attributes["geometry"].groups
-        if groups == 1 or not _constant(play, name) or play.arrays[name].size < 2:  # noqa: PLR2004 - no vector
-            return False
-        array = play.arrays[name]
-        if name == "w_scale":
-            made = play.maker(play.main.inputs[1])
-            assert made is not None
-            factors = (
-                np.repeat(array, groups)
-                if way == "interleaved"
-                else np.append(array, np.ones(array.size * (groups - 1), np.float32))
-            )
-            play.arrays["factors"] = factors.astype(np.float32)
-            play.arrays["one"] = np.array(1, np.float32)
-            inputs = (made.inputs[0], "one", *made.inputs[2:])
-            quanta = replaced(made, inputs=inputs, outputs=("W unscaled",))
-            scaled = Node("ScaleFilter", ("W unscaled", "factors"), made.outputs, {"groups": groups})
-            play.put(made, quanta, scaled)
-            return True
-        vector = array.reshape(-1)
-        share = vector.size // groups
-        if share * groups != vector.size or name == "b_scale":
-            return False
-        of_groups = vector.reshape(groups, share)
-        changed = np.tile(of_groups[0], groups) if way == "first group's" else of_groups.T.reshape(-1)
-        play.arrays[name] = changed.reshape(array.shape)
-        return share > 1 or way == "first group's"
-
-    return f"takes {way} entries of {name} in all groups", rewrite
+def _first_part(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    sizes = np.subtract(attributes["ends"], attributes["starts"]).tolist()
+    return {"starts": (0,) * len(sizes), "ends": tuple(sizes)}
 
 
-def _wrong_axis(random: Random) -> Rewrite:
-    kind = random.choice(["BatchNormalization", "PRelu", "Add", "Mul", "Sub", "Max", "Dequantize"])
-    axis = random.choice([0, 2, -1])
+def _spatial_axes(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    batch, first, *others = attributes["axes"]
+    return {"axes": (batch, others[0], first, *others[1:]) if others[1:] else attributes["axes"]}
+
+
+def _zero_of(kind: str) -> Rewrite:
+    """Take zero point 0 of the data in one of Quantize and Dequantize."""
+
+    def inputs(play: Play, node: Node) -> Sequence[str]:
+        zero_point = play.arrays.get("x_zero_point", np.array(0))
+        if node.inputs[-1] != "x_zero_point" or not zero_point.any():
+            return node.inputs
+        play.arrays["zero"] = np.zeros_like(zero_point)
+        return (*node.inputs[:-1], "zero")
+
+    return _inputs(kind, inputs)
+
+
+def _sign(name: str) -> Rewrite:
+    """Read stored quanta with the other sign."""
+    other = {np.dtype(np.int8): np.uint8, np.dtype(np.uint8): np.int8}
 
     def rewrite(play: Play) -> bool:
-        def change(node: Node) -> bool:
-            if kind == "Dequantize":
-                if node.inputs[1] != "w_scale" or play.arrays["w_scale"].ndim == 0:
-                    return False
-                play.put(node, replaced(node, attributes={"axis": 0 if axis == 0 else axis % play.arrays["W"].ndim}))
-                return True
-            ndim = len(play.main.attributes["geometry"].output) + 2
-            if kind == "BatchNormalization":
-                play.put(node, replaced(node, attributes={"axis": axis % ndim}))
-                return True
-            name = next((name for name in node.inputs if _constant(play, name)), None)
-            if name is None or play.arrays[name].size < 2 or play.arrays[name].size != _channels(play):  # noqa: PLR2004
-                return False
-            size = (play.main.attributes["geometry"].output)[axis % ndim - 2] if axis else len(play.arrays.get("X", ()))
-            shape = [size if place == axis % ndim else 1 for place in range(ndim)]
-            play.arrays[f"{name} elsewhere"] = np.resize(play.arrays[name], size).reshape(shape)
-            inputs = tuple(f"{name} elsewhere" if each == name else each for each in node.inputs)
-            play.put(node, replaced(node, inputs=inputs))
-            return True
+        array = play.arrays.get(name, np.zeros(0))
+        play.arrays[name] = array.view(other.get(array.dtype, array.dtype))
+        return array.dtype in other
 
-        return _everywhere(play, _each(play, [kind], behind=kind != "Dequantize"), change)
-
-    return f"{kind} along axis {axis}", rewrite
+    return rewrite
 
 
-def _part(random: Random) -> Rewrite:  # noqa: C901 - a case for each way
-    way = random.choice(
-        ["Slice from 0", "Slice of the end", "Split sizes in reverse", "Concat in reverse", "Concat along another axis",
-         "Concat of the first twice", "Reshape of channels last", "Transpose of spatial axes"]
-    )  # fmt: skip
-
-    def change(play: Play, node: Node) -> bool:  # noqa: C901 - as above
-        attributes = dict(node.attributes)
-        match way:
-            case "Slice from 0":
-                sizes = [
-                    end - start for start, end in zip(node.attributes["starts"], node.attributes["ends"], strict=True)
-                ]
-                attributes |= {"starts": (0,) * len(sizes), "ends": tuple(sizes)}
-            case "Slice of the end":
-                if "shared" in node.inputs[0]:
-                    return False
-                attributes |= {
-                    "starts": tuple(max(0, start - 1) for start in node.attributes["starts"]),
-                    "ends": tuple(
-                        end - (start > 0)
-                        for start, end in zip(node.attributes["starts"], node.attributes["ends"], strict=True)
-                    ),
-                }
-            case "Split sizes in reverse":
-                attributes["sizes"] = node.attributes["sizes"][::-1]
-            case "Concat in reverse" | "Concat of the first twice":
-                if len(node.inputs) < 2:  # noqa: PLR2004 - nothing to exchange
-                    return False
-                first, second = node.inputs
-                inputs = (second, first) if way == "Concat in reverse" else (first, first)
-                play.put(node, replaced(node, inputs=inputs))
-                return True
-            case "Concat along another axis":
-                maker = play.maker(node.inputs[-1])
-                if node.outputs[0] not in _behind(play) or (maker is not None and maker.kind == "Split"):
-                    return False
-                attributes["axis"] = 2 if node.attributes["axis"] == 1 else 1
-            case "Reshape of channels last":
-                if node.outputs[0] not in _behind(play):
-                    return False
-                rank = len(play.main.attributes["geometry"].output)
-                last = Node("Transpose", node.inputs, ("channels last",), {"axes": (0, *range(2, rank + 2), 1)})
-                play.put(node, last, replaced(node, inputs=("channels last",)))
-                return True
-            case "Transpose of spatial axes":
-                axes = node.attributes["axes"]
-                if node.outputs[0] not in _behind(play) or len(axes) < 4:  # noqa: PLR2004 - two spatial axes
-                    return False
-                attributes["axes"] = (axes[0], axes[2], axes[1], *axes[3:])
-        play.put(node, replaced(node, attributes=attributes))
-        return attributes != node.attributes
-
-    kind = way.partition(" ")[0]
-    return way, lambda play: _everywhere(play, _each(play, [kind]), lambda node: change(play, node))
-
-
-def _zero_point(random: Random) -> Rewrite:
-    name = random.choice(["x_zero_point", "w_zero_point", "y_zero_point", "added_zero_point"])
-    way = random.choice(
-        ["takes 0", "takes its negative", "takes 0 in Quantize", "takes 0 in Dequantize", "takes one more"]
-    )
+def _fused_pad(moved: Callable[[Array, Geometry], Array]) -> Rewrite:
+    """Make a Pad a part of the operator, and move the output wrongly: `moved` returns how far, for each axis."""
 
     def rewrite(play: Play) -> bool:
-        if name not in play.arrays:
-            return False
-        zero_point = play.arrays[name]
-        values = {
-            "takes its negative": -zero_point.astype(np.float32),
-            "takes one more": zero_point.astype(np.float32) + 1,
-        }
-        play.arrays["zero point"] = values.get(way, np.zeros_like(zero_point))
-        kinds = {way.split()[-1]} & {"Quantize", "Dequantize"} or {"Quantize", "Dequantize"}
-        if way.endswith("tize") and name != "x_zero_point":
-            return False
-
-        def change(node: Node) -> bool:
-            if node.inputs[-1] != name:
-                return False
-            play.put(node, replaced(node, inputs=(*node.inputs[:-1], "zero point")))
-            return bool(zero_point.any()) or way == "takes one more"
-
-        return _everywhere(play, _each(play, kinds), change)
-
-    return f"{way} for {name}", rewrite
-
-
-def _sign(random: Random) -> Rewrite:
-    name = random.choice(["X", "W", "added"])
-
-    def rewrite(play: Play) -> bool:
-        node = next((node for node in _each(play, ["Dequantize"]) if node.inputs[0] == name), None)
-        source = name
-        if name == "X" and node is None:
-            made = next((node for node in _each(play, ["Quantize"]) if node.outputs[0] != play.output), None)
-            if made is None:
-                return False
-            other = {"uint8": "int8", "int8": "uint8"}[made.attributes["dtype"]]
-            # The quanta that it makes are of the right type, and are read as of the other.
-            user = play.only_consumer(made.outputs[0])
-            assert user is not None
-            play.put(user, Node("Reinterpret", made.outputs, ("quanta of the other sign",), {"dtype": other}),
-                     replaced(user, inputs=("quanta of the other sign", *user.inputs[1:])))  # fmt: skip
-            return True
-        if node is None or play.arrays[source].dtype.itemsize != 1:
-            return False
-        array = play.arrays[source]
-        play.arrays[source] = array.view(np.uint8 if array.dtype == np.int8 else np.int8)
-        return True
-
-    return f"reads the quanta of {name} with the other sign", rewrite
-
-
-def _pad(random: Random) -> Rewrite:
-    way = random.choice(
-        ["sign", "no stride", "other side", "dilation", "first axis alone", "last axis alone", "all at the end",
-         "all at the beginning", "edge", "begin and end exchanged"]
-    )  # fmt: skip
-
-    def rewrite(play: Play) -> bool:
-        def change(node: Node) -> bool:
-            begin, end = node.attributes["begin"], node.attributes["end"]
-            both = tuple(b + e for b, e in zip(begin, end, strict=True))
-            none = (0,) * len(both)
-            made = {
-                "all at the end": {"begin": none, "end": both},
-                "all at the beginning": {"begin": both, "end": none},
-                "begin and end exchanged": {"begin": end, "end": begin},
-                "edge": {"mode": "edge"},
-            }[way]
-            play.put(node, replaced(node, attributes=made))
-            return any(made.get(side, ()) != node.attributes[side] for side in ("begin", "end"))
-
-        if way in {"all at the end", "all at the beginning", "edge", "begin and end exchanged"}:
-            return _everywhere(play, _each(play, ["Pad"]), change)
-        wrong = play.main.attributes["geometry"]
-        pad = play.maker(play.main.inputs[0])
+        pad, before = play.maker(play.main.inputs[0]), _geometry(play)
         if not pad_in_the_operator(play) or pad is None:
             return False
-        fused = play.main.attributes["geometry"]
-        begin = pad.attributes["begin"][2:]
-        last = len(begin) - 1
-        moved = {
-            "sign": [b * s for b, s in zip(begin, wrong.strides, strict=True)],
-            "no stride": [-b for b in begin],
-            "other side": [0 for b in begin],
-            "dilation": [-b * d for b, d in zip(begin, wrong.dilations, strict=True)],
-            "first axis alone": [
-                -b * s * (at == 0) for at, (b, s) in enumerate(zip(begin, wrong.strides, strict=True))
-            ],
-            "last axis alone": [
-                -b * s * (at == last) for at, (b, s) in enumerate(zip(begin, wrong.strides, strict=True))
-            ],
-        }[way]
-        pads = tuple(p + m for p, m in zip(wrong.pads_begin, moved, strict=True))
-        main = play.main
+        main, fused = play.main, _geometry(play)
+        begin = np.array(pad.attributes["begin"][2:])
+        pads = tuple((np.array(before.pads_begin) + moved(begin, before)).tolist())
         play.put(main, replaced(main, attributes={"geometry": replace(fused, pads_begin=pads)}))
         return pads != fused.pads_begin
 
-    return f"Pad: {way}", rewrite
+    return rewrite
 
 
-def _pads_zero(random: Random) -> Rewrite:
-    side = random.choice(["before Dequantize", "behind Quantize"])
-
+def _rounds_before(what: str, place: str) -> Rewrite:
     def rewrite(play: Play) -> bool:
-        pads = _each(play, ["Pad"])
-        is_fed = bool(pads) and play.maker(pads[0].inputs[0]) is not None
-        if not pads or is_fed != (side == "before Dequantize") or not pad_of_quanta(play):
-            return False
-        (pad,) = _each(play, ["Pad"])
-        had = bool(pad.attributes["value"])
-        play.put(pad, replaced(pad, attributes={"value": 0}))
-        return had
-
-    return f"pads quanta {side} with 0", rewrite
-
-
-def _rounding(random: Random) -> Rewrite:
-    way = random.choice(["truncated", "floor", "ceiling", "wraps"])
-
-    def rewrite(play: Play) -> bool:
-        last = play.maker(play.output)
-        if last is None or last.kind != "Quantize":
-            return False
-        play.put(last, replaced(last, attributes={"wraps": True} if way == "wraps" else {"rounding": way}))
-        return True
-
-    return f"the last Quantize: {way}", rewrite
-
-
-def _rounded_early(random: Random) -> Rewrite:
-    what = random.choice(["Quantize", "Cast"])
-    # Rounding commutes with what is monotonic and keeps the grid, and with powers of two that f16 has.
-    places = (*ADDING, "BatchNormalization")
-    more = (*SCALING, "LeakyRelu", "PRelu", "HardSigmoid", "Sigmoid", "Tanh")
-    place = random.choice([*places, *(more if what == "Quantize" else ())])
-
-    def rewrite(play: Play) -> bool:
-        last = play.maker(play.output)
-        if last is None or last.kind != ("Cast" if what == "Cast" else "Quantize"):
-            return False
-        nodes = _each(play, [place], behind=True)
-        if not nodes:
+        last, nodes = _last(play, what), _found(play, [place], behind=True)
+        if last is None or not nodes:
             return False
         node = nodes[0]
         data = _data_of(play, node)
+        first = Node(what, (data, *last.inputs[1:]), ("half",), {"to": "f16"} if what == "Cast" else last.attributes)
+        back = Node("Cast", ("half",), ("rounded",), {"to": "f32"})
+        back = back if what == "Cast" else Node("Dequantize", ("half", *last.inputs[1:]), ("rounded",))
         inputs = tuple("rounded" if name == data else name for name in node.inputs)
-        play.put(node, *_rounds(last, data, "rounded", what), replaced(node, inputs=inputs))
+        play.put(node, first, back, replaced(node, inputs=inputs))
         return True
 
-    return f"rounds with {what} before {place} too", rewrite
+    return rewrite
 
 
-def _rounds(last: Node, name: str, made: str, what: str) -> list[Node]:
-    if what == "Cast":
-        return [Node("Cast", (name,), ("half",), {"to": "f16"}), Node("Cast", ("half",), (made,), {"to": "f32"})]
-    return [
-        Node("Quantize", (name, *last.inputs[1:]), ("quanta",), last.attributes),
-        Node("Dequantize", ("quanta", *last.inputs[1:]), (made,)),
-    ]
-
-
-def _constants(random: Random) -> Rewrite:
-    first, second = random.choice(_pairs_of_constants())
-
+def _exchange(first: str, second: str) -> Rewrite:
     def rewrite(play: Play) -> bool:
-        arrays = play.arrays
-        if not (_constant(play, first) and _constant(play, second)):
+        a, b = (play.arrays.get(name) if name not in play.fed else None for name in (first, second))
+        if a is None or b is None or not _alike(a, b):
             return False
-        a, b = arrays[first], arrays[second]
-        if not _alike(a, b):
-            return False
-        arrays[first], arrays[second] = b.reshape(a.shape), a.reshape(b.shape)
+        play.arrays |= {first: b.reshape(a.shape), second: a.reshape(b.shape)}
         return True
 
-    return f"exchanges {first} and {second}", rewrite
+    return rewrite
 
 
 @cache
 def _pairs_of_constants() -> list[tuple[str, str]]:
-    """Return the pairs of constants that may be of one size and type in a graph."""
+    """Return the pairs of constants that may be of one size and type in a graph, and of which the order matters."""
     found: set[tuple[str, str]] = set()
     for each in pool():
         arrays = {name: array for name, array in each.play.arrays.items() if name not in each.play.fed}
         for first, second in combinations(sorted(arrays), 2):
-            a, b = arrays[first], arrays[second]
             is_vector = {name in VECTORS or name.startswith("w_") for name in (first, second)}
-            if _alike(a, b) and not {first, second} <= ADDENDS and (len(is_vector) == 1 or not a.ndim):
+            is_sum = {first, second} <= {"B", "B_more", "add"}
+            if _alike(arrays[first], arrays[second]) and not is_sum and (len(is_vector) == 1 or not arrays[first].ndim):
                 found.add((first, second))
     return sorted(found)
 
@@ -639,221 +388,230 @@ def _alike(first: Array, second: Array) -> bool:
     return first.dtype == second.dtype and shapes[0] == shapes[1] and (is_scalar or first.size > 1)
 
 
-def _attribute(random: Random) -> Rewrite:
-    kind, name, value = random.choice(
-        [("LeakyRelu", "alpha", 0.01), ("HardSigmoid", "alpha", 0.2), ("HardSigmoid", "beta", 0.0),
-         ("Clip", "min", 0.0), ("Clip", "max", 6.0), ("Clip", "max", np.inf), ("Clip", "min", -np.inf),
-         ("BatchNormalization", "epsilon", 0.0), ("BatchNormalization", "epsilon", 1e-5)]
-    )  # fmt: skip
+def _in_place(play: Play, node: Node) -> bool:
+    name, later = _data_of(play, node), play.nodes[play.nodes.index(node) + 1 :]
+    is_needed = any(name in each.inputs for each in later)
+    if is_needed:
+        play.put(node, replaced(node, attributes={"overwrites": name}))
+    return is_needed
+
+
+def _gaps(kind: str) -> Rewrite:
+    """Do what follows the sums only where a tap reaches."""
 
     def rewrite(play: Play) -> bool:
-        found = _each(play, [kind])
-        for node in found:
-            play.put(node, replaced(node, attributes={name: value}))
-        return bool(found)
-
-    return f"takes {name} {value:g} in {kind}", rewrite
-
-
-def _normalization(random: Random) -> Rewrite:
-    way = random.choice(["shift", "mean", "scale", "variance", "mean's sign", "root"])
-
-    def rewrite(play: Play) -> bool:
-        if "bn_scale" not in play.arrays:
-            return False
-        arrays = play.arrays
-        match way:
-            case "shift" | "mean":
-                arrays[f"bn_{way}"] = np.zeros_like(arrays[f"bn_{way}"])
-            case "scale" | "variance":
-                arrays[f"bn_{way}"] = np.ones_like(arrays[f"bn_{way}"])
-            case "mean's sign":
-                arrays["bn_mean"] = -arrays["bn_mean"]
-            case "root":
-                arrays["bn_variance"] = (arrays["bn_variance"] + np.float32(2**-10)) ** 2
-        return True
-
-    return f"folds BatchNormalization without {way}", rewrite
-
-
-def _shared(random: Random) -> Rewrite:
-    way = random.choice(["merges operators", "folds into the shared filter", "reverses the shared filter"])
-
-    def rewrite(play: Play) -> bool:
-        others = [node for node in play.nodes if node.kind == OPERATOR and node.outputs[0] != play.operator]
-        others = [node for node in others if node.inputs[1] == play.main.inputs[1]]
-        if not others:
-            return False
-        (other,) = others
-        w = other.inputs[1]
-        match way:
-            case "merges operators":
-                user = play.only_consumer(other.outputs[0])
-                assert user is not None
-                sizes = play.main.attributes["geometry"].output
-                middle = tuple(size // 2 for size in sizes)
-                attributes = {"starts": middle, "ends": tuple(at + 1 for at in middle)}
-                play.put(user, replaced(user, inputs=(play.operator,), attributes=attributes))
-                play.put(other)
-            case "folds into the shared filter":
-                return fold(play, into=(other,))
-            case "reverses the shared filter":
-                rank = len(play.main.attributes["geometry"].output)
-                node = Node("Reverse", (w,), ("reversed",), {"axes": tuple(range(2, rank + 2))})
-                play.put(other, node, replaced(other, inputs=(other.inputs[0], "reversed", *other.inputs[2:])))
-        return True
-
-    return way, rewrite
-
-
-def _beside(random: Random) -> Rewrite:
-    way = random.choice(["takes the first filter for both", "takes the second filter for both", "reuses the buffer"])
-
-    def rewrite(play: Play) -> bool:
-        if "W_beside" not in play.arrays:
-            return False
-        other = next(node for node in play.nodes if "W_beside" in node.inputs)
-        main = play.main
-        if way == "takes the first filter for both":
-            play.put(other, replaced(other, inputs=main.inputs))
-        elif way == "takes the second filter for both":
-            play.put(main, replaced(main, inputs=(main.inputs[0], "W_beside", *main.inputs[2:])))
-        else:
-            play.put(other, replaced(other, attributes={"overwrites": play.operator}))
-        return True
-
-    return f"of two operators {way}", rewrite
-
-
-def _in_place(random: Random) -> Rewrite:
-    kind = random.choice(["Relu", "Add", "Quantize", "any"])
-
-    def rewrite(play: Play) -> bool:
-        def change(node: Node) -> bool:
-            name = _data_of(play, node)
-            if len(play.consumers(name)) < 2 or (name == play.operator and node.kind == OPERATOR):  # noqa: PLR2004
-                return False
-            later = play.nodes[play.nodes.index(node) + 1 :]
-            if not any(name in each.inputs for each in later) and node.outputs[0] != play.output:
-                return False
-            play.put(node, replaced(node, attributes={"overwrites": name}))
-            return any(name in each.inputs for each in later)
-
-        kinds = {*ARITHMETIC, *ACTIVATIONS, "Quantize"} if kind == "any" else {kind}
-        return _everywhere(play, _each(play, kinds, behind=True), change)
-
-    return f"{kind} in place although another consumer follows", rewrite
-
-
-def _gaps(random: Random) -> Rewrite:
-    kind = random.choice(["bias", *ARITHMETIC, *ACTIVATIONS])
-
-    def rewrite(play: Play) -> bool:
-        main = play.main
-        geometry = main.attributes["geometry"]
+        main, geometry = play.main, _geometry(play)
         ones = np.ones((1, geometry.groups, *geometry.spatial))
         reached = sums(ones, np.ones((geometry.groups, 1, *geometry.kernel)), None, geometry)[:, :1] > 0
-        if reached.all():
+        user = play.only_consumer(play.operator)
+        # Of zero, these are zero.
+        needs_bias = kind == "bias" or (kind in ACTIVATIONS and kind not in {"HardSigmoid", "Sigmoid"})
+        if reached.all() or (needs_bias and not main.inputs[2:]):
             return False
         if kind == "bias":
-            if len(main.inputs) < 3:  # noqa: PLR2004 - it has no bias
-                return False
             without = replaced(main, inputs=main.inputs[:2], outputs=("without bias",))
             play.put(main, without, replaced(main, attributes={"only": reached, "else": "without bias"}))
             return True
-        user = play.only_consumer(play.operator)
-        needs_bias = kind in ACTIVATIONS and kind not in OF_ZERO
-        if user is None or user.kind != kind or (needs_bias and len(main.inputs) < 3):  # noqa: PLR2004 - no bias
+        if user is None or user.kind != kind:
             return False
         play.put(user, replaced(user, attributes={"only": reached, "else": play.operator}))
         return True
 
-    return f"{kind} only where a tap reaches", rewrite
+    return rewrite
 
 
-def _resize(random: Random) -> Rewrite:
-    way = random.choice(["tiles", "first axis alone"])
-
+def _quantised_filter(steps: float) -> Rewrite:
     def rewrite(play: Play) -> bool:
-        nodes = _each(play, ["Resize"])
-        if way == "tiles":
-            for node in nodes:
-                play.put(node, replaced(node, attributes={"tiles": True}))
-        else:
+        data, w = play.maker(play.main.inputs[0]), play.arrays.get("W")
+        is_quantised = _last(play, "Quantize") is not None and data is not None and data.kind == "Dequantize"
+        if not is_quantised or w is None or "W" in play.fed or w.dtype != np.float32:
             return False
-        return any(scale > 1 for node in nodes for scale in node.attributes["scales"])
-
-    return f"Resize: {way}", rewrite
-
-
-def _added(random: Random) -> Rewrite:  # noqa: C901 - a case for each way
-    way = random.choice(
-        ["is taken as zero", "is added twice", "is not dequantised", "is read from the first item", "is the sum itself"]
-    )
-    name = random.choice(["added", "added", "fixed", "skip"])
-
-    def rewrite(play: Play) -> bool:  # noqa: C901 - as above
-        if name not in play.arrays:
-            return False
-        arrays = play.arrays
-        match way:
-            case "is taken as zero":
-                arrays[name] = np.zeros_like(arrays[name])
-            case "is added twice":
-                if name == "skip":
-                    return False
-                arrays[name] = arrays[name] * 2
-            case "is not dequantised":
-                if f"{name}_scale" not in arrays:
-                    return False
-                arrays[f"{name}_scale"] = np.array(1, np.float32)
-                arrays[f"{name}_zero_point"] = np.zeros_like(arrays[f"{name}_zero_point"])
-            case "is read from the first item":
-                if len(arrays[name]) < 2:  # noqa: PLR2004 - one item
-                    return False
-                arrays[name] = np.broadcast_to(arrays[name][:1], arrays[name].shape)
-            case "is the sum itself":
-                node = next(node for node in play.nodes if name in node.inputs)
-                data = _data_of(play, node)
-                if f"{name}_scale" in arrays or name == data:
-                    return False
-                play.put(node, replaced(node, inputs=tuple(data if each == name else each for each in node.inputs)))
-        return True
-
-    return f"the tensor {name} {way}", rewrite
-
-
-def _quantised_filter(random: Random) -> Rewrite:
-    steps = random.choice([127.5, 127.0, 63.5])
-
-    def rewrite(play: Play) -> bool:
-        last, data = play.maker(play.output), play.maker(play.main.inputs[0])
-        is_quantised = last is not None and last.kind == "Quantize" and data is not None and data.kind == "Dequantize"
-        if not is_quantised or not _constant(play, "W") or play.arrays["W"].dtype != np.float32:
-            return False
-        w = play.arrays["W"]
         scale = np.abs(w).max() / np.float32(steps)
         play.arrays["W"] = (np.rint(w / scale) * scale).astype(np.float32)
         return True
 
-    return f"quantises a float filter to its largest / {steps:g}", rewrite
+    return rewrite
 
 
-def _stale(_: Random) -> Rewrite:
-    return "adds to the buffer of an earlier run of this size", lambda _: True
+# The grammar: kinds of rewrites, how often each is drawn, and what it draws from, by their words.
+
+_OF_VECTORS: Mapping[str, Callable[[Array, int], Array]] = {
+    "takes the first entry for all": lambda v, _: np.full_like(v, v.flat[0]),
+    "takes the entries one channel further": lambda v, _: np.roll(v.reshape(-1), -1),
+    "takes the first entry for the last": lambda v, _: np.append(v.reshape(-1)[:-1], v.flat[0]),
+    "takes the entries in reverse": lambda v, _: v.reshape(-1)[::-1],
+}
+_OF_GROUPS: Mapping[str, Callable[[Array, int], Array]] = {
+    "first group's": lambda v, groups: np.tile(v.reshape(groups, -1)[0], groups),
+    "interleaved": lambda v, groups: v.reshape(groups, -1).T,
+}
+_OF_SCALES: Mapping[str, Callable[[Array, int], Array]] = {
+    "first group's": lambda v, groups: np.append(v, np.ones(v.size * (groups - 1))),
+    "interleaved": np.repeat,
+}
+_OF_ZERO_POINTS: Mapping[str, Callable[[Array, int], Array]] = {
+    "takes 0": lambda z, _: np.zeros_like(z),
+    "takes its negative": lambda z, _: -z.astype(np.float32),
+    "takes one more": lambda z, _: z.astype(np.float32) + 1,
+}
+_MOVED: Mapping[str, Callable[[Array, Geometry], Array]] = {
+    "sign": lambda b, g: b * g.strides,
+    "no stride": lambda b, _: -b,
+    "other side": lambda b, _: 0 * b,
+    "dilation": lambda b, g: -b * g.dilations,
+    "first axis alone": lambda b, g: -b * g.strides * (np.arange(len(b)) == 0),
+    "last axis alone": lambda b, g: -b * g.strides * (np.arange(len(b)) == len(b) - 1),
+}
 
 
-FAMILIES: Mapping[Callable[[Random], Rewrite], int] = {
-    _drop: 3, _swap: 4, _activation_first: 2, _bias_later: 2, _same_channel: 3, _forgotten_groups: 3, _wrong_axis: 3,
-    _part: 3, _zero_point: 3, _sign: 1, _pad: 3, _pads_zero: 1, _rounding: 2, _rounded_early: 3, _constants: 4,
-    _attribute: 2, _normalization: 2, _shared: 2, _beside: 1, _in_place: 1, _gaps: 2, _resize: 1, _added: 2, _stale: 1,
-    _quantised_filter: 1,
+def _both(pads: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(np.add(pads["begin"], pads["end"]).tolist())
+
+
+_PADS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "all at the end": lambda a: {"begin": (0,) * len(a["begin"]), "end": _both(a)},
+    "all at the beginning": lambda a: {"begin": _both(a), "end": (0,) * len(a["end"])},
+    "begin and end exchanged": lambda a: {"begin": a["end"], "end": a["begin"]},
+    "edge": lambda _: {"mode": "edge"},
 }  # fmt: skip
-"""What draws a rewrite, and how often."""
+_WRONG_VALUES = [
+    ("LeakyRelu", "alpha", 0.01), ("HardSigmoid", "alpha", 0.2), ("HardSigmoid", "beta", 0.0),
+    ("Clip", "min", 0.0), ("Clip", "max", 6.0), ("Clip", "max", np.inf), ("Clip", "min", -np.inf),
+    ("BatchNormalization", "epsilon", 0.0), ("BatchNormalization", "epsilon", 1e-5),
+]  # fmt: skip
+_NORMAL: Mapping[str, Rewrite] = {
+    **{way: _array(f"bn_{way}", lambda v, _: np.zeros_like(v)) for way in ("shift", "mean")},
+    **{way: _array(f"bn_{way}", lambda v, _: np.ones_like(v)) for way in ("scale", "variance")},
+    "mean's sign": _array("bn_mean", lambda v, _: -v),
+    "root": _array("bn_variance", lambda v, _: (v + np.float32(2**-10)) ** 2),
+}
+_ADDED: Mapping[str, Callable[[str], Rewrite]] = {
+    "is taken as zero": lambda name: _array(name, lambda v, _: np.zeros_like(v), fed=True),
+    "is added twice": lambda name: _array(name, lambda v, _: v * 2, fed=True),
+    "is read from the first item": lambda name: _array(name, lambda v, _: np.broadcast_to(v[:1], v.shape), fed=True),
+}
+_IN_PLACE = {
+    **{kind: [kind] for kind in ("Relu", "Add", "Quantize")},
+    "any": [*ARITHMETIC, *ACTIVATIONS, "Quantize"],
+}
+# Rounding commutes with what is monotonic and keeps the grid, and with powers of two that f16 has.
+_ROUNDED = [
+    *product(["Quantize", "Cast"], (*ADDING, "BatchNormalization")),
+    *product(["Quantize"], (*SCALING, "LeakyRelu", "PRelu", "HardSigmoid", "Sigmoid", "Tanh")),
+]
+
+
+@cache
+def families() -> Mapping[str, tuple[int, Mapping[str, Rewrite]]]:
+    """Return how often each kind of rewrite is drawn, and its rewrites by their words."""
+    return {
+        "drop": (3, {
+            "drops bias": _without_bias,
+            **{f"drops {kind}": _nodes([kind], _drop) for kind in (*_IN_PLACE["any"], "Conv", "Cast")},
+        }),
+        "swap": (4, {
+            f"swaps {first} and {second}": _nodes([first], _swap(second), behind=True)
+            for first, second in product((*ARITHMETIC, *ACTIVATIONS), repeat=2) if _differ(first, second)
+        }),
+        "channel": (3, {
+            f"{way} of {name}": _array(name, made, 2)
+            for (way, made), name in product(_OF_VECTORS.items(), (*VECTORS, "w_scale"))
+        }),
+        "groups": (3, {
+            **{
+                f"takes {way} entries of {name} in all groups": _per_group(name, made)
+                for (way, made), name in product(_OF_GROUPS.items(), VECTORS) if name != "b_scale"
+            },
+            **{f"takes {way} filter scales in all groups ({turn})": _filter_scales(made)
+               for (way, made), turn in product(_OF_SCALES.items(), range(3))},
+        }),
+        "axis": (3, {
+            **{f"Dequantize along axis {axis}": _nodes(["Dequantize"], _scales_along(axis)) for axis in (0, 2, -1)},
+            **{
+                f"BatchNormalization along axis {axis}": _attributes("BatchNormalization", _with("axis", axis))
+                for axis in (0, 2, -1)
+            },
+            **{
+                f"{kind} along axis {axis}": _nodes([kind], _along(axis), behind=True)
+                for kind, axis in product(("PRelu", "Add", "Mul", "Sub", "Max"), (0, 2, -1))
+            },
+        }),
+        "part": (3, {
+            "Slice from 0": _attributes("Slice", _first_part),
+            "Slice of the end": _attributes("Slice", _earlier_part),
+            "Split sizes in reverse": _attributes("Split", lambda a: {"sizes": a["sizes"][::-1]}),
+            "Concat in reverse": _inputs("Concat", lambda _, node: node.inputs[::-1]),
+            "Concat of the first twice": _inputs(
+                "Concat", lambda _, node: node.inputs[:1] * len(node.inputs), behind=True
+            ),
+            "Transpose of spatial axes": _attributes("Transpose", _spatial_axes, behind=True),
+        }),
+        "zero point": (3, {
+            **{
+                f"{way} for {name}_zero_point": _array(f"{name}_zero_point", made)
+                for (way, made), name in product(_OF_ZERO_POINTS.items(), ("x", "w", "y", "added"))
+            },
+            **{f"takes 0 in {kind} for x_zero_point": _zero_of(kind) for kind in ("Quantize", "Dequantize")},
+        }),
+        "sign": (1, {
+            f"reads the quanta of {name} with the other sign": _sign(name) for name in ("X", "W", "added")
+        }),
+        "pad": (3, {
+            **{f"Pad: {way}": _fused_pad(moved) for way, moved in _MOVED.items()},
+            **{f"Pad: {way}": _attributes("Pad", made) for way, made in _PADS.items()},
+        }),
+        "rounding": (2, {
+            f"the last Quantize: {name} {value}": _attributes("Quantize", _with(name, value), last=True)
+            for name, value in (*product(["rounding"], ("truncated", "floor", "ceiling")), ("wraps", True))
+        }),
+        "rounded early": (3, {
+            f"rounds with {what} before {place} too": _rounds_before(what, place) for what, place in _ROUNDED
+        }),
+        "constants": (4, {f"exchanges {a} and {b}": _exchange(a, b) for a, b in _pairs_of_constants()}),
+        "attribute": (2, {
+            f"takes {name} {value:g} in {kind}": _attributes(kind, _with(name, value))
+            for kind, name, value in _WRONG_VALUES
+        }),
+        "normalization": (2, {f"folds BatchNormalization without {way}": rewrite for way, rewrite in _NORMAL.items()}),
+        "in place": (1, {
+            f"{word} in place although another consumer follows": _nodes(kinds, _in_place, behind=True)
+            for word, kinds in _IN_PLACE.items()
+        }),
+        "gaps": (2, {f"{kind} only where a tap reaches": _gaps(kind) for kind in ("bias", *ARITHMETIC, *ACTIVATIONS)}),
+        "resize": (1, {"Resize: tiles": _attributes("Resize", lambda a: {"tiles": max(a["scales"]) > 1})}),
+        "added": (2, {
+            f"the tensor {name} {way}": made(name)
+            for (way, made), name in product(_ADDED.items(), ("added", "fixed", "skip"))
+        }),
+        "memory": (1, {EARLY: lambda _: True}),
+        "filter": (1, {
+            f"quantises a float filter to its largest / {steps:g}": _quantised_filter(steps) for steps in (127.5, 63.5)
+        }),
+    }  # fmt: skip
+
+
+def _with(name: str, value: object) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Return what gives an attribute another value."""
+    return lambda _: {name: value}
+
+
+def _per_group(name: str, made: Callable[[Array, int], Array]) -> Rewrite:
+    """Change a vector that has an entry for each channel of several groups."""
+    changed = _array(name, made, 2)
+
+    def rewrite(play: Play) -> bool:
+        groups, size = _geometry(play).groups, play.arrays.get(name, np.array(0)).size
+        return groups > 1 and size % groups == 0 and changed(play)
+
+    return rewrite
 
 
 def _level(axis: str, *levels: str) -> Callable[[Question], bool]:
     return lambda each: getattr(each.case.context, axis) in levels
+
+
+def _channels(each: Question) -> int:
+    return int(each.case.w.shape[1]) * each.geometry.groups
 
 
 CONDITIONS: Mapping[str, Callable[[Question], bool]] = {
@@ -873,9 +631,9 @@ CONDITIONS: Mapping[str, Callable[[Question], bool]] = {
     "with SAME": lambda each: str(each.case.attributes.auto_pad).startswith("same"),
     **{f"for rank {rank}": lambda each, rank=rank: len(each.geometry.output) == rank for rank in (1, 2, 3)},
     "with symbolic sizes": lambda each: each.case.shapes == "symbolic",
-    "for odd channels": lambda each: each.case.w.shape[1] * each.geometry.groups % 2 == 1,
-    "for channels % 4 != 0": lambda each: each.case.w.shape[1] * each.geometry.groups % 4 != 0,
-    "for more than 2 channels": lambda each: each.case.w.shape[1] * each.geometry.groups > 2,  # noqa: PLR2004
+    "for odd channels": lambda each: _channels(each) % 2 == 1,
+    "for channels % 4 != 0": lambda each: _channels(each) % 4 != 0,
+    "for more than 2 channels": lambda each: _channels(each) > 2,  # noqa: PLR2004
     "for more items": lambda each: each.case.x.shape[0] > 1,
     "with a bias": lambda each: each.case.b is not None,
     "without a bias": lambda each: each.case.b is None,
@@ -890,17 +648,7 @@ CONDITIONS: Mapping[str, Callable[[Question], bool]] = {
     "with something before": lambda each: each.case.context.before != "none",
     "with arithmetic": lambda each: each.case.context.arithmetic != "none",
     "in front of a Concat": _level("use", "concat-channels", "concat-spatial"),
-}  # fmt: skip
-
-
-def draw(random: Random) -> Compiler:
-    """Draw a wrong compiler, whether its pattern occurs or not."""
-    family = random.choices([*FAMILIES], [*FAMILIES.values()])[0]
-    what, rewrite = family(random)
-    names = [*CONDITIONS]
-    condition = "always" if random.random() < _ALWAYS else random.choice(names)
-    holds = CONDITIONS.get(condition, lambda _: True)
-    return Compiler(what, condition, rewrite, holds, is_stateful=family is _stale)
+}
 
 
 @cache
@@ -914,8 +662,12 @@ def draw_some(count: int, seed: int) -> list[Compiler]:
     """Draw different compilers whose pattern occurs."""
     random = Random(seed)  # noqa: S311 - chance that can be repeated
     found: dict[str, Compiler] = {}
+    kinds = [*families().values()]
     while len(found) < count:
-        compiler = draw(random)
+        ((_, rewrites),) = random.choices(kinds, [often for often, _ in kinds])
+        what, rewrite = random.choice([*rewrites.items()])
+        condition = "always" if random.random() < _ALWAYS else random.choice([*CONDITIONS])
+        compiler = Compiler(what, condition, rewrite, CONDITIONS.get(condition, lambda _: True))
         if str(compiler) not in found and any(compiler.rewritten(each) for each in pool()):
             found[str(compiler)] = compiler
     return list(found.values())
@@ -924,7 +676,7 @@ def draw_some(count: int, seed: int) -> list[Compiler]:
 def why_alive(compiler: Compiler, questions: Sequence[Question]) -> str | None:
     """Return why a compiler survives; None if it dies."""
     asked, shown = 0, 0
-    runtime = Runtime(memory={} if compiler.is_stateful else None)
+    runtime = Runtime(memory={} if compiler.what == EARLY else None)
     for each in questions:
         if (play := compiler.rewritten(each)) is None:
             continue

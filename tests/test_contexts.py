@@ -320,6 +320,22 @@ def test_the_head_of_a_report_counts_smaller_contexts(command: Command, tmp_path
     assert "right with --option disabled_optimizers=WeightBiasQuantization" in words
 
 
+@pytest.mark.parametrize("filter_level", ["int8", "int8-per-channel", "uint8"])
+@pytest.mark.parametrize("data", ["int8", "int8-zero-point", "uint8", "int8-input"])
+def test_a_smaller_context_has_the_dequantised_values_in_float(corpus: Corpus, data: str, filter_level: str) -> None:
+    """It is asked before int8 is blamed: the same numbers but for powers of two, which change no bit of a sum."""
+    labels = (f"context.data={data}", f"context.filter={filter_level}", "context.activation=relu")
+    quantised = corpus.find(f"{SWEEP}[geometry={PLAIN},{','.join(labels)}]")
+    plain = corpus.find(f"{SWEEP}[geometry={PLAIN},{labels[-1]}]")
+    assert quantised is not None
+    assert plain is not None
+    operands = [Problem(each, ROW).operands for each in (quantised, plain)]
+    for role in ("x", "w"):
+        factors = operands[0][role] / operands[1][role]
+        assert len(np.unique(factors)) == (3 if (role, filter_level) == ("w", "int8-per-channel") else 1)
+        assert (np.frexp(factors)[0] == 0.5).all()
+
+
 def test_two_operators_of_other_sizes_show_a_buffer_that_both_get(corpus: Corpus) -> None:
     """Onnx infers a wrong size under SAME with output_padding, and onnxruntime a buffer for both outputs."""
     case = corpus.find("contexts/neighbours/two-sizes[geometry=same-added,context.use=beside-uncropped]")

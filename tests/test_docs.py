@@ -6,6 +6,8 @@ import ast
 import importlib
 import re
 import shlex
+import subprocess
+import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +21,10 @@ from tconv.backends import onnx_model
 from tconv.cli import _tconv
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
-from tconv.dialects import DIALECTS
+from tconv.dialects import DIALECTS, find_dialect
+from tconv.expectation.problem import Problem
+from tconv.export.asking import usual_dialect
+from tconv.export.snippet import snippet
 from tconv.gate.waivers import load
 
 if TYPE_CHECKING:
@@ -115,6 +120,46 @@ def test_the_strategy_of_the_docs_draws_cases() -> None:
     names: dict[str, Callable[[], None]] = {}
     exec(code, names)  # noqa: S102 - it is what is tested
     names["test_my_runtime"]()
+
+
+@pytest.mark.parametrize(
+    ("backend", "labels", "shown"),
+    [
+        ("onnxruntime", "two-sizes[geometry=same-added,context.use=beside-uncropped]", "attempting to re-use buffer"),
+        (
+            "onnxruntime",
+            "levels[geometry=volume-unequal,context.data=uint8,context.filter=reshape,context.bias=unnamed,context.end=int8]",
+            "expected 11 got 10",
+        ),
+        (
+            "openvino",
+            "levels[geometry=crop-begin,context.before=pad-begin]",
+            "shape (1, 2, 7, 5) expected (1, 2, 8, 7)",
+        ),
+        ("openvino", "levels[geometry=upsample,context.data=int8,context.filter=uint8]", "expected 8.75 got -663.25"),
+        (
+            "openvino",
+            "levels[geometry=upsample,context.end=f16,context.values=full-range]",
+            "expected 18464.0 got 18472.0",
+        ),
+    ],
+)
+def test_the_script_of_a_finding_shows_it(
+    corpus: Corpus, tmp_path: Path, backend: str, labels: str, shown: str
+) -> None:
+    """The code of its report needs the runtime alone, and prints what is wrong. These need no certain processor."""
+    pytest.importorskip(backend)
+    case_id = f"contexts/neighbours/{labels}"
+    assert f"`{case_id}`" in (ROOT / "docs/findings.md").read_text(encoding="utf-8")
+    case = corpus.find(case_id)
+    assert case is not None
+    source = snippet(Problem(case, find_dialect(usual_dialect(backend))), backend)
+    assert source is not None
+    assert "import tconv" not in source
+    (tmp_path / "report.py").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-I", "report.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert shown in done.stdout + done.stderr
 
 
 def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
