@@ -150,7 +150,7 @@ def test_the_script_of_a_finding_shows_it(
     """The code of its report needs the runtime alone, and prints what is wrong. These need no certain processor."""
     pytest.importorskip(backend)
     case_id = f"contexts/neighbours/{labels}"
-    assert f"`{case_id}`" in (ROOT / "docs/findings.md").read_text(encoding="utf-8")
+    assert f"'{case_id}'" in (ROOT / "docs/findings.yaml").read_text(encoding="utf-8")
     case = corpus.find(case_id)
     assert case is not None
     source = snippet(Problem(case, find_dialect(usual_dialect(backend))), backend)
