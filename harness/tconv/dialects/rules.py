@@ -46,9 +46,13 @@ class Same(Answer):
     """SAME_UPPER or SAME_LOWER without output_shape: how much padding is there to distribute?"""
 
     INPUT_TIMES_STRIDE = (
-        "input-times-stride", "the output has input * stride, output_padding included", "total = full + op - X*s"
+        "input-times-stride", "the output has the size input * stride, which includes output_padding", "total = full + op - X*s"
     )  # fmt: skip
-    KERNEL_LESS_STRIDE = "kernel-less-stride", "the output has input * stride + output_padding", "total = full - X*s"
+    KERNEL_LESS_STRIDE = (
+        "kernel-less-stride",
+        "the output has the size input * stride + output_padding",
+        "total = full - X*s",
+    )
     INPUT_SIZE = "input-size", "the output is as large as the input", "total = full + op - X"
     NO_PADDING = "no-padding", "nothing is cropped", "total = 0"
 
@@ -58,7 +62,7 @@ class Sized(Answer):
 
     RECOMPUTED = "recomputed", "the pads are computed from it", "total = full + op - output_shape"
     KEPT = (
-        "kept", "it sets the size alone, and the pads stay as written, none under VALID", "pads_begin as it is written"
+        "kept", "it sets only the size, and the pads stay as written, 0 under VALID", "pads_begin as it is written"
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ NO_VALUES, NOTHING_PASSED = "no-values", "nothing-passed"
 NOTE_MEANINGS = MappingProxyType(
     ver.NOTES
     | {
-        "ambiguous": "a refusal that may have another cause than the readings that may explain it",
+        "ambiguous": "a refusal that readings may explain, and that may have another cause",
         NO_VALUES: "only shape and type were compared, as the backend gives no values",
     }
 )

@@ -53,7 +53,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.REPORTED: Look(
             symbol="!",
-            meaning="an invalid call that got a value; red only under --strict, where the text states what it breaks",
+            meaning="an invalid call that got a value; red only with --strict, if the text states the constraint",
             style="magenta",
             total="invalid models that were answered; --strict fails those whose constraint the text states",
             heading="answered although invalid",
@@ -67,9 +67,9 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.INCONCLUSIVE: Look(
             symbol="≈",
-            meaning="within a bound that zeros would be within too; red where integers do not agree exactly",
+            meaning="the tolerance is so wide that zeros would pass; red if integers do not agree exactly",
             style="bright_yellow",
-            total="within a bound that zeros would be within too",
+            total="the tolerance is so wide that zeros would pass",
             heading="inconclusive",
         ),
         Status.WAIVED: Look(
@@ -83,7 +83,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             symbol="=",
             meaning="fails in a context, and the operator alone fails too: no failure of its own",
             style="yellow",
-            total="fail in a context as the operator alone does",
+            total="fail in a context, and the operator alone fails too",
         ),
         Status.UNSUPPORTED: Look(
             symbol="–",  # noqa: RUF001 - the dash is meant, it is no hyphen

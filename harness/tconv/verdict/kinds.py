@@ -20,10 +20,10 @@ Rule = Literal["exact", "bound", "range", "shape", "refusal"]
 """How it was compared: values exactly, by the derived bound, or by a range; the shape alone; an expected refusal."""
 NOTES = MappingProxyType(
     {
-        "reduced-precision": "within the bound, and less accurate than sums in this type are",
-        "flushed-subnormals": "zero for subnormal results, or sums without their subnormal products",
-        "nan-from-inserted-zeros": "NaN where a tap that is NaN or infinite meets no data, only an inserted zero",
-        "overflow-of-a-partial-sum": "an infinity or NaN for a finite sum that overflows in some order",
+        "reduced-precision": "within the bound, but less accurate than sums in this type usually are",
+        "flushed-subnormals": "zero instead of subnormal results, or sums without their subnormal products",
+        "nan-from-inserted-zeros": "NaN, as a tap that is NaN or infinite meets no data, but an inserted zero",
+        "overflow-of-a-partial-sum": "an infinity or NaN, as the finite sum overflows in some order",
     }
 )
 """The notes of a verdict that are no failures, and their meanings."""
@@ -121,7 +121,7 @@ class Differed(_WrongValues):
 
 @dataclass(frozen=True, slots=True)
 class Imprecise(_WrongValues):
-    """The errors are larger than those of any sum of the products, but not than those of a transform algorithm."""
+    """The errors are too large for a sum of the products, and usual for Winograd's algorithms or an FFT."""
 
     kind: Literal["imprecise"] = "imprecise"
 

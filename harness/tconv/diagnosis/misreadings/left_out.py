@@ -119,7 +119,7 @@ OF_OPERANDS = tuple(
         ("last-position-of-the-first-axis-dropped",
          "the last position of the data along its first spatial axis is left out", "x", _cut(_first_axis, _last)),
         # nntrainer/nntrainer#4347
-        ("data-bounded-by-the-kernel", "positions of the data from the kernel's size on are left out, on any axis", "x",
+        ("data-bounded-by-the-kernel", "on each axis, positions of the data beyond the kernel's size are left out", "x",
          _bounded_by_the_kernel),
     )
 )  # fmt: skip

@@ -228,9 +228,7 @@ def _up_from_odd(magnitude: Array) -> Array:
     return rounded
 
 
-_UP_FROM_ODD = (
-    "a sum is rounded to the nearest number of its 16-bit type only where its last bit there is 1, else cut off"
-)
+_UP_FROM_ODD = "a sum is rounded to its 16-bit type only if its last kept bit is 1, and is cut off if not"
 OF_OPERANDS = tuple(
     Misreading(name, says, change)
     for name, says, change in (
@@ -245,14 +243,14 @@ OF_OPERANDS = tuple(
          "data and filter lose their bits beyond the 8 significant ones of bfloat16, and are not rounded",
          _significand(8, np.trunc)),
         ("filter-rounded-to-8-bits",
-         "the filter is rounded to 255 steps between its largest magnitude and the opposite, as in 8-bit integers",
+         "the filter is rounded to 255 steps from -m to m, with m its largest magnitude, as in 8-bit integers",
          _in_8_bits(0, 1, 2, 3)),
         ("output-channels-rounded-to-8-bits",
-         "the filter of each output channel is rounded to 255 steps between its largest magnitude and the opposite",
+         "the filter of each output channel is rounded to 255 steps from -m to m, with m its largest magnitude",
          _in_8_bits(1, 3)),
         # NVIDIA/TensorRT#1694
         ("input-channels-rounded-to-8-bits",
-         "the filter of each input channel is rounded to 255 steps between its largest magnitude and the opposite",
+         "the filter of each input channel is rounded to 255 steps from -m to m, with m its largest magnitude",
          _in_8_bits(2, 3)),
         # jax 0.10 on the CPU
         ("subnormal-operands-are-zero", "subnormal operands are taken for 0",

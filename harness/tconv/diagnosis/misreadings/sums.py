@@ -182,12 +182,12 @@ MISREADINGS = tuple(
         ("bias-of-every-group-added", "the bias is added as often as there are groups",
          in_operand("b", lambda b, g: b * g.groups)),
         ("bias-along-the-last-axis",
-         "the bias is added along the last spatial axis where that has as many points as there are output channels",
+         "the bias is added along the last spatial axis, which has as many points as there are output channels",
          _bias_along(-1)),
         (
             "bias-along-the-first-axis",
             (
-                "the bias is added along the first of several spatial axes where that has as many points as there are "
+                "the bias is added along the first of several spatial axes, which has as many points as there are "
                 "output channels"
             ),
             _bias_along(0),
@@ -195,10 +195,10 @@ MISREADINGS = tuple(
         ("sums-of-groups-accumulate", "the sums of a group begin with those of the group before, and not with 0",
          _in_sums(_with_the_groups_before, lambda _, geometry: geometry.groups > 1)),
         ("overlaps-hold-the-first-tap",
-         "where several taps reach a point, the product of the first of them stands there, and not the sum",
+         "each point has the product of the first tap that reaches it, and not the sum",
          ResultOtherwise(partial(_one_product, first=True))),
         ("overlaps-hold-the-last-tap",
-         "where several taps reach a point, the product of the last of them stands there, and not the sum",
+         "each point has the product of the last tap that reaches it, and not the sum",
          ResultOtherwise(partial(_one_product, first=False))),
         # pytorch/pytorch#48400
         ("convolution-not-transposed", "a convolution of the data is computed, and not its transpose",
