@@ -53,10 +53,11 @@ def conv_transpose(
 
     Args:
         x: data in `data_format`: (N, C, X...) for NCX, (N, X..., C) for NXC.
-        w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (G, C/G, O/G, K...) for GIOX.
+        w: filter in `filter_format`: (C, O/G, K...) for IOX, (K..., O/G, C) for XOI, (O/G, K..., C) for OXI,
+            (G, C/G, O/G, K...) for GIOX.
         bias: (O,), or None.
         dialect: the dialect of rules and defaults: a name such as `onnx/ConvTranspose-22`, or a dialect of the caller.
-        strides: one integer for all spatial axes, or a list; None, here and below, if it is not written.
+        strides: one integer for all spatial axes, or a list. Here and below, None means that it is not written.
         dilations: one integer for all spatial axes, or a list.
         pads_begin: elements cropped at the beginning, one integer or a list.
         pads_end: elements cropped at the end, one integer or a list.
@@ -65,7 +66,7 @@ def conv_transpose(
         output_shape: spatial sizes of the output, one integer or a list.
         groups: the number of groups; with GIOX it follows from the filter.
         data_format: NCX or NXC, for every dialect; None for the dialect's default.
-        filter_format: IOX, XOI or GIOX, for every dialect; None for the dialect's default.
+        filter_format: IOX, XOI, OXI or GIOX, for every dialect; None for the dialect's default.
         reading: the name of a disputed reading, or several, to follow instead of the primary ones; see `disputed`.
 
     Returns:
@@ -77,7 +78,7 @@ def conv_transpose(
             large.
 
     Example:
-        Every element of the data multiplies the kernel, and is added at its place times the stride:
+        Each element of the data is multiplied with the kernel. Element i is added at i times the stride:
 
         >>> import numpy as np
         >>> from tconv import conv_transpose
