@@ -137,7 +137,7 @@ class Tensor(NamedTuple):
         array: the array.
         dtype: its element type, a name of `DATA_TYPES`.
         constant: whether it is a constant.
-        shapes: `static` sizes, `symbolic` ones, or no rank (`unranked`). A constant has its own whatever others have,
+        shapes: `static` sizes, `symbolic` ones, or no rank (`unranked`). A constant always has its own,
             and a partition is compiled for the array's own.
     """
 
