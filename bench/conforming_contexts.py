@@ -33,7 +33,7 @@ from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from float_graphs import Play
     from tconv.dialects.geometry import Geometry
@@ -77,7 +77,7 @@ def _without_transposes(play: Play) -> bool:
     return True
 
 
-def pad_of_quanta(play: Play) -> bool:
+def _pad_of_quanta(play: Play) -> bool:
     """Pad quanta with the zero point, before Dequantize or behind Quantize."""
     for pad in play.nodes:
         if pad.kind != "Pad":
@@ -111,7 +111,7 @@ def _bias_behind(play: Play) -> bool:
     return True
 
 
-def linear(play: Play, node: Node, channels: int) -> tuple[Array, Array] | None:
+def _linear(play: Play, node: Node, channels: int) -> tuple[Array, Array] | None:
     """Return what a node multiplies its first input with and then adds, for each channel; None if it does not."""
     if any(name not in play.arrays or name in play.fed for name in node.inputs[1:]):
         return None
@@ -137,17 +137,15 @@ _LINEAR: Mapping[str, Callable[[Array], tuple[Array, Array]]] = {
 }
 
 
-def fold(play: Play, into: Sequence[Node] = ()) -> bool:
-    """Fold what follows the operator into its filter and its bias, and the factor into other operators' filters."""
+def _fold(play: Play) -> bool:
+    """Fold what follows the operator into its filter and its bias."""
     main, user = play.main, play.only_consumer(play.operator)
     if user is None or user.inputs[0] != play.operator:
         return False
     geometry = main.attributes["geometry"]
     filters = play.arrays.get(main.inputs[1])
     channels = geometry.groups * (filters.shape[1] if filters is not None else 0)
-    if filters is None or (found := linear(play, user, channels)) is None:
-        return False
-    if into and (found[0] == 1).all():
+    if filters is None or (found := _linear(play, user, channels)) is None:
         return False
     number = len(play.arrays)
     factor, shift = f"factor {number}", f"shift {number}"
@@ -160,9 +158,6 @@ def fold(play: Play, into: Sequence[Node] = ()) -> bool:
     inputs = (main.inputs[0], scaled.outputs[0], bias)
     play.put(user)
     play.put(main, *nodes, replaced(main, inputs=inputs, outputs=user.outputs))
-    for other in into:
-        inputs = (other.inputs[0], scaled.outputs[0], *other.inputs[2:])
-        play.put(other, replaced(other, inputs=inputs))
     play.operator = user.outputs[0]
     return True
 
@@ -243,13 +238,13 @@ def _last(**attributes: Any) -> Callable[[Play], bool]:  # noqa: ANN401 - as an 
 
 WAYS: Mapping[str, Callable[[Play], bool]] = {
     "transposes left out": _without_transposes,
-    "pad of quanta": pad_of_quanta,
+    "pad of quanta": _pad_of_quanta,
     "pad in the operator": pad_in_the_operator,
     "bias behind": _bias_behind,
     "in integers, bias behind": lambda play: _in_integers(play, bias_first=False),
     "in integers, bias first": lambda play: _in_integers(play, bias_first=True),
-    "folded": fold,
-    "folded again": fold,
+    "folded": _fold,
+    "folded again": _fold,
     "part before the activation": _part_before_activation,
     "Quantize multiplies": _last(multiplies=True),
     "Relu of quanta": _relu_of_quanta,

@@ -307,8 +307,6 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], Array]]
     "Dequantize": _dequantize,
     "ScaleFilter": _scale_filter,
     "Integers": lambda inputs, a: inputs[0].astype(np.int64) - along(*inputs[::-1], a.get("axis", 1)).astype(np.int64),
-    "Reverse": lambda inputs, a: np.flip(inputs[0], a["axes"]),
-    "Reinterpret": lambda inputs, a: inputs[0].view(a["dtype"]),
     "Float": lambda inputs, _: inputs[0].astype(np.float32),
 }
 """The operations of contexts, and some that a compiler makes of them."""

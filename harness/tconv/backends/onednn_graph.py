@@ -1,8 +1,7 @@
 """oneDNN's Graph API through ctypes: the partitions of a graph, compiled and executed on the CPU.
 
 With ctypes no compiler and no Python binding is needed. If attributes are invalid, a C++ exception leaves the C API and
-aborts the process: one reason why a backend has its own process.
-This module needs nothing of tconv: it stands in
+aborts the process: one reason why a backend has its own process. This module needs nothing of tconv, as it stands in
 exported scripts. Numbers are those of the library's headers, `dnnl_graph_types.h` and `dnnl_types.h`.
 """
 
@@ -137,8 +136,8 @@ class Tensor(NamedTuple):
         array: the array.
         dtype: its element type, a name of `DATA_TYPES`.
         constant: whether it is a constant.
-        shapes: `static` sizes, `symbolic` ones, or no rank (`unranked`). A constant always has its own,
-            and a partition is compiled for the array's own.
+        shapes: `static` sizes, `symbolic` ones, or no rank (`unranked`). A constant always has its own sizes,
+            and a partition is compiled for the sizes of the array.
     """
 
     array: Array
