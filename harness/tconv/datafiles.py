@@ -7,7 +7,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parent.parent
 _IN_CHECKOUT = {"cases": _CHECKOUT / "cases"} | {
-    name: _CHECKOUT / "conformance" / name for name in ("history", "records", "runners", "waivers")
+    name: _CHECKOUT / "conformance" / name for name in ("records", "runners", "unwaived", "waivers")
 }
 
 
@@ -15,7 +15,7 @@ def data_folder(name: str) -> Path:
     """Return a folder of data: that of the installed package, or that of the checkout.
 
     Args:
-        name: `cases`, `history`, `records`, `runners` or `waivers`.
+        name: `cases`, `records`, `runners`, `unwaived` or `waivers`.
     """
     installed = _PACKAGE / "data" / name
     return installed if installed.is_dir() else _IN_CHECKOUT[name]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from test_site import site  # noqa: F401 - a fixture
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
 
@@ -55,3 +57,10 @@ def test_the_page(browser: Browser, ways: str, view: str, scheme: str) -> None:
 def test_the_page_on_a_phone(browser: Browser, ways: str, view: str) -> None:
     """Where columns are away and a case is a dialog of its own."""
     assert _looked_at(browser, ways + view, "light", PHONE) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "calls", "engines/acme", "questions/same"])
+def test_the_site_of_runtimes(browser: Browser, site: Path, name: str, scheme: str) -> None:  # noqa: F811 - the fixture
+    """Its table, its form, an engine and a question with its drawing."""
+    assert _looked_at(browser, (site / f"{name}.html").as_uri(), scheme, DESK) == []

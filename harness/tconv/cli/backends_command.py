@@ -56,7 +56,7 @@ def command(*, as_json: bool) -> None:
 def _records() -> dict[str, tuple[str, str]]:
     """Return the release and the day of the newest records that ship, by engine."""
     found: dict[str, tuple[str, str]] = {}
-    for path in data_folder("records").glob("*.jsonl.xz"):
+    for path in (file for name in ("records", "unwaived") for file in data_folder(name).glob("*.jsonl.xz")):
         header = header_in(path)
         key, _ = engine_name(header.backend.name)
         # Of one day, the newest release: older ones are there to be compared with.

@@ -26,7 +26,7 @@ def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
     releases of an engine the newest stands in the tables, and the site says what changed. The site needs no server and
     no network. Each page has its data as JSON.
     """
-    files = record_files(records or [data_folder("records"), data_folder("history")], cases)
+    files = record_files(records or [data_folder("records"), data_folder("unwaived")], cases)
     cases = cases_of(files, cases)
     assessments, corpus = assess_files(files, cases, waivers)
     pages = writing.write(make_report(assessments), list(corpus.cases("gate")), corpus.find, output)
