@@ -101,9 +101,9 @@ OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
 class Played:
     """A runtime that answers the problem that is set with the output that is set."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = DIALECT) -> None:
         backend: Any = self
-        self._evaluator = Evaluator(backend, "played", DIALECT, None, contexts=True)
+        self._evaluator = Evaluator(backend, "played", dialect, None, contexts=True)
         self._answer: Outcome | None = None
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:  # noqa: ARG002 - a backend's interface

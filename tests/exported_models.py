@@ -115,9 +115,15 @@ def keras_output_shape() -> onnx.ModelProto:
     return made(nodes, [constant("kernel", weights(3, 3, 4, 6))], [1, 6, 5, 5], 11)
 
 
-def quantised(*, per_channel: bool) -> onnx.ModelProto:
-    """Return a model between QuantizeLinear and DequantizeLinear, its filter in int8."""
+def quantised(*, per_channel: bool, largest: int = 127) -> onnx.ModelProto:
+    """Return a model between QuantizeLinear and DequantizeLinear, its filter in int8.
+
+    Args:
+        per_channel: whether its filter has a scale for each output channel.
+        largest: the largest quantum of its first output channel.
+    """
     w = np.random.default_rng(_RANDOM).integers(-127, 128, (6, 4, 4, 4)).astype(np.int8)
+    w[:, 0] = np.clip(w[:, 0], -largest, largest)
     scale = (np.abs(weights(4)) / 20 + 0.01).astype(np.float32) if per_channel else np.float32(0.02)
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from onnx import TensorProto, helper
 
-from exported_models import FLOAT, MODELS, constant, made, up, weights, write
+from exported_models import FLOAT, MODELS, constant, made, quantised, up, weights, write
 from tconv.cli.audit_command import command
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, DialectError, FileError, UsageError
@@ -368,3 +368,16 @@ def test_openvino_s_own_operations_read_no_onnx(tmp_path: Path) -> None:
     pytest.importorskip("openvino", reason="there is no OpenVINO; tox -e conformance-all has it")
     with pytest.raises(DialectError, match="openvino"):
         audited(write("branch", tmp_path), "--backend", "openvino")
+
+
+@pytest.mark.parametrize(
+    ("per_channel", "largest", "is_said"), [(False, 4, True), (True, 4, False), (False, 127, False)]
+)
+def test_a_scale_that_is_too_coarse_for_a_channel_is_the_models_fault(
+    tmp_path: Path, *, per_channel: bool, largest: int, is_said: bool
+) -> None:
+    """The text of the audit says so of a filter with one scale and a wide range; it makes nothing unsafe."""
+    onnx.save(quantised(per_channel=per_channel, largest=largest), tmp_path / "model.onnx")
+    code, found = audited(tmp_path / "model.onnx")
+    said = [each for each in found["models"][0]["nodes"][0]["findings"] if each["kind"] == "too-few-quanta"]
+    assert (code, bool(said)) == (0, is_said)

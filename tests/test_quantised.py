@@ -192,13 +192,38 @@ def test_another_wrong_output_has_no_name(quantised: list[Case]) -> None:
 
 
 def test_a_wide_filter_with_one_scale_loses_precision_by_the_model() -> None:
-    """Which is said beside its graph; not of one with a scale for each channel, and not of equal channels."""
+    """Which its account says, and a note of what passes; not of a scale for each channel, nor of equal channels."""
 
     def said(filters: str, w: list[float]) -> bool:
         levels = {"data": "int8-input", "filter": filters, "end": "int8"}
         written = {"out_channels": 2, "kernel": [1], "w": {"values": w}, "context": levels}
-        return any("precision" in line for line in in_dialect(build("wide", written), ROW))
+        problem = Problem(build("wide", written), ROW)
+        verdict = judge(problem, Produced(_output(problem)), DType.F32)
+        assert isinstance(verdict, ver.Agreed)
+        shown = any("precision" in line for line in in_dialect(problem.case, ROW))
+        assert shown == ("too-few-quanta" in verdict.notes)
+        return shown
 
     assert said("int8", [127, 3])
     assert not said("int8", [127, 90])
     assert not said("int8-per-channel", [127, 3])
+
+
+def test_a_uint8_filter_may_have_a_scale_for_each_channel() -> None:
+    """A model has it if it declares several scales. Scales along the wrong axis are named; TFLite's text has none."""
+    written = {
+        "channels": 3,
+        "out_channels": 4,
+        "spatial": [4, 4],
+        "kernel": [2, 2],
+        "context": {"data": "uint8", "filter": "uint8", "end": "uint8"},
+        "quantisation": {"w": {"scale": [0.25, 0.7, 0.1, 0.3]}},
+    }
+    problem = Problem(build("channels", written), ROW)
+    assert problem.arrays["w_scale"].shape == (4,)
+    graph = misread(misreadings_by_name(ROW)["scales-along-axis-0"], problem)
+    assert graph is not None
+    y = graph.compute().astype(np.uint8)
+    assert isinstance(judge(problem, Produced(y), DType.F32), ver.Differed)
+    assert ("scales-along-axis-0",) in [name.names for name in explain_in_context(problem, y)]
+    assert isinstance(expect(problem.case, TFLITE), NotApplicable)

@@ -16,6 +16,7 @@ from tconv.backends.info import BackendInfo
 from tconv.backends.meant_modules import can_be_imported, instead_of_file, with_class
 from tconv.backends.options import Option, checked
 from tconv.backends.outcome import BackendError, Crashed, Outcome, Produced, Refused, ShapeOnly, TimedOut, Unsupported
+from tconv.cases.context import Grid, Quantisation
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
 from tconv.shown_texts import raised
@@ -33,9 +34,11 @@ __all__ = [
     "BackendError",
     "BackendInfo",
     "Crashed",
+    "Grid",
     "Option",
     "Outcome",
     "Produced",
+    "Quantisation",
     "Refused",
     "ShapeOnly",
     "TimedOut",

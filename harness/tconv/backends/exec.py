@@ -19,6 +19,7 @@ from tconv.backends.exec_files import ExecFiles
 from tconv.backends.info import BackendInfo
 from tconv.backends.outcome import BackendError, Produced, Refused, Unsupported
 from tconv.backends.process_end import main_reason
+from tconv.cases.context import Grid, Quantisation
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, OptionError
 from tconv.nearest_word import nearest
@@ -59,6 +60,16 @@ def _why(error: Exception, printed: str) -> str:
     if not isinstance(error, Unusable):
         return reason or "it ended"
     return f"{error}; it printed: {reason}" if reason else str(error)
+
+
+def _quantisation(grids: Mapping[str, Any]) -> Quantisation:
+    """Return the scales and zero points that a child declares, as a case file declares those of a model."""
+    try:
+        made = {role: Grid(tuple(grid["scale"]), grid.get("zero_point")) for role, grid in grids.items()}
+        return Quantisation(**made)
+    except (TypeError, KeyError, AttributeError):
+        must = 'must declare quantisation as {"x": {"scale": [0.5], "zero_point": 3}}, of x, w and y'
+        raise Unusable(f"{must} (got {json.dumps(grids)[:_SHOWN]})") from None
 
 
 class Exec:
@@ -188,6 +199,8 @@ class Exec:
         if reply.get("id") != request["id"]:
             raise Unusable(f"must answer for {request['id']!r} (got {json.dumps(reply)[:_SHOWN]})")
         match reply:
+            case {"ok": True, "quantisation": dict(grids)}:
+                return Produced(files.loaded(call), quantisation=_quantisation(grids))
             case {"ok": True}:
                 return Produced(files.loaded(call))
             case {"refused": str(message)}:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from pydantic import ConfigDict
 
+    from tconv.cases.context import Quantisation
+
 
 class Recorded:
     """A part of a record. A reader of records refuses unknown keys."""
@@ -26,11 +28,14 @@ class Produced:
         notes: notes of the backend for the verdict.
         executed: in a context, the operations that the runtime executes, each with its element type if that is known,
             such as `ConvTranspose i8`; empty if the runtime does not report them.
+        quantisation: of a call in floating point that the runtime quantises by itself, its scales and zero points. The
+            output may then be off by half a step of each tensor more.
     """
 
     array: np.ndarray[Any, np.dtype[Any]]
     notes: tuple[str, ...] = ()
     executed: tuple[str, ...] = ()
+    quantisation: Quantisation | None = None
 
 
 @dataclass(frozen=True, slots=True)

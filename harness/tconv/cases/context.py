@@ -122,7 +122,7 @@ class Grid:
 
     Attributes:
         scale: one for the tensor; or those of the output channels of a group, by turns if there are fewer.
-        zero_point: the quantum of 0; None for that of the level.
+        zero_point: the quantum of 0; None for that of the level, or for 0.
     """
 
     scale: tuple[float, ...]
@@ -131,7 +131,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Quantisation:
-    """Scales and zero points that a case declares, as a model has them; None for those of the levels.
+    """Scales and zero points that a case declares, as a model has them, or a backend that quantises by itself.
+
+    None for those of the levels; of a backend, for what is not quantised.
 
     Attributes:
         x: of the data.

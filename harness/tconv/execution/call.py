@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from tconv.backends import outcome as out
+from tconv.cases.context import Grid, Quantisation
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.shown_texts import plain
 
@@ -57,8 +58,8 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
     for the next call.
     """
     match outcome:
-        case out.Produced(array, notes, executed):
-            return _produced(array, notes, executed)
+        case out.Produced(array, notes, executed, quantisation):
+            return _produced(array, notes, executed, quantisation)
         case out.ShapeOnly(tuple() as shape, str(dtype)) if all(_is_size(size) for size in shape):
             return out.ShapeOnly(tuple(shape), plain(dtype))
         case (
@@ -82,7 +83,7 @@ def checked(outcome: Any) -> out.Outcome:  # noqa: ANN401 - a backend may return
             return out.BackendError(f"{must} (got {_type_of(outcome)})")
 
 
-def _produced(array: object, notes: object, executed: object) -> out.Produced | out.BackendError:
+def _produced(array: object, notes: object, executed: object, quantisation: object) -> out.Produced | out.BackendError:
     # A subclass, such as a masked array, would compare itself by code of the backend.
     if type(array) is not np.ndarray:
         return out.BackendError(f"must produce a plain array (got {type(array).__name__})")
@@ -95,8 +96,27 @@ def _produced(array: object, notes: object, executed: object) -> out.Produced | 
         return out.BackendError(
             f"must name at most {_MOST_OPERATIONS} operations that it executes in a tuple (got {got})"
         )
-    texts = (tuple(plain(text, _LONGEST_NOTE) for text in of) for of in (notes, executed))
-    return out.Produced(array.copy(), *texts)
+    if not _is_quantisation(quantisation):
+        must = "must declare scales above 0 and whole zero points in a Quantisation of Grids"
+        return out.BackendError(f"{must} (got {_printed(quantisation)})")
+    told, names = (tuple(plain(text, _LONGEST_NOTE) for text in of) for of in (notes, executed))
+    return out.Produced(array.copy(), told, names, quantisation)
+
+
+def _is_quantisation(quantisation: object) -> TypeGuard[Quantisation | None]:
+    match quantisation:
+        case None:
+            return True
+        case Quantisation(x, w, y):
+            return all(grid is None or _is_grid(grid) for grid in (x, w, y))
+    return False
+
+
+def _is_grid(grid: object) -> bool:
+    match grid:
+        case Grid(tuple() as scale, None | int()):
+            return bool(scale) and all(isinstance(step, int | float) and 0 < step < inf for step in scale)
+    return False
 
 
 def _are_texts(texts: object, most: int) -> TypeGuard[tuple[str, ...]]:

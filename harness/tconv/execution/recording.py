@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _TRANSFORM = "a transform algorithm, such as Winograd's or the FFT, has errors as small and as spread as these"
+_STEPS = "; and half a step of each tensor that the runtime quantises"
 _OF_NO_WORK = {"Constant", "Identity", "Reshape", "Reorder"}
 """Operations that compute nothing. A runtime may add them or leave them out, and the graph is still the same."""
 _OF_8_BITS = (" i8", " u8")
@@ -83,7 +84,9 @@ class Recorder:
         artifact = None if output is None else self._artifact(problem, output, verdict, accumulator)
         record = self._record(case, verdict, seconds, artifact, call)
         if isinstance(verdict, ver.WrongValues):
-            record = replace(record, tolerance=_tolerance(verdict.rule, case.x.dtype, accumulator))
+            steps = isinstance(outcome, out.Produced) and outcome.quantisation is not None
+            tolerance = _tolerance(verdict.rule, case.x.dtype, accumulator) + _STEPS * steps
+            record = replace(record, tolerance=tolerance)
         if output is not None:
             record = replace(record, digest=digest(output.array, problem.judged, output.geometry, accumulator))
         if output is None or not isinstance(verdict, ver.WrongOutput) or not output.has_layout:

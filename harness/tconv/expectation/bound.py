@@ -7,15 +7,20 @@ that underflows. Source: Higham, Accuracy and Stability of Numerical Algorithms,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
+from tconv.expectation.sums import sums
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tconv.cases.context import Quantisation
+    from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Float64s, Mask
 
 UNIT_ROUNDOFF = {dtype: 2.0**-bits for dtype, bits in EXACT_BITS.items()}
@@ -81,6 +86,34 @@ class Bound:
     rises: Mask
     falls: Mask
     vacuous: Mask
+
+    def widened(self, steps: Float64s) -> Bound:
+        """Return the bound of a runtime that rounds to quanta too, which is no precision of its sums."""
+        unlimited = np.full(self.allowed.shape, np.inf)
+        return replace(self, allowed=self.allowed + steps, warning=unlimited, deviation=unlimited)
+
+
+def bound_steps(operands: Mapping[str, Float64s], geometry: Geometry, quantisation: Quantisation) -> Float64s:
+    """Return how far an output moves at most, (N, O, Y...), if tensors are rounded to quanta: by half a step each.
+
+    With d for half a step: |(x + dx) * (w + dw) - x * w| <= |x| * dw + dx * (|w| + dw). A bias has the step of a
+    product.
+
+    Args:
+        operands: x, w and perhaps b, in NCX and IOX.
+        geometry: the geometry.
+        quantisation: the steps of data, filter and output; None for what is not rounded.
+    """
+    x, w = np.abs(operands["x"]), np.abs(operands["w"])
+    grids = (quantisation.x, quantisation.w, quantisation.y)
+    of_x, of_w, of_y = (np.array(grid.scale if grid else (0.0,)) / 2 for grid in grids)
+    along = (-1, *(1,) * (w.ndim - 2))
+    of_w = np.resize(of_w, w.shape[1])
+    halves = np.broadcast_to(of_w.reshape(along), w.shape)
+    moved = sums(x, halves, None, geometry) + sums(np.broadcast_to(of_x, x.shape), w + halves, None, geometry)
+    if "b" in operands:
+        moved += 2 * of_x * np.tile(of_w, geometry.groups).reshape(along)
+    return moved + of_y
 
 
 def gamma(n: Float64s, u: float) -> Float64s:

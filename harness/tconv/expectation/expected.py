@@ -197,10 +197,18 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
     return None
 
 
+_PER_CHANNEL = "-per-channel"
+"""The end of the name of a filter's level, if it has a scale for each output channel."""
+
+
 def _are_types(case: Case, levels: Mapping[str, Collection[str]]) -> bool:
     """Return whether the levels of a case are types that an operator has together."""
     axes = [axis for axis in levels if axis != "bias" or case.b is not None]
-    return all(getattr(case.context, axis) in levels[axis] for axis in axes)
+    chosen = {axis: getattr(case.context, axis) for axis in axes}
+    filters = case.quantisation and case.quantisation.w
+    if filters and len(filters.scale) > 1 and not chosen["filter"].endswith(_PER_CHANNEL):
+        chosen["filter"] += _PER_CHANNEL
+    return all(level in levels[axis] for axis, level in chosen.items())
 
 
 def finds_broken(expected: Expectation, constraint: str) -> bool:

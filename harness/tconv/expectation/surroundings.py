@@ -61,7 +61,7 @@ _EPSILON = 2.0**-10
 _VARIANCES = (4.0 - _EPSILON, 16.0 - _EPSILON, 1.0 - _EPSILON)
 """With `_EPSILON`, squares of powers of two."""
 _WIDE = 16.0
-"""How much larger every other filter is, if they have a wide range."""
+"""How much larger every other filter is, if they have a wide range. One scale is then too few for both."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,14 @@ class Surrounded:
         """The graph."""
         assert self.call.graph is not None  # noqa: S101 - it is made with one
         return self.call.graph
+
+    @cached_property
+    def reach(self) -> tuple[int, int] | None:
+        """How far the quanta of output channels reach, see `reach_of_quanta`; None if each has a scale of its own."""
+        scale = self.arrays.get("w_scale")
+        if scale is None or scale.ndim:
+            return None
+        return reach_of_quanta(self.arrays["W"].astype(np.float64) - float(self.arrays["w_zero_point"]))
 
     @cached_property
     def operands(self) -> dict[str, Float64s]:
@@ -143,6 +151,18 @@ class Surrounded:
             return self.tensors(geometry, nudge, operate, quantize)[self.graph.output]
         y = self.tensors(geometry, 0, operate, quantize)[self.graph.output]
         return np.clip(y + nudge * self.steps, *LIMITS[self.graph.nodes[-1].attributes["dtype"]])
+
+
+def reach_of_quanta(w: Float64s) -> tuple[int, int] | None:
+    """Return the largest quanta of an output channel, the least and the most; None if one scale is enough for both.
+
+    Args:
+        w: the quanta of a filter with one scale, less their zero point, (C, O/G, K...).
+    """
+    largest = np.abs(w).max(axis=(0, *range(2, w.ndim)), initial=0.0)
+    most = largest.max(initial=0.0)
+    least = largest[largest > 0].min(initial=most)
+    return (round(least), round(most)) if 0 < least * _WIDE <= most else None
 
 
 class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error
@@ -455,7 +475,8 @@ class _Builder:
             if context.values == "zero-points-at-ends" and context.filter == "uint8":
                 zero_point, values = 0, np.abs(values)
             quanta = 2 * values + zero_point
-        is_vector = context.filter == "int8-per-channel"
+        declared = self._declared.w
+        is_vector = context.filter == "int8-per-channel" or (declared is not None and len(declared.scale) > 1)
         simple = _CHANNEL_SCALES if is_vector else (_FILTER_SCALE,)
         scales = np.array(self._grid("w", *simple)).astype(np.float32).astype(np.float64)
         scale = np.resize(scales, outputs) if is_vector else np.array(scales[-1])

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.expected import Values, expect
+from tconv.expectation.surroundings import reach_of_quanta
 from tconv.porting.alone import fitted, presented, run_alone
 from tconv.porting.between_runtimes import Asked
 from tconv.porting.findings import Finding, NodeAudit, by_reading, printed
@@ -88,6 +91,8 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
                     if model is models[0]:
                         node.findings += _among_neighbours(model, node, runtime)
         for node in own:
+            if model is models[0] and not all(runtime.missing for runtime in runtimes):
+                node.findings += _by_scale(model, node.call)
             _find_recipe(model, node, runtimes)
         nodes += own
     return ModelAudit(path, nodes, left_out, tried, models[0])
@@ -186,6 +191,23 @@ def _by_known(model: Model, call: ModelCall, runtime: Runtime) -> Iterator[Findi
         yield Finding("known", title, "unsafe", "refused-valid", followed)
     if isinstance(expected, Values) and isinstance(followed, Geometry) and followed != expected.primary.geometry:
         yield Finding("known", title, "unsafe", "reading", by_reading(case, call.dialect, followed))
+
+
+def _by_scale(model: Model, call: ModelCall) -> Iterator[Finding]:
+    """Yield that a quantised filter's one scale is too coarse for an output channel, which no runtime can help."""
+    graphs = (model.proto.graph, *call.scope[1:])
+    name = call.node.input[1] if call.node else ""
+    maker = next((node for graph in graphs for node in graph.node if name in node.output), None)
+    if maker is None or maker.op_type != "DequantizeLinear":
+        return
+    w, scale, *zero_point = (model.constant(each, call.scope) for each in maker.input)
+    if w is None or scale is None or scale.size > 1:
+        return
+    reach = reach_of_quanta(w.astype(np.float64) - sum(float(of.item()) for of in zero_point if of is not None))
+    if reach:
+        quanta = f"the quanta of an output channel reach {reach[0]}, those of another {reach[1]}"
+        says = f"the filter has one scale, and {quanta}: the model loses precision by its scales, and not by a runtime"
+        yield Finding("own filter", "", None, "too-few-quanta", says)
 
 
 def _drop_unseen(node: NodeAudit, title: str) -> None:

@@ -19,7 +19,7 @@ from tconv.reports.phrases import attribute_words
 from tconv.reports.porting import plain_geometry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tconv.cases.call import Call, Input
     from tconv.cases.case import Case, Operand
@@ -27,13 +27,10 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.truth import Truth
-    from tconv.vocabulary import Array
 
 _SHOWN = 24
 """Elements of an array that are written out."""
 _NOT_APPLICABLE = "  not applicable: "
-_WIDE = 16
-"""By so much the filter of one output channel is larger than that of another if one scale is too few for both."""
 _CALL_LINES = 2
 """Lines of a call, before what is expected."""
 
@@ -138,21 +135,11 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
     if problem.surrounded:
         for gives, kind, words in node_lines(problem.surrounded.graph):
             yield f"  graph       {gives} = {kind}({words})"
-        yield from _lost_precision(problem.surrounded.arrays)
+        if problem.surrounded.reach:
+            least, most = problem.surrounded.reach
+            yield "  precision   lost by the model, and not by a runtime: the filter has one scale, and the quanta of"
+            yield f"              an output channel reach {least}, those of another {most}"
     yield from _values(problem, expected)
-
-
-def _lost_precision(arrays: Mapping[str, Array]) -> Iterator[str]:
-    """Yield that the one scale of a filter leaves an output channel few quanta, if it does: no runtime is to blame."""
-    scale = arrays.get("w_scale")
-    if scale is None or scale.ndim:
-        return
-    w = np.abs(arrays["W"].astype(float) - float(arrays["w_zero_point"]))
-    largest = w.max(axis=(0, *range(2, w.ndim)))
-    least = largest[largest > 0].min(initial=largest.max())
-    if least * _WIDE <= largest.max():
-        yield "  precision   lost by the model, and not by a runtime: the filter has one scale, with which the quanta"
-        yield f"              of an output channel reach {least:.0f}, and those of another {largest.max():.0f}"
 
 
 def node_lines(graph: Graph) -> Iterator[tuple[str, str, str]]:

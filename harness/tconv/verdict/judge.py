@@ -46,12 +46,21 @@ def judge(problem: Problem, outcome: out.Outcome, accumulator: DType) -> ver.Ver
             return ver.Agreed("refusal") if refused else ver.AcceptedInvalid(violation.constraint, stated)
         case Values() as expected:
             if not isinstance(outcome, out.Refused):
-                return judge_values(expected, outcome, problem.judged, problem.call.data_format, accumulator)
+                verdict = judge_values(expected, outcome, problem.judged, problem.call.data_format, accumulator)
+                if isinstance(verdict, ver.Agreed | ver.Disputed) and _is_coarse(problem):
+                    return replace(verdict, notes=(*verdict.notes, "too-few-quanta"))
+                return verdict
             if expected.refusals:
                 return ver.Disputed(tuple(map(str, expected.refusals)), "refusal", message=outcome.message)
             return ver.RefusedValid(outcome.message)
         case _:
             assert_never(problem.expectation)
+
+
+def _is_coarse(problem: Problem) -> bool:
+    """Return whether a case has quanta or scales of its own, as a model has, and one scale is too coarse for them."""
+    is_own = problem.case.quantisation is not None or problem.case.w.data == "values"
+    return is_own and problem.surrounded is not None and problem.surrounded.reach is not None
 
 
 def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | None:
@@ -89,17 +98,17 @@ def judge_values(
         return ver.WrongDtype(truth.dtype, dtype, _agree_converted(expected, outcome, truth, data_format, accumulator))
     if isinstance(outcome, out.ShapeOnly):
         return _follow(candidates, "shape", ())
-    actual = to_ncx(outcome.array, data_format)
+    actual, quantisation = to_ncx(outcome.array, data_format), outcome.quantisation
     comparisons = []
     for number, candidate in enumerate(candidates):
-        comparison = compare(actual, truth, candidate.geometry, accumulator)
+        comparison = compare(actual, truth, candidate.geometry, accumulator, quantisation)
         if comparison.conforms:
             notes = (*outcome.notes, *comparison.notes)
             if comparison.untested:
                 return ver.Inconclusive(comparison.untested, actual.size, candidate.readings, notes)
             # The text's first reading needs no others.
             others = candidates[number + 1 :] if candidate.readings else ()
-            alike = [o for o in others if compare(actual, truth, o.geometry, accumulator).conforms]
+            alike = [o for o in others if compare(actual, truth, o.geometry, accumulator, quantisation).conforms]
             return _follow([candidate, *alike], comparison.rule, notes)
         comparisons.append(comparison)
     for candidate, comparison in zip(candidates, comparisons, strict=True):

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.expectation.bound import SMALLEST_NORMAL, bound_errors, choose_accumulator, is_subnormal, near
+from tconv.expectation.bound import SMALLEST_NORMAL, bound_errors, bound_steps, choose_accumulator, is_subnormal, near
 from tconv.expectation.surrounded_truth import SurroundedTruth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tconv.cases.context import Quantisation
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Bound, Terms
     from tconv.expectation.truth import Truth
@@ -196,12 +197,27 @@ class _Tally:
         return (self.vacuous if self.tested else self.passing) + self.loose
 
 
-def compare(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, accumulator: DType) -> ComparedValues:
-    """Compare an NCX output, or the output of a graph, with the reference for a geometry."""
+def compare(
+    actual: Array,
+    truth: Truth | SurroundedTruth,
+    geometry: Geometry,
+    accumulator: DType,
+    quantisation: Quantisation | None = None,
+) -> ComparedValues:
+    """Compare an NCX output, or the output of a graph, with the reference for a geometry.
+
+    Args:
+        actual: the output.
+        truth: the reference.
+        geometry: the geometry.
+        accumulator: the type that products of f16 or bf16 are added in.
+        quantisation: the steps of a runtime that quantises by itself.
+    """
     if isinstance(truth, SurroundedTruth):
         return _compare_range(actual, truth, geometry)
     expected = truth.compute_values(geometry)
-    if truth.exact(geometry):
+    steps = None if quantisation is None else bound_steps(truth.operands, geometry, quantisation)
+    if steps is None and truth.exact(geometry):
         with np.errstate(invalid="ignore"):
             wrong: Mask = actual.astype(np.float64) != expected
         if wrong.any():
@@ -211,10 +227,10 @@ def compare(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, a
     wrong, tally = np.zeros(actual.shape, dtype=bool), _Tally()
     for index in _split(actual.shape):
         part_terms = terms.part(index)
+        limits = bound_errors(part_terms, truth.dtype, accumulator)
+        limits = limits if steps is None else limits.widened(steps[index])
         with np.errstate(invalid="ignore"):
-            part = _Part(
-                index, actual[index].astype(np.float64), part_terms, bound_errors(part_terms, truth.dtype, accumulator)
-            )
+            part = _Part(index, actual[index].astype(np.float64), part_terms, limits)
         _compare(part, output, wrong[index], tally)
     notes = [note for note in _EXCUSES if note in tally.notes]
     if tally.is_reduced:

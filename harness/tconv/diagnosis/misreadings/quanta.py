@@ -41,7 +41,7 @@ def _scales(scales_of: Scales) -> QuantaOtherwise:
         scales = _vector(graph)
         if scales is None:
             return None
-        w, zero_point = graph.arrays["W"], graph.arrays["w_zero_point"][0]
+        w, zero_point = graph.arrays["W"].astype(np.float64), _zero_point(graph, "w")
         wrong = scales_of(scales, len(w), graph.geometry.groups)
         factors = (wrong / scales).reshape(*w.shape[:2], *[1] * (w.ndim - 2))
         return _with(graph, W=(w - zero_point) * factors + zero_point)
@@ -94,17 +94,23 @@ def _zero_point(graph: MisreadGraph, role: str) -> float:
     return float(graph.arrays.get(f"{role}_zero_point", np.zeros(1)).reshape(-1)[0])
 
 
+def _filter_scale(graph: MisreadGraph) -> Array:
+    """Return the scale of a filter's quanta, or those of its output channels so that they vary along axis 1."""
+    scale = graph.arrays["w_scale"]
+    return along_channels(scale, graph.arrays["W"].ndim) if scale.ndim else scale
+
+
 def _unshifted_filter(graph: MisreadGraph, operands: list[Array]) -> list[Array] | None:
     x, w, *b = operands
     zero_point = _zero_point(graph, "w")
-    return [x, w + zero_point * graph.arrays["w_scale"], *b] if zero_point and w.ndim else None
+    return [x, w + zero_point * _filter_scale(graph), *b] if zero_point else None
 
 
 def _filter_wrapped(graph: MisreadGraph, operands: list[Array]) -> list[Array] | None:
     x, w, *b = operands
     if graph.arrays.get("w_zero_point", np.zeros(0)).dtype != np.uint8:
         return None
-    return [x, w + (w < 0) * 256.0 * graph.arrays["w_scale"], *b]
+    return [x, w + (w < 0) * 256.0 * _filter_scale(graph), *b]
 
 
 def _padded_with_quantum_0(graph: MisreadGraph) -> MisreadGraph | None:
@@ -175,12 +181,11 @@ def _read_unsigned(role: str) -> QuantaOtherwise:
     """Return the change that reads the bytes of int8 as uint8."""
 
     def change(graph: MisreadGraph, operands: list[Array]) -> list[Array] | None:
-        name, at = {"x": ("x", 0), "w": ("w", 1)}[role]
-        zero = graph.arrays.get(f"{name}_zero_point")
+        at = ("x", "w").index(role)
+        zero = graph.arrays.get(f"{role}_zero_point")
         if zero is None or zero.dtype != np.int8:
             return None
-        scale = graph.arrays[f"{name}_scale"]
-        scale = scale.reshape(1, -1, *[1] * (operands[at].ndim - 2)) if scale.ndim else scale
+        scale = _filter_scale(graph) if role == "w" else graph.arrays["x_scale"]
         is_negative = np.rint(operands[at] / scale) + zero.reshape(-1)[0] < 0
         changed = operands[at] + is_negative * 256.0 * scale
         return [changed if place == at else operand for place, operand in enumerate(operands)]
