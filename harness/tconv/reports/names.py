@@ -124,16 +124,16 @@ def _of_verdicts() -> Iterator[Entry]:
         meaning = (kind.__doc__ or "").partition("\n")[0]
         yield Entry("verdict", name, meaning, _EXAMPLES[name], _TO_DO[name])
     for status, look in STATUSES.items():
-        to_do = "the run is red until it is gone, waived or declared" if look.is_red else "nothing must be done"
+        to_do = "the run is red until it is gone, waived or declared" if look.is_red else "nothing"
         yield Entry("status", status.value, f"{look.meaning}: {look.total}", "", to_do)
     for name, meaning in NOTE_MEANINGS.items():
-        yield Entry("note", name, meaning, "", "nothing must be done: a note makes nothing red")
+        yield Entry("note", name, meaning, "", "nothing, as a note makes nothing red")
 
 
 def _of_texts() -> Iterator[Entry]:
     for question in QUESTIONS:
         of = type(getattr(next(iter(DIALECTS.values())).rules, question))
-        answers = "; ".join(f"{answer}: {answer.says}" for answer in of)
+        answers = ", ".join(f"{answer} ({answer.says})" for answer in of)
         yield Entry("question", question, f"{WHERE[question]}: {answers}", "", "pin the answer that your runtime gives")
     for name, constraint in CONSTRAINTS.items():
         yield Entry("constraint", name, constraint.says, "", "refuse a call that breaks it, if the text states it")
