@@ -50,7 +50,7 @@ NAME = "scales-along-axis-0"
 NAMED = 100
 """So many models with moved scales are explained, at most three times as many."""
 FACTORS = (1.0, 0.5, 0.25)
-"""How large the filters of output channels are, by turns."""
+"""How large the filters of output channels are, one after the other: no two neighbours have the same scale."""
 
 
 class Tensor(NamedTuple):
@@ -126,8 +126,16 @@ def quantised(cases: Sequence[Case], quantiser: Any) -> Iterator[Model]:  # noqa
     for case in cases:
         problem = Problem(case, quantiser.DIALECT)
         w = problem.operands["w"]
-        factors = np.resize(np.float32(FACTORS), w.shape[1]).reshape(1, -1, *[1] * (w.ndim - 2))
-        yield from quantiser.models(problem, {**problem.operands, "w": w * factors})
+        largest = np.abs(w).max(axis=(0, *range(2, w.ndim)), keepdims=True)
+        factors = np.resize(np.float32(FACTORS), w.shape[1]).reshape(largest.shape)
+        yield from quantiser.models(problem, {**problem.operands, "w": w / largest * factors})
+
+
+def is_of_nothing(problem: Problem) -> bool:
+    """Return whether no product reaches an output, so that no scale of a filter matters."""
+    assert problem.values is not None
+    terms = problem.truth.compute_terms(problem.values.primary.geometry)
+    return bool((terms.count <= (problem.case.b is not None)).all())
 
 
 def main() -> int:
@@ -154,7 +162,8 @@ def main() -> int:
             print(f"WRONG {model.case.id}: {verdict}", flush=True)
         if model.moved is not None:
             verdict = judge(problem, model.moved, DType.F32)
-            moved[verdict.kind] += 1
+            is_equal = isinstance(verdict, ver.Agreed) and is_of_nothing(problem)
+            moved["without any product" if is_equal else verdict.kind] += 1
             # All of them have the same cause, and to look for one takes longer than all else.
             if isinstance(verdict, ver.WrongOutput) and moved[verdict.kind] % max(len(right) // NAMED, 1) == 0:
                 named[model.case.id] = model.case, played.record(model.case, model.moved)

@@ -24,7 +24,7 @@ NOTES = MappingProxyType(
         "flushed-subnormals": "zero instead of subnormal results, or sums without their subnormal products",
         "nan-from-inserted-zeros": "NaN, as a tap that is NaN or infinite meets no data, but an inserted zero",
         "overflow-of-a-partial-sum": "an infinity or NaN, as the finite sum overflows in some order",
-        "too-few-quanta": "one scale is too coarse for a channel of the filter: the model is imprecise, and not the runtime",
+        "too-few-quanta": "one scale is too coarse for a channel of a filter: the model is imprecise, not the runtime",
     }
 )
 """The notes of a verdict that are no failures, and their meanings."""
