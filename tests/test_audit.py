@@ -239,6 +239,21 @@ def test_sizes_by_symbol_and_by_axis(tmp_path: Path) -> None:
         audited(tmp_path / "a.onnx", "--size", "x=big")
 
 
+def test_the_nodes_behind_get_the_size_of_the_text(tmp_path: Path) -> None:
+    """Inference finds another size if the stride exceeds the kernel; a bias may be an Add behind an Identity."""
+    nodes = [
+        up("x", "w", "a", strides=[4, 4], auto_pad="SAME_UPPER"),
+        helper.make_node("Identity", ["a"], ["b"]),
+        helper.make_node("Add", ["b", "c"], ["d"]),
+        up("d", "w", "y", strides=[2, 2]),
+    ]
+    constants = [constant("w", weights(3, 3, 2, 2)), constant("c", weights(1, 3, 1, 1))]
+    onnx.save(made(nodes, constants, [1, 3, 5, 5], 17), tmp_path / "a.onnx")
+    _, audit = audited(tmp_path / "a.onnx", "--backend", SEEDED)
+    assert [node["data"] for node in audit["models"][0]["nodes"]] == [[1, 3, 5, 5], [1, 3, 20, 20]]
+    assert {finding["answer"] for finding in neighbourhoods(audit).values()} == {"safe"}
+
+
 def test_a_small_output_shape_and_an_open_batch(tmp_path: Path) -> None:
     """An output_shape may be too small for the sizes that are tried first; the neighbours of a node get a batch."""
     nodes = [

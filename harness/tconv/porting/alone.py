@@ -21,6 +21,8 @@ from tconv.verdict.judge import find_geometry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import onnx
+
     from tconv.cases.case import Case
     from tconv.gate.status import RecordStatus
     from tconv.porting.findings import By, NodeAudit
@@ -82,6 +84,12 @@ def _operand(array: Array, like: Operand) -> Operand:
     return replace(like, data="values", values=tuple(values))
 
 
+def _only_user(call: ModelCall, name: str) -> onnx.NodeProto | None:
+    """Return the node that alone uses a tensor; None if several do, or none."""
+    users = [user for user in call.scope[-1].node if name in user.input]
+    return users[0] if len(users) == 1 else None
+
+
 def _bias(model: Model, call: ModelCall, w: Array) -> Array | None:
     """Return the bias of a node: its own, or that of an Add behind it, which runtimes make one of."""
     node = call.node
@@ -90,16 +98,17 @@ def _bias(model: Model, call: ModelCall, w: Array) -> Array | None:
     channels = w.shape[1] * (call.case.attributes.groups or 1) if call.case else 0
     if len(node.input) > 2 and node.input[2]:  # noqa: PLR2004 - X, W and B
         return model.constant(node.input[2], call.scope)
-    users = [user for user in call.scope[-1].node if node.output[0] in user.input]
-    if len(users) != 1:
+    output = node.output[0]
+    while (user := _only_user(call, output)) is not None and user.op_type == "Identity":
+        output = user.output[0]
+    if user is None:
         return None
-    (user,) = users
     if user.op_type == "Add":
-        (other,) = [name for name in user.input if name != node.output[0]] or [""]
+        (other,) = [name for name in user.input if name != output] or [""]
         b = model.constant(other, call.scope) if other else None
         per_channel = (channels, *(1,) * (w.ndim - 2))
         return b.reshape(-1) if b is not None and b.shape in {per_channel, (1, *per_channel)} else None
-    if user.op_type == "BatchNormalization" and user.input[0] == node.output[0]:
+    if user.op_type == "BatchNormalization" and user.input[0] == output:
         scale, shift, mean, variance = (model.constant(name, call.scope) for name in user.input[1:5])
         if scale is None or shift is None or mean is None or variance is None:
             return None
@@ -146,5 +155,11 @@ def _of_record(title: str, by: By, case: Case, call: ModelCall, member: RecordSt
         case ver.Inconclusive():
             return Finding(by, title, "not known", "inconclusive", "its sums have no bound that says anything")
         case _:
-            entry = member.waiver or member.declaration
-            return Finding(by, title, "unsafe", verdict.kind, f"known: {entry.because}" if entry else "", verdict, data)
+            entry, record = member.waiver or member.declaration, member.record
+            named = " or ".join(map(str, record.diagnosis))
+            said = (
+                f"known: {entry.because}" if entry else "",
+                named and f"this is the output of {named}",
+                record.described,
+            )
+            return Finding(by, title, "unsafe", verdict.kind, "; ".join(filter(None, said)), verdict, data)

@@ -80,7 +80,7 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
     models, left_out, tried = _with_sizes(path, sizes)
     nodes = []
     for model in models:
-        own = [NodeAudit(call, model.sizes, list(_by_text(call))) for call in model.calls(_ASSUMED)]
+        own = list(_nodes(model))
         for runtime in runtimes:
             for node in own:
                 node.findings += _by_known(model, node.call, runtime)
@@ -98,6 +98,15 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
     return ModelAudit(path, nodes, left_out, tried, models[0])
 
 
+def _nodes(model: Model) -> Iterator[NodeAudit]:
+    """Yield the nodes; the data of those behind one have the size that the text gives it."""
+    for number in range(len(model.calls(_ASSUMED))):
+        call, known = model.calls(_ASSUMED)[number], model.calls()[number]
+        yield NodeAudit(call, model.sizes, list(_by_text(call)))
+        if known.case and call.node and isinstance(expected := expect(known.case, call.dialect), Values):
+            model.resize(call.node.output[0], expected.primary.geometry.output)
+
+
 def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> None:
     """Look for another way to write a node that is valid and unsafe, which every runtime gives."""
     case, dialect = node.call.case, node.call.dialect
@@ -110,7 +119,7 @@ def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> 
     def accepts(way: PortedCase, target: Dialect) -> str:
         return next(filter(None, (end.accepts(way, target) for end in ends)), "")
 
-    node.recipe = ported(fitted(case), dialect, dialect, accepts=accepts, pads_first=True)
+    node.recipe = ported(presented(model, fitted(case)), dialect, dialect, accepts=accepts, pads_first=True)
     asked = [runtime.asking for runtime in runtimes if not runtime.missing]
     node.unproven = prove(node.recipe, model.version, asked) if asked else "no runtime was run"
 
