@@ -5,8 +5,9 @@ kernels are drawn that are wrong in one of many random calls. It dies if a case 
 named if the first explanation of the run has its name.
 
 A conforming kernel adds products of quanta in integers, and makes the output of that in one of the ways that a runtime
-may choose: in f64 or f32, times a factor or divided by the output's scale, a tie to either side. On quanta as types, as
-TFLite's operator has them, the factor may be in fixed point, and the product rounded once or twice.
+may choose: in f64 or f32, times a factor or divided by the output's scale, a tie to either side. Or it dequantises its
+operands, and adds in f32 in any order. On quanta as types, as TFLite's operator has them, the factor may be in fixed
+point, and the product rounded once or twice. Half of the calls are TFLite's.
 
 Run `python bench/wrong_int8.py [--count 60] [--seed 47] [--conforming 20000]`. The exit code is 1 if too few die or are
 named, or if a conforming kernel fails.
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.diagnosis.misreadings import Misreading
+    from tconv.dialects import Dialect
     from tconv.vocabulary import Array
 
 DIE, NAMED = 57 / 60, 50 / 60
@@ -93,10 +95,10 @@ class Kernel:
             return None if graph is None or problem.output is None else graph.compute().astype(problem.output.dtype)
 
 
-def random_calls(seed: int, count: int) -> Iterator[Problem]:
+def random_calls(seed: int, count: int, dialect: Dialect = DIALECT) -> Iterator[Problem]:
     """Yield random calls whose data, filter, bias and output are quantised."""
     random = Random(f"calls {seed}")  # noqa: S311 - chance that can be repeated
-    for case in drawn(seed, DIALECT, contexts=True):
+    for case in drawn(seed, dialect, contexts=True):
         is_unsigned = random.random() < 1 / 4
         data = "uint8" if is_unsigned else random.choice(("int8", "int8-zero-point", "int8-input"))
         filters = "uint8" if is_unsigned else random.choice(("int8", "int8-per-channel"))
@@ -104,7 +106,7 @@ def random_calls(seed: int, count: int) -> Iterator[Problem]:
         scales = random.choice(("simple", "powers-of-two", "uneven"))
         levels: Any = {"data": data, "filter": filters, "values": values, "scales": scales}
         levels |= {"bias": "int32" if case.b is not None else "operand", "end": "uint8" if is_unsigned else "int8"}
-        problem = Problem(replace(case, context=Context(**levels)), DIALECT)
+        problem = Problem(replace(case, context=Context(**levels)), dialect)
         if problem.surrounded is None:
             continue
         yield problem
@@ -184,9 +186,16 @@ def conforming(problem: Problem, random: Random) -> tuple[str, Array]:
     total = sums(x - arrays["x_zero_point"], w, arrays.get("B"), values.primary.geometry)
     shape = (1, -1, *[1] * (x.ndim - 2))
     units = np.resize(arrays["x_scale"] * arrays["w_scale"], total.shape[1]).reshape(shape)
-    ways = ("f64", "f32 factor", "f32 division", *(("once", "twice") if problem.dialect.quantised else ()))
-    way = random.choice(ways)
-    if way in {"once", "twice"}:
+    others = ("once", "twice") if problem.dialect.quantised else ("f32 sums",)
+    way = random.choice(("f64", "f32 factor", "f32 division", *others))
+    if way == "f32 sums":
+        # An order is channels in parts, added one after the other.
+        x, w = (np.float32(x - arrays["x_zero_point"]) * arrays["x_scale"], w * _along(arrays["w_scale"], w.ndim))
+        part_of = np.array([random.randrange(3) for _ in range(x.shape[1])]).reshape(shape)
+        parts = (np.float32(sums(x * (part_of == part), w, None, values.primary.geometry)) for part in range(3))
+        b = arrays["B"] * arrays["b_scale"] if "B" in arrays else np.zeros(1)
+        y = np.rint((sum(parts) + np.float32(b).reshape(shape)) / np.float32(arrays["y_scale"]))
+    elif way in {"once", "twice"}:
         y = _in_fixed_point(total, units / arrays["y_scale"], twice=way == "twice")
     else:
         number: Callable[[Any], Any] = np.float64 if way == "f64" else np.float32
@@ -196,6 +205,11 @@ def conforming(problem: Problem, random: Random) -> tuple[str, Array]:
         y = np.where(ties, scaled + random.choice((-0.5, 0.5)), np.rint(scaled))
     low, high = _limits(problem.case.context.end)
     return way, np.clip(y + arrays["y_zero_point"], low, high).astype(problem.judged.dtype)
+
+
+def _along(scale: Array, rank: int) -> Array:
+    """Return the scales of a filter so that they vary along axis 1."""
+    return scale.reshape(-1, *[1] * (rank - 2)) if scale.ndim else scale
 
 
 def _limits(level: str) -> tuple[int, int]:
@@ -217,17 +231,13 @@ def _in_fixed_point(total: Array, factors: Array, *, twice: bool) -> Array:
 def alarms(count: int, seed: int, done: Counter[str]) -> Iterator[str]:
     """Yield the random calls of which a conforming output is not allowed."""
     random = Random(f"ways {seed}")  # noqa: S311 - chance that can be repeated
-    for problem in random_calls(seed, count):
-        asked = [problem]
-        plain = replace(problem.case, attributes=replace(problem.case.attributes, data_format=None, filter_format=None))
-        also = Problem(plain, TFLITE)
-        asked += [also] if also.surrounded is not None else []
-        for each in asked:
-            way, y = conforming(each, random)
-            done[f"{each.dialect.name} {way}"] += 1
-            verdict = judge(each, Produced(_presented(each, y)), DType.F32)
+    for dialect in (DIALECT, TFLITE):
+        for problem in random_calls(seed, count // 2, dialect):
+            way, y = conforming(problem, random)
+            done[f"{dialect.name} {way}"] += 1
+            verdict = judge(problem, Produced(_presented(problem, y)), DType.F32)
             if not isinstance(verdict, ver.Allowed):
-                yield f"ALARM {each.dialect.name} {way} {flow(settings(each.case))}: {verdict}"
+                yield f"ALARM {dialect.name} {way} {flow(settings(problem.case))}: {verdict}"
 
 
 def _presented(problem: Problem, y: Array) -> Array:
