@@ -22,13 +22,21 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 MADE = {"docs/reference/history.md"}
-PACKAGE = ROOT / "harness/tconv"
 CONVERTED = (
-    *("api", "backends", "corpus", "dialects", "documents", "execution", "gate", "pytest_plugin", "records", "verdict"),
-    *("__init__.py", "__main__.py", "datafiles.py", "errors.py", "nearest_word.py", "schemas.py", "shown_texts.py"),
-    "vocabulary.py",
+    "cases",
+    "conformance",
+    "docs/check_sentences.py",
+    *(f"tests/{name}" for name in ("drawn.py", "made_records.py", "mutants.py", "small_corpus.py", "wrong_backends")),
+    *(
+        f"harness/tconv/{name}"
+        for name in (
+            *("api", "backends", "corpus", "dialects", "documents", "execution", "gate", "pytest_plugin", "records"),
+            *("verdict", "__init__.py", "__main__.py", "datafiles.py", "errors.py", "nearest_word.py", "schemas.py"),
+            *("shown_texts.py", "vocabulary.py"),
+        )
+    ),
 )
-"""Rooms and modules of the package whose docstrings and comments are checked."""
+"""Folders and files whose docstrings and comments are checked."""
 LONGEST = 30
 MEAN = 18
 BANNED = {
@@ -104,7 +112,7 @@ def main(names: list[str]) -> int:
     """Print the problems of the files; return the exit code."""
     pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
     pages += sorted(page for page in (ROOT / "docs").rglob("*.md") if str(page.relative_to(ROOT)) not in MADE)
-    modules = [path for name in CONVERTED for path in sorted((PACKAGE / name).rglob("*.py")) or [PACKAGE / name]]
+    modules = [path for name in CONVERTED for path in sorted((ROOT / name).rglob("*.py")) or [ROOT / name]]
     lengths: list[int] = []
     found = 0
     for page in [Path(name).resolve() for name in names] or [*pages, *modules]:

@@ -1,4 +1,4 @@
-"""Where a page has drawn its elements."""
+"""The places of the elements on a page."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def processes(folder: Path, workers: int = 2, *options: str, **more: str) -> Ite
 
 
 def pools_below(folder: Path) -> list[int]:
-    """Return the workers of pools whose logs, where what they print goes, are below a folder."""
+    """Return the workers of pools whose logs are below a folder."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():

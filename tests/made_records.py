@@ -1,4 +1,4 @@
-"""Records, runs and waivers made by hand, for tests of whatever reads them."""
+"""Records, runs and waivers made by hand, for tests of their readers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def ruled(assessment: Assessment, rulings: Mapping[str, Ruling]) -> Assessment:
 
 
 def waiver(**settings: Any) -> dict[str, Any]:  # noqa: ANN401 - of each key's type
-    """Return a waiver of all that differs in a/b/c, but for what is given."""
+    """Return a waiver of all differing values in a/b/c, with some keys changed."""
     return {
         "name": "known",
         "dialects": [DIALECT],

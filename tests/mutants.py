@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def _summed(change: Callable[..., tuple[Ints, Ints]], *modes: AutoPad) -> GeometryOtherwise:
-    """Return the change of where an output begins and of its sizes, in some padding modes without output_shape."""
+    """Return a change of the begin and the sizes of an output, in some padding modes without output_shape."""
 
     def changed(geometry: Geometry, signature: Signature) -> Geometry:
         if signature.attributes.output_shape is not None or signature.auto_pad not in modes:
@@ -53,7 +53,7 @@ def _summed(change: Callable[..., tuple[Ints, Ints]], *modes: AutoPad) -> Geomet
 
 def _not_spread(geometry: Geometry, _: Signature) -> Geometry:
     dense = replace(geometry, strides=(1,) * len(geometry.strides))
-    # Where pads crop all that is computed, the output is zeros, which many mistakes give.
+    # If pads crop all elements, the output is zeros, which many mistakes give.
     return dense if all(begin < size for begin, size in zip(dense.pads_begin, dense.full, strict=True)) else geometry
 
 

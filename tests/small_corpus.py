@@ -74,7 +74,7 @@ def assessed(
 
 
 def record_file(folder: Path, backend: str = "Right", output: str = "out", part: str = "") -> Path:
-    """Return where `tconv run --cases small.yaml` writes the records of one of `wrong_backends`."""
+    """Return the record file of `tconv run --cases small.yaml` with one of `wrong_backends`."""
     cases = name_of_cases(folder / "small.yaml")
     return folder / output / f"{backend}-1.0-onnx-ConvTranspose-22-{cases}{part}.jsonl"
 

@@ -381,17 +381,6 @@ def test_a_filter_of_more_axes_than_the_default_says_what_the_default_is(tmp_pat
         check(str(path))
 
 
-def test_a_case_without_sizes_is_told_its_default(tmp_path: Path) -> None:
-    """A note, and no finding, says what spatial is where neither the file nor an axis gives it."""
-    sized = "sweeps: [{name: s, axes: {spatial: [[1], [2]]}}, {name: t, axes: {a: {b: {spatial: [3]}}}}]\n"
-    path = written(tmp_path, sized + "cases:\n  - {name: a}\n  - {name: b, with: {spatial: [5]}}\n")
-    result = CliRunner().invoke(check_command, [str(path)], standalone_mode=False, catch_exceptions=False)
-    assert result.stdout.splitlines() == [
-        f"{path}:6:5: note: spatial is not given, so it is [4] unless an axis gives it",
-        "5 cases, 2 sweeps, 0 findings",
-    ]
-
-
 def test_tiers_of_a_single_file_are_not_stored_beside_it(tmp_path: Path) -> None:
     """Where the folder stores none, a file alone has none either: the command says what to do, and writes nothing."""
     path = written(tmp_path, SWEEP)

@@ -21,7 +21,7 @@ from tconv.records.record import Record, record_line
 from tconv.records.record_file import read
 from tconv.reports.listing import PrintableConsole
 from tconv.reports.markdown import code, escaped
-from tconv.shown_texts import beginning, one_line, printable, shortened, without_beginning
+from tconv.shown_texts import one_line, printable, shortened
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -68,22 +68,6 @@ def test_a_shortened_text_is_no_longer_than_it_may_be(text: str, width: int) -> 
     assert len(short) <= width
     assert text.startswith(first)
     assert text.endswith(last)
-    assert len(beginning(text, width)) <= width
-    assert len(without_beginning(text, width)) <= len(text) - width
-
-
-def test_no_word_is_cut_that_ends_near() -> None:
-    """A text is cut at blanks; a word that is longer than what is near is cut where it must be."""
-    message = (
-        "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Failed to load the model, node name:'' Status Message: no such"
-    )
-    short = shortened(message, 80)
-    kept = short.split(" ... ")
-    assert len(kept) == 2
-    assert {word for part in kept for word in part.split()} <= set(message.split())
-    assert len(short) > 80 - 2 * 20
-    assert shortened("x" * 200, 80) == f"{'x' * 38} ... {'x' * 37}"
-    assert beginning(f"{'x' * 70} y", 60) == "x" * 60
 
 
 @pytest.mark.parametrize("text", ["plain", "gr\u00fc\u00dfe \u4e2d", "two\nlines\tand a tab", ""])

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class _Transform(Right):
-    """The reference, but for the calls that the transform is for."""
+    """The reference, except for calls that the transform can compute."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Transform where that is possible."""
+        """Transform if that is possible."""
         x, w = to_ncx(arrays["x"], call.data_format), to_iox(arrays["w"], call.filter_format)
         ones = (1,) * (x.ndim - 2)
         plain = all((words[name] or ones) == ones for name in ("strides", "dilations"))

@@ -73,7 +73,7 @@ sweeps:
 
 
 class TwelveWays(Right):
-    """Right, but for the cases that have a way of their own."""
+    """Right, except for the cases with a way of their own."""
 
     asked = 0
 

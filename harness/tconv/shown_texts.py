@@ -39,35 +39,14 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text of at most `width` characters; a longer one loses its middle. No short word is cut."""
+    """Return a text of at most `width` characters; a longer one loses its middle."""
     if len(text) <= width:
         return text
     half = (width - len(_LEFT_OUT)) // 2
-    return f"{beginning(text, width - len(_LEFT_OUT) - half)}{_LEFT_OUT}{without_beginning(text, len(text) - half)}"
+    return f"{text[: width - len(_LEFT_OUT) - half]}{_LEFT_OUT}{text[len(text) - half :]}"
 
 
 _LEFT_OUT = " ... "
-_NEAR = 20
-"""So many further characters may be left out, so that no word is cut."""
-
-
-def beginning(text: str, width: int) -> str:
-    """Return at most `width` characters of the beginning of a text; only a long word is cut."""
-    if len(text) <= width:
-        return text
-    blanks = (at for at in range(width, max(width - _NEAR, width // 2), -1) if text[at].isspace())
-    return text[: next(blanks, width)].rstrip()
-
-
-def without_beginning(text: str, start: int) -> str:
-    """Return a text without at least `start` characters of its beginning; only a long word is cut."""
-    return text[_word_from(text, start) :]
-
-
-def _word_from(text: str, start: int) -> int:
-    """Return the index of the next word; `start` if none begins near it."""
-    last = min(start + _NEAR, (start + len(text)) // 2)
-    return next((at for at in range(start, last) if text[at - 1].isspace() and not text[at].isspace()), start)
 
 
 def shown(value: object, width: int = 60) -> str:

@@ -80,7 +80,7 @@ class HangsWithSession(Hangs):
 
 
 class Reaches(Troubled):
-    """Where it is not confined: a file of others, the next worker's log, the network. It tells what came of it."""
+    """Tries to leave its confinement: a file of others, the next worker's log, the network. It reports the results."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Compute, or try both."""

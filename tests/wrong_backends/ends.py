@@ -167,14 +167,14 @@ class PreparationDies(Right):
     """The process is killed, for want of memory say, while the worker makes what the backend would be asked."""
 
     def __init__(self) -> None:
-        prepared = worker.Evaluator.prepare
+        ask = worker.Evaluator.ask
 
-        def prepare(self: Any, problem: Any) -> None:  # noqa: ANN401 - the worker's own types
+        def dies(self: Any, problem: Any) -> Any:  # noqa: ANN401 - the worker's own types
             if TROUBLE in (problem.case.attributes.strides or ()):
                 os.kill(os.getpid(), signal.SIGKILL)
-            prepared(self, problem)
+            return ask(self, problem)
 
-        worker.Evaluator.prepare = prepare  # type: ignore[method-assign] # that is what is wrong
+        worker.Evaluator.ask = dies  # type: ignore[method-assign] # that is what is wrong
 
 
 class DiesOfTheCaseBefore(Troubled):
@@ -203,7 +203,7 @@ class HarmsAsItErrs(Right):
 
 
 class DiesUnasked(Right):
-    """The process ends when it is given cases, before it is asked about one; where there is a log, once only."""
+    """The process ends when it is given cases, before it is asked about one; with a log, it does so once."""
 
     def __init__(self) -> None:
         path = os.environ.get(LOG)
@@ -211,7 +211,7 @@ class DiesUnasked(Right):
             Journal.begin = self.end  # type: ignore[method-assign] # that is what is wrong
 
     def end(self, *_: object) -> None:
-        """Die where a case begins."""
+        """Die when a case begins."""
         if path := os.environ.get(LOG):
             Path(path).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -369,7 +369,7 @@ class EmptiesItsModules(Troubled):
 
 
 class EndsItsParent(Right):
-    """Right, but for a call that ends the process above: of a cluster, that is the dask worker. With a log it is right.
+    """Right, except for a call that ends the parent process: in a cluster, the dask worker. With a log it is right.
 
     A test gives it a log to let the same run go on.
     """

@@ -26,7 +26,7 @@ class PadsSwapped(Right):
 
 
 class NoOutputPaddingInThePlane(Right):
-    """Ignores output_padding where there are two axes."""
+    """Ignores output_padding if there are two axes."""
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Leave it out."""
@@ -63,7 +63,7 @@ class PadsSwappedAndMore(PadsSwapped):
 
 
 class PadsAsChosen(PadsSwapped):
-    """The padding of the end at the beginning, where its option says so."""
+    """The padding of the end is at the beginning, if an option says so."""
 
     OPTIONS: ClassVar = (
         Option("pads", "where pads are put", "in-place", ("in-place", "swapped")),
@@ -74,7 +74,7 @@ class PadsAsChosen(PadsSwapped):
         self._swaps, self._threads = pads == "swapped", threads
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Swap, where that was chosen."""
+        """Swap, if that was chosen."""
         return super().understood(attributes) if self._swaps else Right.understood(self, attributes)
 
 

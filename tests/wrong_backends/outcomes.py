@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WrongDtype(Right):
-    """float64, whatever was asked."""
+    """float64, for every type."""
 
     def answer(self, y: Array) -> Outcome:
         """Widen."""
@@ -51,7 +51,7 @@ class Scalar(Right):
 
 
 class NanReplaced(Right):
-    """Zero where NaN must be."""
+    """Zero instead of NaN."""
 
     def answer(self, y: Array) -> Outcome:
         """Replace."""
@@ -68,7 +68,7 @@ class AcceptsEverything(Right):
 
 
 class OutOfMemoryBelowZero(Right):
-    """A refusal under SAME_LOWER, as if there were no memory, where negative totals are answered under SAME_UPPER."""
+    """Answers negative totals under SAME_UPPER; under SAME_LOWER it refuses them, as if there were no memory."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Refuse under SAME_LOWER."""
@@ -135,7 +135,7 @@ class TellsThreads(Right):
 
 
 class Raises(Right):
-    """An exception, whatever is asked."""
+    """An exception for every call."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Raise; the message has half a character, as text has that was not decoded."""
@@ -143,7 +143,7 @@ class Raises(Right):
 
 
 class NoArray(Right):
-    """A list where an array must be."""
+    """A list instead of an array."""
 
     def answer(self, y: Array) -> Outcome:
         """Return a list."""
@@ -151,7 +151,7 @@ class NoArray(Right):
 
 
 class NoOutcome(Right):
-    """An array where an outcome must be."""
+    """An array instead of an outcome."""
 
     def answer(self, y: Array) -> Outcome:
         """Return the array."""
@@ -184,7 +184,7 @@ class MasksWhatIsWrong(Right):
 
 
 class RaisesWithoutWords(Right):
-    """Every call raises, and so does whoever asks the exception what it says."""
+    """Every call raises an exception, whose text raises too."""
 
     class Silent(Exception):  # noqa: N818 - it says nothing, not even that
         """An exception without words."""
@@ -207,7 +207,7 @@ class NotesNumbers(Right):
 
 
 class Unreadable(str):
-    """A text that raises whatever is asked of it."""
+    """A text whose methods all raise."""
 
     __slots__ = ()
 

@@ -42,7 +42,7 @@ class Right:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, after whatever the subclass makes of operands and attributes."""
+        """Compute, with the subclass's changes of operands and attributes."""
         if call.model:
             return Produced(self.whole(ModelProto.FromString(call.model), arrays))
         words = self.understood(dict(call.attributes))
@@ -95,7 +95,7 @@ AUTO_PADS = {None: None, "NOTSET": "explicit", "VALID": "valid", "SAME_UPPER": "
 
 
 def log(call: Call) -> None:
-    """Note a call where a test wants to know of it; one write a line, so that processes do not mix theirs."""
+    """Write a call to the log of a test, if it has one; each line is one write, so that processes do not mix lines."""
     if path := os.environ.get(LOG):
         line = f"{os.getpid()} {call.attributes.get('strides')} {call.inputs[0].shape}\n"
         with Path(path).open("ab", buffering=0) as file:
@@ -108,7 +108,7 @@ def troubled(call: Call) -> bool:
 
 
 class Troubled(Right):
-    """Right, but for the calls that it cannot stand."""
+    """Right, except for the calls that trouble it."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Compute, or do what the subclass does."""

@@ -160,7 +160,7 @@ class StepsIn16Bits(Right):
 
 
 class ZerosForManyProducts(F16Sums):
-    """Sums in float16, and zeros where there are so many products that any value is within the bound of such sums."""
+    """Sums in float16, and zeros if there are so many products that any value is within the bound of such sums."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
         """Give zeros for a thousand input channels and more."""
@@ -190,7 +190,7 @@ _HALF = 2
 
 
 class RoundedUpFromOdd(Right):
-    """Sums of bfloat16 are right, and the bit that decides of their rounding is added only where the last is 1."""
+    """Sums of bfloat16 are right, but the bit that decides on rounding is added only if the last bit is 1."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
         """Round as OpenVINO's bfloat16 does."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from contextlib import suppress
 from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -41,12 +40,6 @@ _CLOSED_SECONDS = 1.0
 """The wait for the output of a child that has closed its input."""
 _SHOWN = 200
 """Characters of a child's output in a message."""
-_TRIES = 3
-"""If a signal ends so many children before their hello, the backend is reported as missing."""
-
-
-class _Killed(BackendMissing):
-    """A signal ended the child before its hello."""
 
 
 def _why(error: Exception, printed: str) -> str:
@@ -129,13 +122,7 @@ class Exec:
         return outcome
 
     def _started(self) -> tuple[ExecChild, BackendInfo]:
-        """Start a child and exchange hellos; if a signal ends it meanwhile, start another one."""
-        for _ in range(_TRIES - 1):
-            with suppress(_Killed):
-                return self._started_once()
-        return self._started_once()
-
-    def _started_once(self) -> tuple[ExecChild, BackendInfo]:
+        """Start a child and exchange hellos."""
         child = ExecChild(self._starter)
         try:
             return child, self._info_of(child, self._hello(child))
@@ -155,11 +142,10 @@ class Exec:
                 seconds = _CLOSED_SECONDS
             return child.receive(seconds)
         except (EOFError, Unusable) as error:
-            killed = not isinstance(error, Unusable) and child.code < 0
             # Read after its end, when all of its output is there.
             printed = child.last_words
             message = f"backend {self._command[0]!r} must say hello (got: {_why(error, printed)})"
-            raise (_Killed if killed else BackendMissing)(message + self._starter.hint(printed)) from None
+            raise BackendMissing(message + self._starter.hint(printed)) from None
 
     def _info_of(self, child: ExecChild, hello: dict[str, Any]) -> BackendInfo:
         if self._options and hello.get("options") != self._options:

@@ -13,17 +13,16 @@ from tconv.cases.patterns import path_of
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.corpus import Corpus, tiers
-from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.corpus import TIERS_TO_FULL
 from tconv.corpus.coverage import measure_coverage
-from tconv.corpus.lint import find_unsized, lint
+from tconv.corpus.lint import lint
 from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
 from tconv.reports.listing import console, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tconv.corpus.coverage import Coverage
     from tconv.vocabulary import Tier
@@ -96,8 +95,6 @@ def _of_cases(corpus: Corpus, *, everything: bool) -> int:
     more = corpus.count("exhaustive") - total
     beyond = f", {more} more in the exhaustive tier" if more else ""
     with printing():
-        for line in _notes(corpus):
-            click.echo(line)
         counts = (total, "case"), (len(corpus.sweeps), "sweep"), (findings.total(), "finding")
         click.echo(", ".join(_counted(*count) for count in counts) + beyond)
     return 2 if findings else 0
@@ -127,14 +124,6 @@ def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
     sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.is_selected]
     tiers.write(corpus.folder, sweeps, {} if corpus.whole else corpus.tiers.selections)
     return Corpus.load(path)
-
-
-def _notes(corpus: Corpus) -> Iterator[str]:
-    """Yield a line for each sweep and case that leaves the spatial sizes to the default."""
-    for file in corpus.files:
-        for place in find_unsized(file):
-            where = ":".join(map(str, (file.document.path, *file.document.mark(place))))
-            yield f"{where}: note: spatial is not given, so it is {DEFAULTS['spatial']} unless an axis gives it"
 
 
 def _print_coverage(corpus: Corpus, tier: Tier, dialect_name: str | None) -> None:

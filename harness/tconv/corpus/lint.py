@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.corpus.case_file import merge_settings
 from tconv.corpus.coverage import find_expressible_rows
 from tconv.corpus.tiers import FILE_NAME, advise, count_missing_tuples
 from tconv.dialects import DIALECTS, Absent
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case, Expected, Operand
     from tconv.corpus.corpus import Corpus
-    from tconv.corpus.file_reading import CorpusFile
     from tconv.corpus.sweep import Sweep
     from tconv.expectation.expected import Expectation
     from tconv.vocabulary import DType, Mask
@@ -81,22 +79,6 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
         if (first := seen.setdefault(case.content, case.id)) != case.id:
             message = f"must say something new (got the same as {first}); remove one"
             yield LintFinding(case.id, message, corpus.place(case.id))
-
-
-def find_unsized(file: CorpusFile) -> Iterator[tuple[str, int]]:
-    """Yield the location of each sweep and case of a file whose spatial sizes are the default ones."""
-    for number, sweep in enumerate(file.sweeps):
-        by_axis = (axis.name == "spatial" or all(map(_is_sized, axis.layers)) for axis in sweep.axes)
-        if not _is_sized(sweep.layer) and not any(by_axis):
-            yield "sweeps", number
-    whole: Any = file.document.value
-    for number, single in enumerate(whole.get("cases", ())):
-        if not _is_sized(merge_settings(whole.get("base", {}), single.get("with", {}))):
-            yield "cases", number
-
-
-def _is_sized(settings: Mapping[str, Any]) -> bool:
-    return settings.get("spatial") is not None
 
 
 def _find_expressible_rows(sweep: Sweep) -> _Masks:

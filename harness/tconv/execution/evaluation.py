@@ -1,15 +1,10 @@
-"""Cases from expectation to record, in the worker, which has the arrays.
-
-A few cases together are prepared, then asked, then judged. A runtime that makes a session fills the processor's caches.
-In stages, tconv finds its code and tables still in the caches from the case before, and so does the runtime.
-"""
+"""Cases from expectation to record, in the worker, which has the arrays."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from math import prod
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tconv.backends import outcome as out
@@ -19,7 +14,7 @@ from tconv.execution.call import CallResult, FloatingPoint, alike, changed, chec
 from tconv.execution.journal import Journal
 from tconv.execution.recording import Recorder
 from tconv.expectation.expected import NotApplicable
-from tconv.expectation.problem import PREPARED, SMALL, Problem
+from tconv.expectation.problem import Problem
 from tconv.records.record import Sums
 from tconv.shown_texts import raised
 from tconv.verdict import kinds as ver
@@ -90,34 +85,16 @@ class Evaluator:
         problem = Problem(case, self.dialect)
         return self.record(problem, self.ask(problem))
 
-    def evaluate_all(self, cases: Iterable[Case], first: int = 0, most: int = PREPARED) -> Iterator[Record]:
+    def evaluate_all(self, cases: Iterable[Case], first: int = 0) -> Iterator[Record]:
         """Yield the record of each case, in their order.
 
         Args:
             cases: the cases.
             first: the number of the first case in the journal.
-            most: how many cases are prepared together.
         """
-        problems = (Problem(case, self.dialect) for case in cases)
-        for part in _parts(enumerate(problems, start=first), most):
-            for number, problem in part:
-                self._journal.begin(number)
-                self.prepare(problem)
-            results: list[tuple[int, Problem, CallResult | None]] = []
-            since = monotonic()
-            for number, problem in part:
-                self._journal.begin(number)
-                results.append((number, problem, self.ask(problem)))
-                if problem is part[-1][1] or monotonic() - since > _SECONDS:
-                    for asked_number, asked_problem, result in results:
-                        self._journal.begin(asked_number)
-                        yield self.record(asked_problem, result)
-                    results, since = [], monotonic()
-
-    def prepare(self, problem: Problem) -> None:
-        """Make the call and the arrays of a problem."""
-        if self._is_asked(problem):
-            _ = problem.call, problem.arrays
+        for number, case in enumerate(cases, start=first):
+            self._journal.begin(number)
+            yield self.evaluate(case)
 
     def ask(self, problem: Problem) -> CallResult | None:
         """Return what the backend does with a call, asked as often as wanted; None if the call is not asked."""
@@ -197,21 +174,3 @@ class Evaluator:
 
 
 _ALONE = "the backend takes the operator alone, and no context"
-_SECONDS = 0.02
-"""After this time the answers so far are judged. A crash loses no more work than that, and records come while a slow
-runtime works."""
-
-
-def _parts(problems: Iterable[tuple[int, Problem]], most: int) -> Iterator[list[tuple[int, Problem]]]:
-    """Yield parts of neighbours. Problems are made as they are needed, as each holds its operands."""
-    part: list[tuple[int, Problem]] = []
-    elements = 0
-    for number, problem in problems:
-        size = prod(problem.case.x.shape) + prod(problem.case.w.shape)
-        if part and (len(part) == most or elements + size > SMALL):
-            yield part
-            part, elements = [], 0
-        part.append((number, problem))
-        elements += size
-    if part:
-        yield part

@@ -157,8 +157,7 @@ class Pool:
         return is_left or self._busy() > 0
 
     def _give(self, worker: WorkerProcess, queue: Queue) -> None:
-        cases, staged = queue.take()
-        worker.give(cases, self._unprobed, staged=staged)
+        worker.give(queue.take(), self._unprobed)
 
     def _idle(self) -> list[WorkerProcess]:
         return [worker for worker in self._workers if worker.introduction and not worker.pending]
@@ -260,7 +259,7 @@ class Pool:
 
     def _after(self, worker: WorkerProcess, queue: Queue, outcome: Crashed | TimedOut, code: int) -> Iterator[Record]:
         """Yield the record of the case at which a worker ended, if that is certain; put the other cases back."""
-        number, earlier, path = worker.number, worker.asked_besides(), worker.probed
+        number, earlier, path = worker.number, worker.earlier, worker.probed
         case = None if number is None or path is not None else worker.pending.pop(number)
         self._spares = 1
         self._last_end = f" after a worker had ended at {case.id}" if case else self._last_end

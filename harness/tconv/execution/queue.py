@@ -45,7 +45,6 @@ class Queue:
         self._failures = failures
         self._cases = iter(cases)
         self._next: deque[Case] = deque()
-        self._returned: deque[Case] = deque()
         self._ends: dict[str, Record] = {}
         self._in_vain: Counter[str] = Counter()
 
@@ -54,15 +53,11 @@ class Queue:
         """Whether a case waits that may be asked after others."""
         if not self._next:
             self._next.extend(islice(self._cases, CHUNK))
-        return bool(self._returned or self._next)
+        return bool(self._next)
 
-    def take(self) -> tuple[list[Case], bool]:
-        """Return a chunk of cases (none if `has_others` is false), and whether they may be judged a few together.
-
-        Cases that were put back are judged one by one: if their worker ends again, no other answer is lost with it.
-        """
-        source = self._returned if self.has_others and self._returned else self._next
-        return [source.popleft() for _ in range(min(CHUNK, len(source)))], source is self._next
+    def take(self) -> list[Case]:
+        """Return a chunk of cases; none if `has_others` is false."""
+        return [self._next.popleft() for _ in range(min(CHUNK, len(self._next)))] if self.has_others else []
 
     def has_answer(self, case: Case) -> bool:
         """Return whether a case that must be asked alone had a wrong answer before."""
@@ -76,7 +71,7 @@ class Queue:
         """Queue cases again, before the others; those that must be asked alone with the others of that kind."""
         for case in reversed([*cases]):
             is_alone = case.id in self._ends or self.has_answer(case)
-            (self.alone if is_alone else self._returned).appendleft(case)
+            (self.alone if is_alone else self._next).appendleft(case)
 
     def answered(self, case: Case, record: Record, earlier: tuple[str, ...] | None) -> Iterator[Record]:
         """Yield the record of a case if it is final; if not, the case waits to be asked alone.

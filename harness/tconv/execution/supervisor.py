@@ -114,7 +114,6 @@ class WorkerProcess:
         self._at, self._doing = 0, "load"
         self._since = self._resumed = monotonic()
         self._first_called: int | None = None
-        self._last_called = -1
         self._unconfirmed: Record | None = None
         self._deviating: deque[str] = deque(maxlen=_MOST_EARLIER)
         try:
@@ -169,7 +168,6 @@ class WorkerProcess:
         cases: list[Case],
         unprobed: frozenset[SumPath],
         *,
-        staged: bool = False,
         alone: bool = False,
         again: bool = False,
     ) -> None:
@@ -178,14 +176,13 @@ class WorkerProcess:
         Args:
             cases: the cases.
             unprobed: the paths of sums that it must not probe.
-            staged: whether they may be judged a few together.
             alone: whether this single case must have a record before it is given others.
             again: whether this is a failure that is asked again.
         """
         self.alone = alone
         if not self.pending:
             self._at, self._doing, self._since = self._given, "read", monotonic()
-        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, staged, again))
+        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, again))
         self.pending.update(enumerate(cases, start=self._given))
         self._given += len(cases)
         self.send()
@@ -226,7 +223,7 @@ class WorkerProcess:
             case "begin" | "call" | "probe" | "answered" | "done":
                 pass
         if self._unconfirmed is not None and (entry.word == "done" or entry.number != self._at):
-            record, earlier, self._unconfirmed = self._unconfirmed, self.asked_besides(self._at), None
+            record, earlier, self._unconfirmed = self._unconfirmed, self.earlier, None
             case = self.pending.pop(self._at)
             if not isinstance(record.verdict, _NO_DEVIATION):
                 self._deviating.append(case.id)
@@ -236,7 +233,6 @@ class WorkerProcess:
         self._at, self._doing, self._since = entry.number, entry.word, max(entry.time, self._resumed)
         if entry.word == "call":
             self._first_called = entry.number if self._first_called is None else self._first_called
-            self._last_called = entry.number
         self.lost = entry.word == "done" and any(number <= entry.number for number in self.pending)
 
     def _record(self, entry: Entry) -> Record | None:
@@ -269,21 +265,10 @@ class WorkerProcess:
         """The number of its current case; None if no case is pending."""
         return self._at if self._at in self.pending else next(iter(self.pending), None)
 
-    def asked_besides(self, last: int | None = None) -> tuple[str, ...] | None:
-        """Return the cases that its backend was called for, without the current one and those that agreed.
-
-        Args:
-            last: the number of the last case that counts; None for all. Later cases may be asked before the current one
-                is judged, and may harm the process.
-
-        Returns:
-            None if the backend was called for no other case.
-        """
-        at, last = self.number, self._last_called if last is None else min(last, self._last_called)
-        if self._first_called is None or (self._first_called == at and last <= at):
-            return None
-        asked = (case.id for number, case in self.pending.items() if number <= last and number != at)
-        return (*self._deviating, *asked)
+    @property
+    def earlier(self) -> tuple[str, ...] | None:
+        """The cases before the current one that did not agree; None if the backend was called for no earlier case."""
+        return None if self._first_called in {None, self.number} else tuple(self._deviating)
 
     @property
     def seconds(self) -> float:

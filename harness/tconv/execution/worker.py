@@ -23,7 +23,6 @@ from tconv.errors import BackendMissing, TconvError, UsageError
 from tconv.execution.call import FloatingPoint
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.journal import Journal
-from tconv.expectation.problem import PREPARED
 from tconv.records import artifacts
 from tconv.records.record import record_line
 from tconv.shown_texts import one_line
@@ -69,14 +68,12 @@ class Chunk(NamedTuple):
         first: the number of the first case, counted from the start of the worker.
         cases: the cases.
         unprobed: the paths of sums that are not probed.
-        staged: whether the cases are judged a few together, see `evaluation`.
         again: whether these are failures that are asked again.
     """
 
     first: int
     cases: list[Case]
     unprobed: frozenset[SumPath]
-    staged: bool
     again: bool
 
 
@@ -110,7 +107,7 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
             evaluator.unprobed, evaluator.again = chunk.unprobed, chunk.again
             if os.fstat(1).st_size > _LARGEST_LOG:
                 os.ftruncate(1, 0)
-            for record in evaluator.evaluate_all(chunk.cases, chunk.first, PREPARED if chunk.staged else 1):
+            for record in evaluator.evaluate_all(chunk.cases, chunk.first):
                 journal.write("record", record_line(record))
             journal.write("done")
     except TconvError as error:

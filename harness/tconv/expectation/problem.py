@@ -35,7 +35,7 @@ _REMEMBERED = 2**16
 
 
 PREPARED = 32
-"""How many cases are prepared at once, as long as all their operands together have at most `SMALL` elements."""
+"""How many small operands are kept."""
 SMALL = 2**14
 """The most elements of small operands."""
 
