@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tconv.cases.graph import Node
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.problem import Problem
-    from tconv.expectation.surroundings import Surrounded
+    from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Array
 
 RANGES = {"int8": (-128, 127), "uint8": (0, 255)}

@@ -139,7 +139,7 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
             _write(file, path, record_line(recorded.changed[-1]))
 
         # A resumed run that has asked some new calls asks no more.
-        if settings.try_out is not None and not recorded.asked:
+        if settings.try_out is not None and not (recorded.asked or recorded.changed):
             # Each case has an answer; if the backend does not start again, only the explanations are less exact.
             with suppress(BackendLost):
                 settings.try_out(recorded, ask, keep)

@@ -15,7 +15,7 @@ from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
 from tconv.expectation.expected import NotApplicable, Values, expect
 from tconv.expectation.surrounded_truth import SurroundedTruth
-from tconv.expectation.surroundings import Surrounded, surround
+from tconv.expectation.surroundings import surround
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import DType
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
     from tconv.expectation.expected import Candidate, Expectation
+    from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Array, Ints, Signature
 
 

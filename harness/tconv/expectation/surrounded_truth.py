@@ -10,7 +10,7 @@ from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
-    from tconv.expectation.surroundings import Surrounded
+    from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Array, Float64s, Ints
 
 

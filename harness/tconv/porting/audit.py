@@ -14,7 +14,7 @@ import numpy as np
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.expected import Values, expect
-from tconv.expectation.surroundings import reach_of_quanta
+from tconv.expectation.surrounded import reach_of_quanta
 from tconv.porting.alone import fitted, presented, run_alone
 from tconv.porting.between_runtimes import Asked
 from tconv.porting.findings import Finding, NodeAudit, by_reading, printed

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.bound import Terms
-    from tconv.expectation.surroundings import Surrounded
+    from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Attributes, DType, Ints, Signature
 
 Operands = dict[str, Array]

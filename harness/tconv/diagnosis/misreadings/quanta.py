@@ -14,7 +14,7 @@ from tconv.expectation.sums import sums
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tconv.expectation.surroundings import Surrounded
+    from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Array
 
     Scales = Callable[[Array, int, int], Array]

@@ -1,0 +1,150 @@
+"""A call in its context: the graph with its arrays, and what it computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tconv.cases.context import LIMITS
+from tconv.errors import Invalid
+from tconv.expectation.expected import Values, expect_of_signature
+from tconv.expectation.operations import evaluate
+from tconv.expectation.sums import sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tconv.cases.call import Call
+    from tconv.cases.graph import Graph, Node
+    from tconv.dialects.geometry import Geometry
+    from tconv.expectation.operations import Nudge
+    from tconv.vocabulary import Array, Float64s, Ints
+
+
+WIDE = 16.0
+"""How much larger every other filter is, if they have a wide range. One scale is then too few for both."""
+
+
+@dataclass(frozen=True)
+class Surrounded:
+    """A call in its context.
+
+    Attributes:
+        call: the call, with its graph.
+        arrays: inputs and constants of the graph by name.
+        operator: the name of the tensor that the operator gives.
+        steps: how many steps a quantised output may be off anywhere.
+    """
+
+    call: Call
+    arrays: Mapping[str, Array]
+    operator: str
+    steps: int = 0
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        assert self.call.graph is not None  # noqa: S101 - it is made with one
+        return self.call.graph
+
+    @cached_property
+    def reach(self) -> tuple[int, int] | None:
+        """How far the quanta of output channels reach, see `reach_of_quanta`; None if each has a scale of its own."""
+        scale = self.arrays.get("w_scale")
+        if scale is None or scale.ndim:
+            return None
+        return reach_of_quanta(self.arrays["W"].astype(np.float64) - float(self.arrays["w_zero_point"]))
+
+    @cached_property
+    def operands(self) -> dict[str, Float64s]:
+        """What reaches the operator, by role: it does not depend on what the operator gives."""
+        found: dict[str, Float64s] = {}
+
+        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+            if node.outputs[0] == self.operator:
+                found.update(zip(("x", "w", "b"), inputs, strict=False))
+                raise _Found
+            return output_of_another(node, inputs)
+
+        try:
+            evaluate(self.graph, self.arrays, convolve)
+        except _Found:
+            return found
+        raise AssertionError(self.operator)
+
+    def tensors(
+        self,
+        geometry: Geometry,
+        nudge: Nudge = 0,
+        operate: Callable[[Sequence[Float64s]], Float64s] | None = None,
+        quantize: Callable[[Sequence[Float64s], Nudge], Float64s] | None = None,
+    ) -> dict[str, Float64s]:
+        """Return every tensor of the graph by name.
+
+        Args:
+            geometry: of the operator.
+            nudge: which way what may be rounded either way goes.
+            operate: what the operator makes of its inputs instead.
+            quantize: what the last Quantize makes of its inputs instead.
+        """
+        operator = next(node.call for node in self.graph.nodes if node.outputs[0] == self.operator)
+
+        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+            # One beside it has the same attributes, which mean the same.
+            if node.call is not operator:
+                return output_of_another(node, inputs)
+            if operate is not None and node.outputs[0] == self.operator:
+                return operate(inputs)
+            x, w, *b = inputs
+            return sums(x, w, b[0] if b else None, geometry)
+
+        return evaluate(self.graph, self.arrays, convolve, nudge, quantize)
+
+    def compute(
+        self,
+        geometry: Geometry,
+        nudge: Nudge = 0,
+        operate: Callable[[Sequence[Float64s]], Float64s] | None = None,
+        quantize: Callable[[Sequence[Float64s], Nudge], Float64s] | None = None,
+    ) -> Float64s:
+        """Return the graph's output, see `tensors`."""
+        if not self.steps:
+            return self.tensors(geometry, nudge, operate, quantize)[self.graph.output]
+        y = self.tensors(geometry, 0, operate, quantize)[self.graph.output]
+        return np.clip(y + nudge * self.steps, *LIMITS[self.graph.nodes[-1].attributes["dtype"]])
+
+
+def reach_of_quanta(w: Float64s) -> tuple[int, int] | None:
+    """Return the largest quanta of an output channel, the least and the most; None if one scale is enough for both.
+
+    Args:
+        w: the quanta of a filter with one scale, less their zero point, (C, O/G, K...).
+    """
+    largest = np.abs(w).max(axis=(0, *range(2, w.ndim)), initial=0.0)
+    most = largest.max(initial=0.0)
+    least = largest[largest > 0].min(initial=most)
+    return (round(least), round(most)) if 0 < least * WIDE <= most else None
+
+
+class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error
+    """The operands are known."""
+
+
+def output_of_another(node: Node, inputs: Sequence[Float64s]) -> Float64s:
+    """Return what another operator of the graph gives, under the primary readings."""
+    assert node.call is not None  # noqa: S101 - of an operator
+    x, w, *b = inputs
+    return sums(x, w, b[0] if b else None, geometry_of(node.call, x.shape))
+
+
+def geometry_of(call: Call, shape: Ints) -> Geometry:
+    """Return the geometry for data of a shape, which may depend on how the operator before it is read."""
+    written = replace(call.written, x=replace(call.written.x, shape=shape))
+    expected = expect_of_signature(written, call.dialect)
+    if not isinstance(expected, Values):
+        violation = expected.violation
+        raise Invalid(violation)
+    return expected.primary.geometry
