@@ -200,7 +200,7 @@ def test_many_options_have_a_name_that_a_system_can_have_and_a_title_that_a_pers
     names = {record_name(chosen(**options).header, "selection-6daf05ec") for options in many}
     assert len(names) == 2
     for name in names:
-        assert len(f".{name}.holder") <= 255
+        assert len(f".{name}.lock") <= 255
         assert name.startswith("acme-1.2.0-option0=0-option1=1-")
         assert name.endswith("-onnx-ConvTranspose-22-selection-6daf05ec.jsonl")
     title = chosen(**many[0]).header.backend.title

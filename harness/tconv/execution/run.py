@@ -17,7 +17,7 @@ from tconv.corpus.case_file import Settings
 from tconv.corpus.writing import settings as settings_of
 from tconv.errors import BackendLost, ClusterError, FileError, UsageError, writing
 from tconv.execution.again import WaitingFailures
-from tconv.execution.lock import exclusive
+from tconv.execution.lock import SUFFIX, exclusive
 from tconv.execution.pool import Pool
 from tconv.records.headers import RunHeader, differences, header_line, versions
 from tconv.records.record import record_line
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+=%~-]")
-_LONGEST_NAME = 255 - len("..holder")
-"""Characters of a record file's name. Systems allow 255, and the file with the lock's holder has a longer name."""
+_LONGEST_NAME = 255 - len(f".{SUFFIX}")
+"""Characters of a record file's name. Systems allow 255, and the lock next to it has a longer name."""
 
 
 @dataclass(frozen=True, slots=True)
