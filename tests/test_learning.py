@@ -510,6 +510,17 @@ def test_what_is_not_implemented_is_proposed_as_declared(
     assert "and not declared so" not in declared.stdout
 
 
+def test_one_declaration_is_proposed_for_all_other_values_of_a_fact(command: Command, tmp_path: Path) -> None:
+    """It lists them, as a pattern has no word for a value that is not allowed."""
+    run = ("run", "ranks", "groups", "--backend", "wrong_backends:OnlyTwoAxes", "--output", "out", "-j", "1")
+    assert command(*run).returncode == 1
+    command("waivers", "propose", "out", "--output", "known.yaml")
+    (entry,) = load(tmp_path / "known.yaml").unsupported
+    assert (entry.cases, set(entry.where)) == ("**", {"rank"})
+    assert "2" not in entry.where["rank"]
+    assert "and not declared so" not in command("report", "out", "--waivers", "known.yaml").stdout
+
+
 def test_diagnose_prints_the_rule(command: Command) -> None:
     """Of one failing case: what the backend computes there, learnt from cases of the same padding mode."""
     case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"

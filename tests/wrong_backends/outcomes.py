@@ -95,6 +95,14 @@ class UnsupportedEverywhere(Right):
         return Unsupported(f"{sorted(arrays)} to come")
 
 
+class OnlyTwoAxes(Right):
+    """Implements two spatial axes only."""
+
+    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
+        """Answer a call of two axes."""
+        return super().run(call, arrays) if call.rank == 2 else Unsupported("only two axes")
+
+
 class UnsupportedByStride(Right):
     """No stride but 1 is implemented."""
 
