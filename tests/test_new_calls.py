@@ -143,7 +143,7 @@ def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Any, command:
     file.write_text(text.replace(line, json.dumps(record)), encoding="utf-8")
     done = command("report", str(file), "--cases", "own.yaml")
     assert done.returncode == 2
-    assert "a new call must be one that can be made" in done.stderr
+    assert "a new call must have settings of a case" in done.stderr
 
 
 def test_no_new_call_has_numbers_that_no_formula_can_hold(asked: Any, tmp_path: Path) -> None:  # noqa: ANN401 - as above
