@@ -218,7 +218,10 @@ def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
     ("nodes", "unknown"),
     [
         ([helper.make_node("ConvTranspose", ["x"], ["y"])], "must have the inputs X and W"),
-        ([node("x", "nowhere", "y")], "the model does not say the shape of 'nowhere'; declare it"),
+        (
+            [helper.make_node("Mystery", ["w"], ["made"], domain="own"), node("x", "made", "y")],
+            "the model does not say the shape of 'made'; declare it",
+        ),
         ([node("flat", "w", "y")], "'flat' must have a spatial axis (got 2 dimensions)"),
         (
             [node("hidden", "w", "y")],
@@ -258,7 +261,8 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("no model")
     with pytest.raises(FileError, match="must be an ONNX model"):
         Model(tmp_path / "text.onnx", {}).calls()
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [])
     onnx.save(helper.make_model(graph), tmp_path / "relu.onnx")
     with pytest.raises(FileError, match="must have a node ConvTranspose"):
         Model(tmp_path / "relu.onnx", {}).calls()
