@@ -72,6 +72,18 @@ class Calls:
     find: Callable[[str], Case | None]
     dialect: Dialect
 
+    def followed_by(self, answers: Sequence[Answer], find: Callable[[str], Case | None]) -> Calls:
+        """Return these calls and more of them; what is known of these is not worked out again.
+
+        Args:
+            answers: what came of the others.
+            find: returns any case by its id.
+        """
+        more = Calls(answers, find, self.dialect)
+        both = Calls([*self.answers, *answers], find, self.dialect)
+        both.__dict__.update(problems=[*self.problems, *more.problems], features=[*self.features, *more.features])
+        return both
+
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of each call, by the id of its case."""
@@ -84,7 +96,8 @@ class Calls:
         return [None if case is None else share_problem(case, self.dialect) for case in cases]
 
     @cached_property
-    def _features(self) -> list[Features | None]:
+    def features(self) -> list[Features | None]:
+        """What each call is like; None if the corpus does not have the case."""
         return [None if problem is None else features_of(problem) for problem in self.problems]
 
     @cached_property
@@ -94,7 +107,7 @@ class Calls:
 
     def terms_with(self, more: Iterable[Problem]) -> dict[str, Mask]:
         """Return for which calls each term holds, and for which of more calls after them."""
-        features = [*self._features, *map(features_of, more)]
+        features = [*self.features, *map(features_of, more)]
         known = np.array([of is not None for of in features], dtype=bool)
         found = terms_of([of for of in features if of is not None])
         terms = {}

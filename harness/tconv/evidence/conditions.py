@@ -68,7 +68,7 @@ def find_condition(
     """
     if not (len(holds) and len(members) and len(others)):
         return ()
-    columns = [holds[:, calls[:: -(-len(calls) // _SAMPLE)]] for calls in (members, others)]
+    columns = [holds.take(calls[:: -(-len(calls) // _SAMPLE)], axis=1) for calls in (members, others)]
     counts = columns[0].shape[1], columns[1].shape[1]
     fewest = max(_PART * counts[0], 2)
     numbers = _telling_terms(columns[0], columns[1], fewest)
@@ -150,15 +150,18 @@ def _most_telling(joined: _Joined, saved: Counts, of_members: Counts, of_others:
     """
     seen: set[frozenset[int]] = set()
     alike: Counter[tuple[float, float]] = Counter()
-    sizes = joined.members.sum(axis=1), joined.others.sum(axis=1)
-    order = np.argsort(-saved, axis=None, kind="stable")
-    for place, term in zip(*np.unravel_index(order, saved.shape), strict=True):
-        if np.isneginf(saved[place, term]) or len(seen) == _BEAM:
+    sizes = (of.sum(axis=1)[:, None] for of in (joined.members, joined.others))
+    excludes = np.logical_or(*(of != size for of, size in zip((of_members, of_others), sizes, strict=True)))
+    possible = np.flatnonzero(~np.isneginf(saved) & (excludes | (joined.terms == [()])))
+    order = possible[np.argsort(-saved.ravel()[possible], kind="stable")]
+    counts = zip(of_members.ravel()[order].tolist(), of_others.ravel()[order].tolist(), strict=True)
+    for number, both in zip(order.tolist(), counts, strict=True):
+        if len(seen) == _BEAM:
             return
-        terms, counts = joined.terms[place], (float(of_members[place, term]), float(of_others[place, term]))
-        members = frozenset((*terms, int(term)))
-        excludes = not terms or counts != (sizes[0][place], sizes[1][place])
-        if len(members) > len(terms) and members not in seen and excludes and alike[counts] < _ALIKE:
+        place, term = divmod(number, saved.shape[1])
+        terms = joined.terms[place]
+        members = frozenset((*terms, term))
+        if alike[both] < _ALIKE and len(members) > len(terms) and members not in seen:
             seen.add(members)
-            alike[counts] += 1
-            yield int(place), int(term)
+            alike[both] += 1
+            yield place, term

@@ -124,15 +124,12 @@ def _of_others(
         for of in cover:
             if isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
-            # What is left of the condition of a name is no other bug.
-            elif of is not name and not (name.condition and set(name.condition) <= set(of.condition or ())):
-                alike = of.holds & name.claimed
-                if of.candidate.misreadings:
-                    alike = changed(of.candidate.misreadings, alike, calls)
+            elif of is not name and of.candidate.misreadings:
+                alike = changed(of.candidate.misreadings, of.holds & name.claimed, calls)
                 if alike.sum() <= HARDLY * (of.holds & others).sum():
                     others &= ~of.holds
         denials = denied(candidate.misreadings, others, calls)
-        if denials.sum() > _HARDLY_ANY * name.claimed.sum():
+        if (denials & calls.new).any() or denials.sum() > _HARDLY_ANY * name.claimed.sum():
             yield number, denials
 
 

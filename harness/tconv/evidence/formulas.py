@@ -191,24 +191,66 @@ def _short(target: Array, terms: TermColumns, forms: Sequence[Form]) -> Formula 
     names = terms.distinct
     if not names:
         return None if target.any() else Formula(())
-    signs = _signs(len(names), _MOST_TERMS)
     tried = _telling(target)
     columns = np.stack([terms.columns[name] for name in names])[:, tried]
+    sums = _Sums(columns, _MOST_TERMS)
     possible = [form for form in forms if not form.beside or form.beside in names]
     some = {form.beside: terms.columns[form.beside][tried] for form in possible if form.beside}
-    first = signs @ columns[:, 0]
     fitting: list[tuple[int, int, Form]] = []
     for form in possible:
-        # Nearly all sums that do not fit are seen not to on the first row.
-        at = np.flatnonzero(form.of(first, {name: column[:1] for name, column in some.items()}) == target[tried[0]])
-        at = at[(form.of(signs[at] @ columns, some) == target[tried]).all(axis=1)]
-        lengths = _lengths(signs[at], names, terms) + form.length
+        at = np.arange(sums.count)
+        # Nearly all sums that do not fit are seen not to on the first rows.
+        for row, number in enumerate(tried):
+            beside = {name: column[row : row + 1] for name, column in some.items()}
+            at = at[form.of(sums.of(row)[at], beside) == target[number]]
+        lengths = _lengths(sums.signs(at), names, terms) + form.length
         fitting += [(int(length), int(number), form) for length, number in zip(lengths, at, strict=True)]
-    for _, row, form in sorted(fitting, key=lambda fit: fit[:2]):
-        formula = _formula(signs[row], names, form)
+    for _, number, form in sorted(fitting, key=lambda fit: fit[:2]):
+        formula = _formula(sums.signs(np.array([number]))[0], names, form)
         if (formula.values(terms.columns) == target).all():
             return formula
     return None
+
+
+class _Sums:
+    """Every sum of at most so many of some terms, each added or subtracted.
+
+    Args:
+        columns: the numbers of each term, (terms, rows).
+        most: the most terms of a sum.
+    """
+
+    def __init__(self, columns: Array, most: int) -> None:
+        self._columns = columns
+        self._parts = [_choices(len(columns), size) for size in range(most + 1)]
+        self._known: dict[int, Array] = {}
+        self._ends = np.cumsum([len(sets) * len(signs) for sets, signs in self._parts])
+        self.count = int(self._ends[-1])
+
+    def of(self, row: int) -> Array:
+        """Return the sums of a row, (sums,)."""
+        if row not in self._known:
+            column = self._columns[:, row]
+            self._known[row] = np.concatenate([(column[sets] @ signs.T).ravel() for sets, signs in self._parts])
+        return self._known[row]
+
+    def signs(self, numbers: Array) -> Array:
+        """Return the sign of each term in some sums, 0 if it is left out, (sums, terms)."""
+        found = np.zeros((len(numbers), len(self._columns)), dtype=np.int64)
+        parts = np.searchsorted(self._ends, numbers, side="right")
+        for row, (number, part) in enumerate(zip(numbers.tolist(), parts.tolist(), strict=True)):
+            sets, signs = self._parts[part]
+            place, choice = divmod(number - (int(self._ends[part - 1]) if part else 0), len(signs))
+            found[row, sets[place]] = signs[choice]
+        return found
+
+
+@lru_cache(maxsize=64)
+def _choices(count: int, size: int) -> tuple[Array, Array]:
+    """Return every choice of so many of the terms, (choices, size), and of their signs, (choices, size)."""
+    sets, signs = [*combinations(range(count), size)], [*product((1, -1), repeat=size)]
+    shaped = np.array(sets, dtype=np.int64).reshape(len(sets), size)
+    return shaped, np.array(signs, dtype=np.int64).reshape(len(signs), size)
 
 
 def _long(target: Array, terms: TermColumns) -> Formula | None:
@@ -220,16 +262,16 @@ def _long(target: Array, terms: TermColumns) -> Formula | None:
     # Equal lists of numbers have equal hashes, and the hash of a sum is the sum of the hashes.
     key = np.random.default_rng(0).integers(-(2**62), 2**62, len(target), dtype=np.int64)
     with np.errstate(over="ignore"):
-        first, second = _signs(len(names), _MOST_TERMS - 1), _signs(len(names), _MOST_TERMS)
-        wanted = (target * key).sum() - first @ (columns * key).sum(axis=1)
-        hashes = second @ (columns * key).sum(axis=1)
+        hashed = (columns * key).sum(axis=1)[:, None]
+        first, second = _Sums(hashed, _MOST_TERMS - 1), _Sums(hashed, _MOST_TERMS)
+        wanted, hashes = (target * key).sum() - first.of(0), second.of(0)
     order = np.argsort(hashes, kind="stable")
     starts = np.searchsorted(hashes[order], wanted, "left")
     ends = np.searchsorted(hashes[order], wanted, "right")
     candidates: list[tuple[int, Any]] = []
     for at in np.flatnonzero(ends > starts)[:_MOST_TIES]:
         for other in order[starts[at] : ends[at]][:10]:
-            signs = first[at] + second[other]
+            signs = first.signs(np.array([at]))[0] + second.signs(np.array([other]))[0]
             if np.abs(signs).max(initial=0) <= 1:
                 candidates.append((int(_lengths(signs[None], names, terms)[0]), tuple(signs)))
     for _, signs in sorted(set(candidates)):
@@ -241,25 +283,6 @@ def _long(target: Array, terms: TermColumns) -> Formula | None:
 def _telling(target: Array) -> Array:
     """Return the rows on which sums are tried: spread over all of them, in an order that does not follow the corpus."""
     return np.random.default_rng(0).permutation(len(target))[:_TRIED]
-
-
-@lru_cache(maxsize=8)
-def _signs(count: int, most: int) -> Array:
-    """Return every choice of at most `most` of `count` terms with their signs, 0 where a term is left out."""
-    parts = []
-    for size in range(most + 1):
-        sets, choices = [*combinations(range(count), size)], [*product((1, -1), repeat=size)]
-        places = np.array(sets, dtype=np.int64).reshape(len(sets), size)
-        chosen = np.array(choices, dtype=np.int8).reshape(len(choices), size)
-        signs = np.zeros((len(places), len(chosen), count), dtype=np.int8)
-        np.put_along_axis(
-            signs,
-            np.broadcast_to(places[:, None], (len(places), len(chosen), size)),
-            np.broadcast_to(chosen[None], (len(places), len(chosen), size)),
-            axis=2,
-        )
-        parts.append(signs.reshape(-1, count))
-    return np.concatenate(parts)
 
 
 def _lengths(signs: Array, names: Sequence[str], terms: TermColumns) -> Array:

@@ -26,7 +26,7 @@ from tconv.cases.patterns import path_of
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.case_file import DEFAULTS, spread_per_axis
 from tconv.corpus.writing import settings
-from tconv.evidence.calls import Calls, is_right
+from tconv.evidence.calls import is_right
 from tconv.evidence.explanation import explain
 from tconv.evidence.hypotheses import Follows, Misreads, Says
 from tconv.evidence.misread import changes, changing
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects.geometry import Geometry
-    from tconv.evidence.calls import Answer
+    from tconv.evidence.calls import Answer, Calls
     from tconv.evidence.hypotheses import Explanation
     from tconv.vocabulary import Mask
 
@@ -125,7 +125,7 @@ def ask_new_calls(
             answers += ask(new)
         if not answers:
             return calls
-        calls = Calls([*calls.answers, *answers], partial(_find, asked, calls.find), calls.dialect)
+        calls = calls.followed_by(answers, partial(_find, asked, calls.find))
     return calls
 
 

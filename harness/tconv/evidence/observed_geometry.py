@@ -96,14 +96,12 @@ class ObservedGeometry:
 
     Attributes:
         case: the case.
-        situation: which rule applies.
         signature: the call.
         expected: the geometry of the text's primary reading.
         placement: where the values lie.
     """
 
     case: Case
-    situation: Situation
     signature: Signature
     expected: Geometry
     placement: Placement
@@ -217,7 +215,7 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
         expected = problem.values.primary.geometry
         placement = _placement(record, problem, problem.values)
         if placement is not None and _of_rank(placement, len(expected.output)):
-            yield ObservedGeometry(case, situation_of(case), problem.signature, expected, placement)
+            yield ObservedGeometry(case, problem.signature, expected, placement)
 
 
 SHOWING = ver.Allowed | ver.Inconclusive | ver.Differed | ver.WrongShape

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tconv.evidence.axis_rules import MOST, in_terms_of, learn_expected, learn_followed
 from tconv.evidence.axis_terms import OF_TEXT
 from tconv.evidence.hypotheses import Rule
-from tconv.evidence.observed_geometry import QUANTITIES, SHOWING, SPACINGS, observed_geometries, situation_names
+from tconv.evidence.observed_geometry import (
+    QUANTITIES,
+    SHOWING,
+    SPACINGS,
+    observed_geometries,
+    situation_names,
+    situation_of,
+)
 from tconv.evidence.text_axes import text_axes
 
 if TYPE_CHECKING:
@@ -32,24 +39,41 @@ class Learner:
 
     Attributes:
         situation: the situation.
-        geometries: those of its outputs, those that agree with the text too.
+        shown: its records with their cases, those that agree with the text too.
         dialect: the text.
     """
 
     situation: Situation
-    geometries: Sequence[ObservedGeometry]
+    shown: Sequence[tuple[Record, Case]]
     dialect: Dialect
+
+    @cached_property
+    def geometries(self) -> list[ObservedGeometry]:
+        """The geometries of its outputs."""
+        return list(observed_geometries(self.shown, self.dialect))
+
+    def deviates(self, wanted: Container[str]) -> bool:
+        """Return whether the geometry of one of some outputs, by the ids of cases, is not the text's."""
+        some = ((record, case) for record, case in self.shown if record.case in wanted)
+        return any(observed.deviates for observed in observed_geometries(some, self.dialect))
 
     @cached_property
     def spacing(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that strides and dilations follow, if some answers deviate."""
-        axes = [axis for observed in self.geometries for axis in observed.axes({})]
+        axes = [axis for axes in self._as_written.values() for axis in axes]
         return {quantity: learn_followed(axes, quantity) for quantity in SPACINGS}
+
+    @cached_property
+    def _as_written(self) -> dict[str, list[ObservedAxis]]:
+        """The axes of each answer, by the case's id, as if no formula gave strides or dilations."""
+        return {observed.case.id: list(observed.axes({})) for observed in self.geometries}
 
     @cached_property
     def axes(self) -> dict[str, list[ObservedAxis]]:
         """The axes of each answer, by the case's id."""
         single = {quantity: formulas[0] for quantity, formulas in self.spacing.items() if len(formulas) == 1}
+        if not single:
+            return self._as_written
         return {observed.case.id: list(observed.axes(single)) for observed in self.geometries}
 
     @cached_property
@@ -175,7 +199,7 @@ def learn_rules(
     learners = list(learners_of(records, find, dialect))
     clauses: dict[tuple[Rule, ...], str] = {}
     for learner in learners:
-        if any(observed.deviates and observed.case.id in wanted for observed in learner.geometries):
+        if learner.deviates(wanted):
             for rules in learner.rule_sets():
                 clauses.setdefault(rules, learner.clause(rules))
     found = []
@@ -204,12 +228,13 @@ def learners_of(records: Iterable[Record], find: Callable[[str], Case | None], d
         find: returns a case by its id; None if the corpus has no such case.
         dialect: the dialect of the run.
     """
-    shown = ((record, find(record.case)) for record in records if isinstance(record.verdict, SHOWING))
-    by_situation: dict[Situation, list[ObservedGeometry]] = defaultdict(list)
-    for observed in observed_geometries(((record, case) for record, case in shown if case is not None), dialect):
-        by_situation[observed.situation].append(observed)
-    for situation, geometries in sorted(by_situation.items()):
-        yield Learner(situation, geometries, dialect)
+    by_situation: dict[Situation, list[tuple[Record, Case]]] = defaultdict(list)
+    for record in records:
+        case = find(record.case) if isinstance(record.verdict, SHOWING) else None
+        if case is not None:
+            by_situation[situation_of(case)].append((record, case))
+    for situation, shown in sorted(by_situation.items()):
+        yield Learner(situation, shown, dialect)
 
 
 @dataclass(frozen=True, slots=True)
