@@ -498,11 +498,11 @@ def rules_on_new_calls(backend: str, count: int, random: Random) -> Iterator[tup
 
 def rules_hold(backend: str) -> bool:
     """Ask a runtime new calls for each of its rules, print what follows it, and return whether nearly all do."""
-    hold = True
+    rules, hold = 0, True
     for each, follow, tell in rules_on_new_calls(backend, 200, Random(1)):  # noqa: S311 - chance that can be repeated
         print(f"{backend}: {follow} of {tell} new calls that tell it follow: {each.what} | {each.where}", flush=True)
-        hold = hold and follow >= FOLLOWED * tell
-    print(f"{backend}: {'all rules hold' if hold else 'a rule does not hold'}", flush=True)
+        rules, hold = rules + 1, hold and follow >= FOLLOWED * tell
+    print(f"{backend}: {f'all {rules} rules hold' if hold else 'a rule does not hold'}", flush=True)
     return hold
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects.geometry import Geometry
-    from tconv.evidence import Explanation
+    from tconv.evidence import Answer, Explanation
     from tconv.expectation.problem import Problem
     from tconv.records.record import Record
     from tconv.vocabulary import Array
@@ -269,6 +269,18 @@ def test_the_order_of_records_changes_nothing(valid: list[Case], corpus: Corpus)
 
     order = np.random.default_rng(0).permutation(len(answers))
     assert said(order.tolist()) == said(range(len(answers)))
+
+
+def test_a_case_more_renames_no_cause(valid: list[Case], corpus: Corpus) -> None:
+    """Baselines and waivers use names: a run without one of its cases has the same ones, under the same conditions."""
+    answers = [*map(answer_of, reports_of(biases_the_first_group, valid[::3]))]
+
+    def said(some: Sequence[Answer]) -> set[tuple[str, str]]:
+        return {(str(each.what), each.where) for each in explain(Calls(some, corpus.find, ONNX))}
+
+    whole = said(answers)
+    for left_out in (0, len(answers) // 2, next(n for n, answer in enumerate(answers) if answer.failure)):
+        assert said([*answers[:left_out], *answers[left_out + 1 :]]) == whole
 
 
 def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], Array]:

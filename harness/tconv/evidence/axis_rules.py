@@ -1,4 +1,8 @@
-"""The formulas that the axes of one situation follow: one for all of them, or several."""
+"""The formulas that the axes of one situation follow: one for all of them, or several.
+
+What the text says must not depend on which cases a run has: in a part of a corpus a shorter formula may give the same
+numbers as the text's own. So the text is asked what it expects of axes that are drawn, too.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,35 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tconv.evidence.axis_terms import FORWARD, FULL, LENGTHS, OF_TEXT, OTHER_AXES, SPACING
+from tconv.dialects.geometry import reach
 from tconv.evidence.formulas import HALVES, SUMS, Form, Formula, TermColumns, covering, simplest
+from tconv.evidence.observed_geometry import (
+    FORWARD,
+    FULL,
+    LENGTHS,
+    OF_TEXT,
+    OTHER_AXES,
+    SPACING,
+    ObservedAxis,
+    terms,
+)
+from tconv.expectation.expected import Values, expect_of_signature
+from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tconv.evidence.observed_geometry import ObservedAxis
+    from tconv.dialects import Dialect
+    from tconv.dialects.geometry import Geometry
+    from tconv.evidence.observed_geometry import Situation
     from tconv.vocabulary import Array
 
+_AXES = 200
+"""Axes that are drawn. The whole gate tier gives no other formula than these, in any dialect and situation."""
+_MOST = {"X": 7, "K": 5, "s": 4, "d": 3, "pad": 3}
+"""The largest numbers of an axis: size, taps, stride, dilation, pads."""
+_FROM_REACH = 4
+"""How far output_shape is at most from all that the taps reach."""
 _Side = Literal["expected", "observed"]
 """Whose numbers: what the text gives, or what the runtime gave."""
 _WITNESSES = 3
@@ -84,7 +108,7 @@ def learn_followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula
     shared = (
         _nearly(axes, deviating, quantity) or _single(axes, quantity, "observed") or _mostly(axes, deviating, quantity)
     )
-    if shared and _witnessed(shared, axes) and not _is_of_text(shared, deviating, quantity):
+    if shared and _witnessed(shared, deviating) and not _is_of_text(shared, deviating, quantity):
         return (shared,)
     formulas: list[Formula] = []
     while deviating and len(formulas) < _MOST_FORMULAS:
@@ -135,11 +159,10 @@ def _deviating(axes: Sequence[ObservedAxis], quantity: str) -> list[ObservedAxis
 
 def _nearly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
     """Return the usual formula that gives the most of the axes, where these are nearly all, those that deviate too."""
-    usual = _usual(quantity, _columns(axes, "observed"), "observed")
-    best = max(usual, key=lambda formula: _part(formula, axes, quantity), default=None)
-    if best is None or any(_part(best, some, quantity) < MOST for some in (deviating, axes)):
-        return None
-    return best
+    usual = [*_usual(quantity, _columns(axes, "observed"), "observed")]
+    parts = _parts(usual, axes, quantity)
+    best = usual[parts.index(max(parts))]
+    return best if max(parts) >= MOST and _part(best, deviating, quantity) >= MOST else None
 
 
 def _mostly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
@@ -157,7 +180,13 @@ def _is_of_text(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -
 
 def _part(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> float:
     """Return the part of the axes of which a formula gives the quantity."""
-    return float((formula.values(_columns(axes, "observed")) == _target(axes, quantity, "observed")).mean())
+    return _parts([formula], axes, quantity)[0]
+
+
+def _parts(formulas: Sequence[Formula], axes: Sequence[ObservedAxis], quantity: str) -> list[float]:
+    """Return the part of the axes of which each of some formulas gives the quantity."""
+    columns, target = _columns(axes, "observed"), _target(axes, quantity, "observed")
+    return [float((formula.values(columns) == target).mean()) for formula in formulas]
 
 
 def _single(axes: Iterable[ObservedAxis], quantity: str, side: _Side) -> Formula | None:
@@ -221,3 +250,49 @@ def _witnessed(formula: Formula, axes: Sequence[ObservedAxis]) -> bool:
     """Return whether axes are enough to believe a formula that fits them, and of more than one case."""
     fewest = max(_WITNESSES, len(formula.terms) + 1)
     return len({axis.case for axis in axes}) > 1 and len(_distinct(axes)) >= fewest
+
+
+def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
+    """Yield axes of calls that the text allows, with what is expected; nothing was got of them.
+
+    Args:
+        situation: the padding mode, and whether output_shape is given.
+        dialect: the text.
+    """
+    random = np.random.default_rng(0)
+    for _ in range(_AXES):
+        signature = _drawn(random, situation, dialect)
+        expected = expect_of_signature(signature, dialect)
+        if isinstance(expected, Values):
+            yield _axis(signature, expected.primary.geometry)
+
+
+def _drawn(random: np.random.Generator, situation: Situation, dialect: Dialect) -> Signature:
+    x, k, s, d = (int(random.integers(1, _MOST[name] + 1)) for name in ("X", "K", "s", "d"))
+    begin, end = (int(pad) for pad in random.integers(0, _MOST["pad"] + 1, 2))
+    output = max(1, reach(x, k, s, d) + int(random.integers(-_FROM_REACH, _FROM_REACH)))
+    explicit = situation.auto_pad == AutoPad.EXPLICIT
+    if not explicit:
+        # Beside another mode they are written only where the text requires them.
+        begin, end = 0, 0
+    pads = explicit or "pads_begin" in dialect.spelling.written
+    attributes = Attributes(
+        strides=(s,),
+        dilations=(d,),
+        pads_begin=(begin,) if pads else None,
+        pads_end=(end,) if pads else None,
+        auto_pad=None if explicit else AutoPad(situation.auto_pad),
+        output_padding=(int(random.integers(0, max(s, d))),),
+        output_shape=(output,) if situation.output_shape else None,
+    )
+    data, filters = (TensorType((1, 1, size), DType.F32) for size in (x, k))
+    return Signature(attributes, data, filters, None)
+
+
+def _axis(signature: Signature, geometry: Geometry) -> ObservedAxis:
+    quantities = (geometry.strides, geometry.dilations, geometry.output, geometry.pads_begin)
+    stride, dilation, size, begin = (entries[0] for entries in quantities)
+    of_text = {OF_TEXT["size"]: size, OF_TEXT["pads_begin"]: begin}
+    numbers = terms(signature, 0, stride, dilation, size) | of_text
+    expected = {"stride": stride, "dilation": dilation, "size": size, "pads_begin": begin}
+    return ObservedAxis("", expected, {}, numbers, numbers)

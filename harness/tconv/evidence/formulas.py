@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _MOST_TERMS = 4
-"""Most terms of a sum that is tried with every form. A longer sum is found as two shorter ones, see `_long`."""
+"""Most terms of a sum that is tried. A longer one is found if it is one of the usual formulas."""
 _TRIED = 20
 """Rows on which all sums are tried; those that fit are held against all rows."""
-_MOST_TIES = 2000
 _SAMPLES = 8
 """Samples of rows that are tried where no formula gives all of them."""
 _SAMPLE = 10
@@ -150,14 +149,37 @@ class TermColumns:
 
 
 def simplest(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
-    """Return the shortest formula that gives every number of `target`; None where none of at most seven terms does.
+    """Return the shortest formula that gives every number of `target`; None if none of at most four terms does.
 
     Args:
         target: the numbers, one for each row.
         terms: the columns.
         forms: the forms that are tried.
     """
-    return _short(target, terms, forms) or _long(target, terms)
+    names = terms.distinct
+    if not names:
+        return None if target.any() else Formula(())
+    tried = _telling(target)
+    columns = np.stack([terms.columns[name] for name in names])[:, tried]
+    sums = _Sums(columns, _MOST_TERMS)
+    possible = [form for form in forms if not form.beside or form.beside in names]
+    some = {form.beside: terms.columns[form.beside][tried] for form in possible if form.beside}
+    fitting: list[tuple[int, int, Form]] = []
+    for form in possible:
+        at = np.arange(sums.count)
+        # Nearly all sums that do not fit are seen not to on the first rows.
+        for row, number in enumerate(tried):
+            if not len(at):
+                break
+            beside = {name: column[row : row + 1] for name, column in some.items()}
+            at = at[form.of(sums.of(row)[at], beside) == target[number]]
+        lengths = _lengths(sums.signs(at), names, terms) + form.length
+        fitting += [(int(length), int(number), form) for length, number in zip(lengths, at, strict=True)]
+    for _, number, form in sorted(fitting, key=lambda fit: fit[:2]):
+        formula = _formula(sums.signs(np.array([number]))[0], names, form)
+        if (formula.values(terms.columns) == target).all():
+            return formula
+    return None
 
 
 def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
@@ -179,37 +201,12 @@ def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
         among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
         rows = random.permutation(among)[:_SAMPLE]
         sample = TermColumns({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
-        formula = _short(target[rows], sample, forms)
+        formula = simplest(target[rows], sample, forms)
         if formula is not None:
             fits = int((formula.values(terms.columns) == target).sum())
             if best is None or fits > best[0]:
                 best = fits, formula
     return best[1] if best else None
-
-
-def _short(target: Array, terms: TermColumns, forms: Sequence[Form]) -> Formula | None:
-    names = terms.distinct
-    if not names:
-        return None if target.any() else Formula(())
-    tried = _telling(target)
-    columns = np.stack([terms.columns[name] for name in names])[:, tried]
-    sums = _Sums(columns, _MOST_TERMS)
-    possible = [form for form in forms if not form.beside or form.beside in names]
-    some = {form.beside: terms.columns[form.beside][tried] for form in possible if form.beside}
-    fitting: list[tuple[int, int, Form]] = []
-    for form in possible:
-        at = np.arange(sums.count)
-        # Nearly all sums that do not fit are seen not to on the first rows.
-        for row, number in enumerate(tried):
-            beside = {name: column[row : row + 1] for name, column in some.items()}
-            at = at[form.of(sums.of(row)[at], beside) == target[number]]
-        lengths = _lengths(sums.signs(at), names, terms) + form.length
-        fitting += [(int(length), int(number), form) for length, number in zip(lengths, at, strict=True)]
-    for _, number, form in sorted(fitting, key=lambda fit: fit[:2]):
-        formula = _formula(sums.signs(np.array([number]))[0], names, form)
-        if (formula.values(terms.columns) == target).all():
-            return formula
-    return None
 
 
 class _Sums:
@@ -251,33 +248,6 @@ def _choices(count: int, size: int) -> tuple[Array, Array]:
     sets, signs = [*combinations(range(count), size)], [*product((1, -1), repeat=size)]
     shaped = np.array(sets, dtype=np.int64).reshape(len(sets), size)
     return shaped, np.array(signs, dtype=np.int64).reshape(len(signs), size)
-
-
-def _long(target: Array, terms: TermColumns) -> Formula | None:
-    """Return a longer sum, found as two shorter ones whose numbers add up: a look-up in place of a product."""
-    names = terms.distinct
-    if not names:
-        return None
-    columns = np.stack([terms.columns[name] for name in names])
-    # Equal lists of numbers have equal hashes, and the hash of a sum is the sum of the hashes.
-    key = np.random.default_rng(0).integers(-(2**62), 2**62, len(target), dtype=np.int64)
-    with np.errstate(over="ignore"):
-        hashed = (columns * key).sum(axis=1)[:, None]
-        first, second = _Sums(hashed, _MOST_TERMS - 1), _Sums(hashed, _MOST_TERMS)
-        wanted, hashes = (target * key).sum() - first.of(0), second.of(0)
-    order = np.argsort(hashes, kind="stable")
-    starts = np.searchsorted(hashes[order], wanted, "left")
-    ends = np.searchsorted(hashes[order], wanted, "right")
-    candidates: list[tuple[int, Any]] = []
-    for at in np.flatnonzero(ends > starts)[:_MOST_TIES]:
-        for other in order[starts[at] : ends[at]][:10]:
-            signs = first.signs(np.array([at]))[0] + second.signs(np.array([other]))[0]
-            if np.abs(signs).max(initial=0) <= 1:
-                candidates.append((int(_lengths(signs[None], names, terms)[0]), tuple(signs)))
-    for _, signs in sorted(set(candidates)):
-        if (np.array(signs) @ columns == target).all():
-            return _formula(signs, names, Form.PLAIN)
-    return None
 
 
 def _telling(target: Array) -> Array:

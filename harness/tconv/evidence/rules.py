@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.evidence.axis_rules import MOST, in_terms_of, learn_expected, learn_followed
-from tconv.evidence.axis_terms import OF_TEXT
+from tconv.evidence.axis_rules import MOST, in_terms_of, learn_expected, learn_followed, text_axes
 from tconv.evidence.hypotheses import Rule
 from tconv.evidence.observed_geometry import (
+    OF_TEXT,
     QUANTITIES,
     SHOWING,
     SPACINGS,
@@ -21,7 +21,6 @@ from tconv.evidence.observed_geometry import (
     situation_names,
     situation_of,
 )
-from tconv.evidence.text_axes import text_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
