@@ -56,12 +56,9 @@ def matrix(page: Page) -> None:
 
 
 def case(page: Page) -> None:
-    """Show the case of the address; where it has none, the example of the first cause whose error has a picture."""
+    """Show the case of the address; where it has none, the example of the first cause that has wrong values."""
     if "#" not in page.url:
-        # The pictures are made as causes come into view.
-        for cause in page.locator(".cause:visible").all():
-            cause.scroll_into_view_if_needed()
-        page.locator(".cause:has(.thumbnail:not([hidden])) .example a").first.click()
+        page.locator(".cause", has_text="values").locator(".example a").first.click()
     drawing = page.locator("#detail .drawing > *").first
     drawing.locator("svg").first.wait_for()
     drawing.evaluate("element => element.scrollIntoView({block: 'end'})")

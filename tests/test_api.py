@@ -327,9 +327,9 @@ def test_resolve_and_the_reference_agree(dialect: str) -> None:
 def test_disputed_lists_names_and_what_they_say() -> None:
     """Every disputed reading of a dialect with its sentence; geometry/1 has none."""
     assert disputed("onednn/ConvTranspose-1") == {
-        "negative-same-shrunk": "under SAME_*, if the stride exceeds the kernel's reach, nothing is cropped or added, "
-        "and the output stays smaller",
-        "negative-same-refused": "under SAME_*, if the stride exceeds the kernel's reach, the call is refused",
+        "negative-same-shrunk": "under SAME_*, if the stride is larger than the dilated kernel, nothing is cropped or "
+        "added, and the output stays smaller",
+        "negative-same-refused": "under SAME_*, if the stride is larger than the dilated kernel, the call is refused",
     }
     for name, dialect in DIALECTS.items():
         assert list(disputed(name)) == [reading.name for reading in dialect.disputed]

@@ -88,7 +88,7 @@ def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, mon
         pytest.param(
             "WrongShape",
             1,
-            "  no misreading gives this output: the shape is ",
+            "  no known mistake gives this output: the shape is ",
             "to conform: what to change is not known: nothing explains this output; a smaller case may: tconv shrink '",
             marks=pytest.mark.thorough,
         ),

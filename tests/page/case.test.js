@@ -53,7 +53,6 @@ const opened = (data, more = {}) => ({
   record: data.record(0),
   detail: {},
   answers: data.recordsOf(0).map((record) => ({ record, detail: {} })),
-  related: [],
   call: null,
   geometry: null,
   expected: {},
@@ -85,34 +84,23 @@ test("an answer lies where it was found, or where the readings that it follows p
   }
 });
 
-test("an explanation is excluded by a case of the same cause that has it not, a reading by another place", () => {
+test("one mistake that gives the output is the reason; of several none is chosen", () => {
   const data = madeData([{ id: "a/b" }]);
-  const detail = {
-    candidates: [
-      ["x", "does x"],
-      ["y", "does y"],
-    ],
-    placement: { output: [9], strides: [3], dilations: [2], pads_begin: [[1]] },
-  };
-  const expected = { disputed: [[[["shrink"]], [2], [12]]] };
-  const related = [
-    { id: "a/c", names: ["z"] },
-    { id: "a/d", names: ["x", "y"] },
-    { id: "a/e", names: ["y"] },
+  const candidates = [
+    ["x", "does x"],
+    ["y", "does y"],
   ];
-  const { candidates, explanation } = caseView(opened(data, { detail, expected, related, geometry: LINE }), data).why;
-  assert.equal(explanation, "as if does y (y)");
+  const one = caseView(opened(data, { detail: { candidates: candidates.slice(1) } }), data).why;
+  assert.deepEqual([one.explanation, one.candidates], ["As if does y", []]);
+  const both = caseView(opened(data, { detail: { candidates } }), data).why;
+  assert.match(both.explanation, /This case alone does not tell/u);
   assert.deepEqual(
-    candidates.map(({ name, excludedBy }) => [name, excludedBy?.words, excludedBy?.href]),
-    [
-      ["y", undefined, undefined],
-      ["x", "a/e", "#case=a/e&run=acme-1.0:onnx"],
-      ["shrink", "this case", ""],
-    ],
+    both.candidates.map(({ name }) => name),
+    ["x", "y"],
   );
 });
 
-test("the rule that a cause is comes first, and another case that follows it excludes no explanation", () => {
+test("the rule that a cause is comes before mistakes that give the same output", () => {
   const data = madeData([{ id: "a/b", cause: 3 }]);
   const detail = {
     candidates: [
@@ -120,14 +108,20 @@ test("the rule that a cause is comes first, and another case that follows it exc
       ["y", "does y"],
     ],
   };
-  const related = [{ id: "a/e", names: ["y"] }];
-  const { candidates, explanation } = caseView(opened(data, { detail, related }), data).why;
-  assert.equal(explanation, "under valid: size is 1");
+  const { candidates, explanation } = caseView(opened(data, { detail }), data).why;
+  assert.deepEqual([explanation, candidates], ["size is 1", []]);
+});
+
+test("what the baseline said stands below the answer of now", () => {
+  const data = madeData([{ id: "a/b", status: "failed" }]);
+  const record = data.record(0);
+  const detail = { was: ["acme 0.9", "passed", "agreed", "exact"] };
+  const { answers } = caseView({ ...opened(data, { detail }), answers: [{ record, detail }] }, data);
   assert.deepEqual(
-    candidates.map(({ name, excludedBy }) => [name, excludedBy]),
+    answers.map(({ run, status, was }) => [run, status, was]),
     [
-      ["x", null],
-      ["y", null],
+      ["acme 1.0", "failed", false],
+      ["acme 0.9, the baseline", "passed", true],
     ],
   );
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { marksIn, overlaid, tileStarts, tilingOf } from "./build/fields.js";
-import { logarithmicShade, reachOf, shadesOf, signedShade } from "./build/shades.js";
+import { farBeyond, reachOf, shadesOf, signedShade } from "./build/shades.js";
 import { listedElements, MOST_LISTED } from "./build/value_table.js";
 
 const grid = (shape, values) => ({ shape, values: Float32Array.from(values) });
@@ -99,12 +99,11 @@ test("zero is white, in the dark the ground, and both signs reach as far", () =>
   }
 });
 
-test("an error at its allowance is in the middle of the logarithmic scale, a thousandth and a thousandfold at its ends", () => {
-  const { of, colours } = logarithmicShade(0, false);
-  assert.equal(of(1), colours[128]);
-  assert.equal(of(1e-9), colours[0]);
-  assert.equal(of(1e3), colours[255]);
-  assert.ok(of(2)[2] < of(0.5)[2]);
+test("values far beyond what is expected leave the others their colours, and are told", () => {
+  const arrays = { expected: grid([3], [1, -4, 0]), actual: grid([3], [1, 1.7e15, 2]) };
+  assert.equal(shadesOf(overlaid(arrays, []), false).actual.limit, 4);
+  assert.match(farBeyond(arrays), /Values up to 1.7e\+15, and at most 4/u);
+  assert.equal(farBeyond({ ...arrays, actual: grid([3], [1, INFINITY, 2000]) }), "");
 });
 
 test("what is not finite does not stretch the scales", () => {

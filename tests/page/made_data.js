@@ -41,9 +41,9 @@ export function madeData(records, backends = ["acme"]) {
       waivers: [],
       readings: {},
       causes: [
-        { name: "1", words: "crops twice", clause: "", learnt: false },
-        { name: "2", words: "dies", clause: "", learnt: false },
-        { name: "3", words: "under valid: size is 1", clause: "", learnt: true },
+        { name: "1", words: "crops twice", clause: "", rule: "" },
+        { name: "2", words: "dies", clause: "", rule: "" },
+        { name: "3", words: "under valid: size is 1", clause: "", rule: "size is 1" },
       ],
       ids,
       phrases,

@@ -184,7 +184,7 @@ def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     if record.verdict.kind in {"differed", "wrong-shape"}:
         print_text(f"  asked {REPEAT} times, the output is the same")
     if record.described:
-        print_text(f"  no misreading gives this output: {record.described}")
+        print_text(f"  no known mistake gives this output: {record.described}")
     _print_names(record, says)
     for further in reasoning.further:
         remaining = f"which leaves {', '.join(further.left) or 'none'}"

@@ -53,8 +53,8 @@ def command(
     compared with the newest older run of the same backend and dialect. Changed cases are new (became worse, has other
     values than before, or fails and was not asked before), changed, fixed or gone.
 
-    The exit code is 1 if the gate is red, or if a case is worse than in the baseline. It is 2 if the baseline has no
-    such run.
+    The exit code is 1 if a run is red, or if a case is worse than in the baseline. It is 2 if the baseline has no such
+    run.
     """
     if page is None and not is_stream(records[0]):
         page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"

@@ -100,7 +100,7 @@ class RunArguments:
 @with_options(RunArguments)
 @with_options(Reporting)
 def command(arguments: RunArguments, reporting: Reporting) -> int:
-    """Run cases on a backend, judge every answer, and say whether the gate is green.
+    """Run cases on a backend, judge every answer, and say whether the run is green.
 
     PATTERN selects cases by their ids: `*` stands for a part of the path, `**` for any parts. Conditions may follow:
     'padding/*/grow[auto_pad=same_upper]'. Without PATTERN, the whole tier is run.

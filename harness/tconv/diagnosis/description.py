@@ -40,12 +40,13 @@ def described(actual: Array, expected: Float64s, geometry: Geometry, wrong: Mask
         relation: what these are beside what is expected, see `related`; empty where it is not seen.
     """
     if wrong is None:
-        return f"the shape is {list(actual.shape)}, which no misreading gives; {list(expected.shape)} is expected"
+        shape, right = list(actual.shape), list(expected.shape)
+        return f"the shape is {shape}, but {right} is expected; no known mistake gives this shape"
     count = f"{int(wrong.sum())} of {wrong.size} elements differ"
     amount = f"{count}: they {relation}" if relation else count + _distance(actual.astype(np.float64), expected, wrong)
     parts = [amount, *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
-    for axis, (stride, begin) in enumerate(zip(geometry.strides, geometry.pads_begin, strict=True)):
-        parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride, begin)
+    for axis, stride in enumerate(geometry.strides):
+        parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride)
     return "; ".join(parts)
 
 
@@ -57,7 +58,7 @@ def _distance(values: Array, expected: Array, wrong: Mask) -> str:
     return f", by at most {distance / largest:.1e} of the largest" if slight else ""
 
 
-def _along(wrong: Mask, axis: int, name: str, stride: int = 1, begin: int = 0) -> list[str]:
+def _along(wrong: Mask, axis: int, name: str, stride: int = 1) -> list[str]:
     """Return at which indices of an axis an output is wrong, in words; nothing where at all or at none."""
     size = wrong.shape[axis]
     indices = np.flatnonzero(wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis)))
@@ -67,9 +68,10 @@ def _along(wrong: Mask, axis: int, name: str, stride: int = 1, begin: int = 0) -
         return [f"{name} from {indices[0]} on"]
     if np.array_equal(indices, np.arange(len(indices))):
         return [f"{name} up to {indices[-1]}"]
-    phases = sorted(set(((indices + begin) % stride).tolist()))
-    if len(phases) < stride:
-        return [f"{name} of phase {', '.join(map(str, phases))} modulo the stride {stride}"]
+    firsts = sorted(set((indices % stride).tolist()))
+    if len(firsts) < stride and np.array_equal(indices, np.flatnonzero(np.isin(np.arange(size) % stride, firsts))):
+        begin = ", ".join(map(str, [*firsts, *(first + stride for first in firsts)]))
+        return [name.replace("positions", f"positions {begin}, ...")]
     if set(indices.tolist()) <= {0, size - 1}:
         return [f"{name} at the border"]
     return [f"{len(indices)} of {size} {name}"]

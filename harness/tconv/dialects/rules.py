@@ -95,8 +95,8 @@ class Rules:
     odd_sized_upper: Annotated[Odd, "under SAME_UPPER with output_shape"]
     odd_sized_lower: Annotated[Odd, "under SAME_LOWER with output_shape"]
     odd_sized: Annotated[Odd, "if output_shape is given without a padding mode or under VALID"]
-    negative_same: Annotated[Negative, "under SAME_*, if the stride exceeds the kernel's reach"]
-    negative_sized: Annotated[Negative, "if output_shape is larger than all that the taps reach"]
+    negative_same: Annotated[Negative, "under SAME_*, if the stride is larger than the dilated kernel"]
+    negative_sized: Annotated[Negative, "if output_shape is larger than the output without pads"]
 
 
 WHERE: dict[str, str] = {

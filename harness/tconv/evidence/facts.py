@@ -196,7 +196,7 @@ class _Axes(NamedTuple):
                 of = np.where(self.known, self.numbers, _UNKNOWN).max(axis=1, initial=_UNKNOWN)
             case "every axis":
                 of = np.where(self.known, self.numbers, -_UNKNOWN).min(axis=1, initial=-_UNKNOWN)
-            case "the last axis" | "the last axis but one" | "the last axis but two":
+            case "the last axis" | "the second-last axis" | "the third-last axis":
                 before = _LAST.index(place)
                 of = np.where(last >= before, self.numbers[rows, np.maximum(last - before, 0)], _UNKNOWN)
             case _:
@@ -213,7 +213,7 @@ class _Axes(NamedTuple):
         return np.asarray((holds | ~self.known).all(axis=1) & self.known.any(axis=1))
 
 
-_LAST = ("the last axis", "the last axis but one", "the last axis but two")
+_LAST = ("the last axis", "the second-last axis", "the third-last axis")
 """W, H and D, whatever the rank."""
 _SOME = ("an axis", "every axis")
 _PLACES = (*_LAST, "the first axis", *_SOME)

@@ -32,21 +32,21 @@ _USUAL = 0.75
 """The part of a cause's failures whose relation is said: of few elements it may not be seen."""
 _RETURNED: Mapping[str, str] = {
     "differed": "wrong values",
-    "mixed-readings": "values of another reading than elsewhere",
     "wrong-shape": "a wrong output size",
     "wrong-dtype": "a wrong type",
-    "imprecise": "values that are too inexact",
+    "imprecise": "values that are not exact enough",
 }
 _DOES: Mapping[str, str] = {
     "crashed": "crashes",
     "timed-out": "does not answer in time",
-    "unstable": "answers the same call differently",
-    "reading-changed": "follows another reading than before",
+    "unstable": "gives different answers to the same call",
+    "reading-changed": "follows another interpretation of the text than before",
+    "mixed-readings": "follows another interpretation of the text than in its other answers",
     "backend-error": "gives no answer",
     "refused-valid": "refuses valid calls",
     "accepted-invalid": "answers invalid calls",
     "unsupported": "does not support calls",
-    "inconclusive": "returns values that zeros would be as near to",
+    "inconclusive": "returns values that this test cannot tell from zeros",
 }
 _QUANTITIES = {
     "stride": "the stride",
@@ -89,8 +89,8 @@ class Failures:
             case Follows(rules):
                 quantities = _listed(_QUANTITIES[rule.quantity] for rule in rules)
                 kinds = "" if self.shown.ruling.kind in _RETURNED else f"{happens}, as it "
-                return _sentence(f"{kinds}computes {quantities} differently than the text{condition}"), (
-                    *map(_formula, rules),
+                return _sentence(f"{kinds}computes {quantities} wrongly{condition}"), (
+                    *map(formula, rules),
                     example,
                 )
             case Says():
@@ -125,7 +125,10 @@ class Failures:
             return _sentence(f"{happens} {fresh_process_phrase(shown.record)}"), (self.phrase,)
         if isinstance(shown.ruling, ReadingChanged):
             question, was, now = shown.ruling.question, shown.ruling.was, shown.ruling.now
-            return f"Follows another allowed reading of {question} than is pinned: it was {was}, and is {now}", ()
+            return (
+                f"Follows another allowed interpretation of {question} than is pinned: it was {was}, and is {now}",
+                (),
+            )
         # The phrase of a wrong shape already has both shapes.
         described = (shown.why.described,) if shown.why.described and shown.ruling.kind != "wrong-shape" else ()
         is_unknown = isinstance(shown.ruling, ver.WrongOutput | ver.Crashed | ver.TimedOut)
@@ -190,9 +193,9 @@ def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
     names = [name for together in ruling.choices for name in Combination.parse(together).names]
     meaning = says(names, shown.record.dialect)
     if ruling.rule != "refusal":
-        return _sentence(f"follows another reading that the text allows{meaning and f': {meaning}'}"), (phrase,)
+        return _sentence(f"follows another interpretation that the text allows{meaning and f': {meaning}'}"), (phrase,)
     perhaps = "perhaps " if ruling.notes else ""
-    why = "as" if _refusing(names[0]) else "as another reading says:"
+    why = "because they break" if _refusing(names[0]) else "as another interpretation says:"
     return _sentence(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
 
 
@@ -219,11 +222,7 @@ def says(names: Iterable[str], dialect_name: str) -> str:
 def _refusing(name: str) -> str:
     """Return what the refusal of a constraint says that a text leaves open; empty for another name."""
     constraint = CONSTRAINTS.get(name.removesuffix("-refused"))
-    return (
-        f"the text leaves open whether this must hold: {constraint.says}"
-        if constraint and name.endswith("-refused")
-        else ""
-    )
+    return f"a rule that the text leaves open: {constraint.says}" if constraint and name.endswith("-refused") else ""
 
 
 def _sentence(text: str) -> str:
@@ -231,14 +230,15 @@ def _sentence(text: str) -> str:
 
 
 def _condition(explanation: Explanation) -> str:
-    """Return for which calls it is so: `mostly` if the condition does not hold for exactly these failures."""
+    """Return for which calls it is so, and how many calls are exceptions to that."""
     if not explanation.condition:
         return ""
-    exact = explanation.met == len(explanation.cases) and not explanation.against
+    exceptions = len(explanation.cases) - explanation.met + len(explanation.against)
     if not isinstance(explanation.what, Misreads | Follows):
         # What a runtime computes differently may give the right values by chance.
-        exact = exact and not explanation.silent
-    return f"{'' if exact else ', mostly'} if {in_words(explanation.condition)}"
+        exceptions += explanation.silent
+    but = f", with {exceptions:,} exception{'' if exceptions == 1 else 's'}" if exceptions else ""
+    return f" if {in_words(explanation.condition)}{but}"
 
 
 def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
@@ -251,7 +251,7 @@ def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
         yield f"converted to the expected type, the values are right in {right:,} of {known:,} cases"
 
 
-def _formula(rule: Rule) -> str:
+def formula(rule: Rule) -> str:
     """Return what a rule computes, with words for the letters of formulas."""
     words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(rule))
     return _TIGHT.sub(r" \1 ", words)

@@ -119,12 +119,12 @@ FACTS: Mapping[str, Fact] = MappingProxyType(
             "output_shape is smaller than the input on an axis", "output_shape is not smaller than the input"
         ),
         "output_shape_beyond_reach": Fact(
-            "output_shape is larger than the taps and output_padding reach on an axis",
-            "output_shape is not larger than the taps and output_padding reach",
+            "output_shape is larger than the output without pads, on an axis",
+            "output_shape is not larger than the output without pads",
         ),
         "output_shape_beyond_reach_by_stride": Fact(
-            "output_shape is larger than the taps reach, by a stride or more, on an axis",
-            "output_shape is not larger than the taps reach by a stride or more",
+            "output_shape is a stride or more larger than the output without pads and output_padding, on an axis",
+            "output_shape is not a stride or more larger than the output without pads and output_padding",
         ),
         "output_padding_reaches_stride": Fact(
             "an output_padding that is given is at least the stride",

@@ -11,7 +11,7 @@ from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.page import answer, overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
-from tconv.reports.page.records import MOST_CAUSES, record_blocks
+from tconv.reports.page.records import MOST_CAUSES, Since, record_blocks
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
 
@@ -60,9 +60,11 @@ def _page(
     runs = overview.overviews(in_order)
     lines = cause_lines(in_order)
     of_cases = {
-        (number, case): group.transition
+        (number, case): Since(group.transition, run.since.old.assessment.run.header.backend.title, before.get(case))
         for number, run in enumerate(in_order)
-        for group in (run.since.groups if run.since else ())
+        if run.since
+        for before in [{member.record.case: member for member in run.since.old.assessment.statuses}]
+        for group in run.since.groups
         for case in group.cases
     }
     blocks = record_blocks(runs, lines, find, of_cases, issue)

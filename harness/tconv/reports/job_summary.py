@@ -52,7 +52,7 @@ def _noted(run: RunReport) -> Iterator[str]:
 
 def _table(runs: Sequence[RunReport]) -> Iterator[str]:
     shown = [status for status in STATUSES if any(run.assessment.counts[status] for run in runs)]
-    yield "| | " + " | ".join(["gate", *shown]) + " |"
+    yield "| | " + " | ".join(["result", *shown]) + " |"
     yield "|---|---|" + "--:|" * len(shown)
     for run in runs:
         counts = [f"{run.assessment.counts[status]:,}" for status in shown]

@@ -137,7 +137,7 @@ def _of_texts() -> Iterator[Entry]:
         yield Entry("question", question, f"{WHERE[question]}: {answers}", "", "pin the answer that your runtime gives")
     for name, constraint in CONSTRAINTS.items():
         yield Entry("constraint", name, constraint.says, "", "refuse a call that breaks it, if the text states it")
-        meaning = f"a refusal, as the text leaves open whether this must hold: {constraint.says}"
+        meaning = f"a refusal, as the call breaks a rule that the text leaves open: {constraint.says}"
         yield Entry("reading", f"{name}-refused", meaning, "", "nothing: the text allows it")
     for dialect in DIALECTS.values():
         for reading in dialect.disputed:

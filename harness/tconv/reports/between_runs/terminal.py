@@ -43,7 +43,7 @@ def _differing(comparison: Comparison) -> Iterator[str]:
     # The old run is judged by today's waivers, which may not be those of its day.
     was, now = ("red" if run.assessment.red else "green" for run in (comparison.old, comparison.new))
     if was != now:
-        yield f"the gate, by today's waivers: {was} -> {now}"
+        yield f"the result, by today's waivers: {was} -> {now}"
     yield from (f"note: {note.text}" for note in comparison.notes)
 
 

@@ -11,10 +11,7 @@ export const SWATCH = 16;
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const paper = matchMedia("print");
 
-export function isDark() {
-  const theme = document.documentElement.dataset.theme || (systemDark.matches ? "dark" : "light");
-  return theme === "dark" && !paper.matches;
-}
+export const isDark = () => systemDark.matches && !paper.matches;
 
 /** The hatching of what is not finite: crossed for NaN, rising and falling for the infinities. */
 export function hatching(context: CanvasRenderingContext2D, value: number) {

@@ -1,4 +1,4 @@
-import type { Grid } from "./arrays.js";
+import { type Grid, indexOf } from "./arrays.js";
 import {
   answersSection,
   callSection,
@@ -11,10 +11,11 @@ import {
 } from "./case_sections.js";
 import type { CaseView } from "./case_view.js";
 import { el, note } from "./elements.js";
-import { type FieldName, overlaid } from "./fields.js";
-import { offsetWords, sameSpacing, shiftOf } from "./geometry.js";
+import { type Fields, overlaid, type Tiled } from "./fields.js";
+import { type Geometry, offsetWords, productsOf, sameSpacing, shiftOf } from "./geometry.js";
 import { type DrawnOutput, GeometryView } from "./geometry_view.js";
 import { givenOutput, movedBy, shapesDiffer } from "./given_output.js";
+import { farBeyond } from "./shades.js";
 import { productWords, sumWords } from "./sums.js";
 import { formatShape } from "./text.js";
 import { TileView } from "./tiles.js";
@@ -22,7 +23,7 @@ import { TileView } from "./tiles.js";
 // The view of one case: why, every backend's answer, the geometry to scale, the values, the neighbours, the commands.
 
 const VALUE_NAMES = ["batch", "channel"];
-const ALL_FIELDS: FieldName[] = ["expected", "actual", "error", "ratio"];
+const ALL_FIELDS: Tiled[] = ["expected", "actual", "error"];
 const OPERAND_NAMES: ["x" | "w" | "b", string[]][] = [
   ["x", VALUE_NAMES],
   ["w", ["in", "out"]],
@@ -75,12 +76,20 @@ class ShownCase {
     if (!(geometry && placement)) return [];
     if (!this.given && String(placement.output) === String(geometry.output)) return [];
     if (!this.given)
-      return [note(`What came has the spatial sizes ${formatShape(placement.output)}, and lies nowhere in this.`)];
+      return [
+        note(
+          `The output of the backend has the spatial sizes ${formatShape(placement.output)}, and has no place in this drawing.`,
+        ),
+      ];
     const words = offsetWords(geometry, this.given.geometry);
     if (!this.given.known)
-      return [note("The values do not tell where what came lies. It is drawn where what is expected begins.")];
+      return [
+        note(
+          "The values do not tell where the output of the backend lies. It is drawn where the expected output begins.",
+        ),
+      ];
     if (!sameSpacing(geometry, this.given.geometry)) words.push("is computed with other strides or dilations");
-    return words.length > 0 ? [el("p", { class: "answer" }, `What came ${words.join("; it ")}.`)] : [];
+    return words.length > 0 ? [el("p", { class: "answer" }, `The output of the backend ${words.join("; it ")}.`)] : [];
   }
 
   /** What is said of an output element, by its spatial index in what is expected. */
@@ -92,15 +101,15 @@ class ShownCase {
     const sum = sumWords(geometry, index, this.values?.operands ?? {});
     if (sum) lines.push(sum);
     const outside = spatial.some((at, axis) => at < 0 || at >= geometry.output[axis]);
-    if (outside) lines.push("It is no element of what is expected.");
+    if (outside) lines.push("The expected output has no such element.");
     const { given } = this;
     if (given?.known && sameSpacing(geometry, given.geometry)) {
       const own = spatial.map((at, axis) => at - shiftOf(geometry, given.geometry)[axis]);
       const there = own.every((at, axis) => at >= 0 && at < given.geometry.output[axis]);
       lines.push(
         there
-          ? `In what came it is the element ${formatShape([...this.channel, ...own])}.`
-          : "What came has no such element.",
+          ? `In the output of the backend it is element ${formatShape([...this.channel, ...own])}.`
+          : "The output of the backend has no such element.",
       );
     }
     return lines.join("\n");
@@ -111,6 +120,8 @@ class ShownCase {
     if (!this.values) return [];
     const { arrays, operands, notes } = this.values;
     const children: Node[] = notes.map(note);
+    const far = farBeyond(arrays);
+    if (far) children.push(note(far));
     if (arrays.expected || arrays.actual) children.push(this.outputs());
     const views = OPERAND_NAMES.flatMap(([name, names]) => this.alone(name, operands[name], names));
     if (views.length > 0) {
@@ -135,9 +146,9 @@ class ShownCase {
   /** Arrays of different numbers of axes. */
   apart(expected: Grid, actual: Grid) {
     const came = formatShape(actual.shape);
-    const shapes = `What is expected has the shape ${formatShape(expected.shape)}, what came ${came}`;
+    const shapes = `The shape must be ${formatShape(expected.shape)} (got ${came})`;
     const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
-    return el("div", {}, note(`${shapes}: no element stands beside another.`), ...views.flat());
+    return el("div", {}, note(`${shapes}: elements cannot be compared one by one.`), ...views.flat());
   }
 
   /** Expected, actual and error, laid over each other. */
@@ -147,14 +158,15 @@ class ShownCase {
     if ([expected, actual].some((grid) => grid?.shape.includes(0)))
       return note("An array without elements is not drawn.");
     if (expected && actual && expected.shape.length !== actual.shape.length) return this.apart(expected, actual);
-    const shift = movedBy(this.view);
-    const align = el("input", { type: "checkbox", checked: shapesDiffer(this.view) });
-    const show = () => this.showOutputs(place, align.checked ? shift : []);
-    align.addEventListener("change", show);
-    show();
+    const shift = shapesDiffer(this.view) ? movedBy(this.view) : [];
+    this.showOutputs(place, shift);
     if (shift.length === 0) return place;
-    const words = `lay what came over its place: its first element over the expected ${formatShape(shift.slice(2))}`;
-    return el("div", {}, el("label", { class: "align" }, align, words), place);
+    return el(
+      "div",
+      {},
+      note(`The first element of actual is drawn over the expected ${formatShape(shift.slice(2))}.`),
+      place,
+    );
   }
 
   showOutputs(place: HTMLElement, shift: number[]) {
@@ -162,16 +174,11 @@ class ShownCase {
     const arrays = this.values?.arrays ?? {};
     const fields = overlaid(arrays, shift);
     const both = arrays.expected && arrays.actual;
-    const shown: FieldName[] = both ? ALL_FIELDS : [arrays.expected ? "expected" : "actual"];
+    const shown: Tiled[] = both ? ALL_FIELDS : [arrays.expected ? "expected" : "actual"];
     this.tiles = new TileView({
       fields,
       shown,
-      titles: {
-        expected: "expected",
-        actual: "actual",
-        error: "error",
-        ratio: fields.exact ? "log |error|" : "log error/allowed",
-      },
+      titles: {},
       names: VALUE_NAMES,
       label: "the values",
       judged: Boolean(both),
@@ -179,8 +186,24 @@ class ShownCase {
     });
     place.replaceChildren(this.tiles.element);
     this.tiles.draw();
+    this.showReached(fields);
     const first = this.tiles.index;
     this.select(first.slice(0, 2), first.slice(2));
+  }
+
+  /** Let the cursor begin at a wrong element that taps reach, if there is one. */
+  showReached({ wrong, shape, origin }: Fields) {
+    const { geometry } = this.view;
+    const isReached = (mark: number, element: number) =>
+      mark === 1 &&
+      productsOf(
+        geometry as Geometry,
+        indexOf(shape, element)
+          .map((at, axis) => at + origin[axis])
+          .slice(2),
+      ).length > 0;
+    const first = geometry && shape.length === geometry.output.length + 2 ? wrong.findIndex(isReached) : -1;
+    if (first >= 0) this.tiles?.goTo(first, false);
   }
 
   /** Let the drawing speak of an element of the values. */
@@ -203,7 +226,7 @@ export function renderCase(container: HTMLElement, view: CaseView): ShownCase {
   const drawing = shown.geometrySection();
   const pictures = [view.noAnswer ? folded(drawing, () => shown.draw()) : drawing, ...shown.valuesSection()];
   const call = view.noAnswer ? [] : callSection(view);
-  const words = [answersSection(view), ...neighboursSection(view), commandsSection(view), ...call];
+  const words = [answersSection(view), ...call, ...neighboursSection(view), commandsSection(view)];
   const why = [whySection(view), ...waiverSection(view), ...graphSection(view)];
   // If nothing came, the message and the call come first.
   const parts = view.noAnswer

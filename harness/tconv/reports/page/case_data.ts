@@ -12,12 +12,12 @@ import { formatCount } from "./text.js";
 // The view of a case, made of what the page has of it. Nothing else knows both.
 
 const NO_ANSWER: Record<string, string> = {
-  crashed: "The process died, so nothing came. This is what was expected.",
-  "timed-out": "No answer came in time. This is what was expected.",
-  "refused-valid": "The call was refused, so nothing came. This is what was expected.",
-  unsupported: "The backend says that it does not implement this. This is what would be expected.",
-  "backend-error": "What came is no output. This is what was expected.",
-  unstable: "Other answers came to the same call, so none of them is drawn. This is what was expected.",
+  crashed: "The process crashed, so there is no output. This is the expected one.",
+  "timed-out": "There was no answer in time. This is the expected output.",
+  "refused-valid": "The call was refused, so there is no output. This is the expected one.",
+  unsupported: "The backend says that it does not support this call. This is the output that the text expects.",
+  "backend-error": "The backend gave no output. This is the expected one.",
+  unstable: "The backend gave different answers to the same call, so none is drawn. This is the expected output.",
 };
 
 export function caseView(opened: OpenedCase, data: PageData): CaseView {
@@ -33,11 +33,11 @@ export function caseView(opened: OpenedCase, data: PageData): CaseView {
     why: {
       sentence: sentenceOf(opened),
       cause: causeOf(record, data),
-      explanation: [ruleOf(record, data) || whyOf(detail, candidates), detail.reason].filter(Boolean).join(". "),
+      explanation: [ruleOf(record, data) || whyOf(detail), detail.reason].filter(Boolean).join(". "),
       clause: expected.refusal?.[1] ?? (record.cause > 0 ? data.causes[record.cause - 1].clause : opened.clause),
       candidates,
     },
-    answers: opened.answers.map((answer) => answerOf(answer, record)),
+    answers: opened.answers.flatMap((answer) => answersOf(answer, record)),
     geometry: opened.geometry,
     placement: placementOf(opened),
     noAnswer: NO_ANSWER[kind] ?? "",
@@ -75,28 +75,33 @@ function causeOf({ cause, run }: CaseRecord, { causes, columns, runs }: PageData
 
 const linkTo = ({ id, run }: CaseRecord) => formatFragment({ case: id, run: run.key });
 
-function answerOf({ record }: Answer, opened: CaseRecord) {
-  return {
-    run: record.run.title,
-    dialect: record.run.dialect,
-    status: record.status,
-    symbol: record.symbol,
-    kind: record.kind,
-    said: record.phrase,
+/** What a run says of the case, and what its baseline said. */
+function answersOf({ record, detail }: Answer, opened: CaseRecord) {
+  const { run, status, symbol, kind, phrase } = record;
+  const current = record.number === opened.number;
+  const { dialect } = run;
+  const now = {
+    run: run.title,
+    dialect,
+    status,
+    symbol,
+    kind,
+    said: phrase,
     href: linkTo(record),
-    current: record.number === opened.number,
+    current,
+    was: false,
   };
+  if (!detail.was) return [now];
+  const [title, ...[before, beforeKind, said]] = detail.was;
+  const old = { run: `${title}, the baseline`, status: before, symbol: "", kind: beforeKind, said };
+  return [now, { ...now, ...old, current: false, was: true }];
 }
 
-/** Why, in words: the explanations that are left, or where and how the output is wrong. */
-function whyOf(
-  { why, candidates: explanations = [] }: OpenedCase["detail"],
-  candidates: CaseView["why"]["candidates"],
-) {
-  const names = explanations.map(([name]) => name);
-  const left = candidates.filter(({ name, excludedBy }) => names.includes(name) && !excludedBy);
-  const words = left.map(({ name, says }) => (says ? `${says} (${name})` : name));
-  return words.length > 0 ? `as if ${words.join(", or ")}` : why;
+/** Why, in words: the mistake that gives this output, or where and how the output is wrong. */
+function whyOf({ why = "", candidates = [] }: OpenedCase["detail"]) {
+  if (candidates.length > 1)
+    return "Each of these mistakes gives exactly this output. This case alone does not tell which it is";
+  return candidates.length > 0 ? `As if ${candidates[0][1] || candidates[0][0]}` : why;
 }
 
 /** Where the values of the answer lie: where they were found, or where the readings that it follows put them. */

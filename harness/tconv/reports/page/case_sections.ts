@@ -16,8 +16,6 @@ const listed = (entries: [string, string | Node][], style = "") =>
     ...entries.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
   );
 
-const caseLink = ({ words, href }: { words: string; href: string }) => el("a", { href }, el("code", {}, words));
-
 export function whySection({ why, about, figures, prose }: CaseView) {
   const children = [el("p", { class: "answer" }, why.sentence)];
   if (why.cause) {
@@ -26,17 +24,10 @@ export function whySection({ why, about, figures, prose }: CaseView) {
   }
   if (about) children.push(el("p", { class: "muted" }, about));
   if (why.explanation) children.push(el("p", { class: "answer" }, why.explanation));
-  const candidates = why.candidates.map(({ name, says, excludedBy }) =>
-    el(
-      "li",
-      { class: excludedBy ? "muted" : null },
-      el("strong", { class: excludedBy ? "excluded" : null }, name),
-      says ? `: ${says}` : "",
-      ...(excludedBy ? [", excluded by ", excludedBy.href ? caseLink(excludedBy) : excludedBy.words] : []),
-    ),
+  const candidates = why.candidates.map(({ name, says }) =>
+    el("li", {}, el("strong", {}, name), says ? `: ${says}` : ""),
   );
-  const more: Node[] =
-    candidates.length > 0 ? [el("h4", {}, "What explains it"), el("ul", { class: "candidates" }, ...candidates)] : [];
+  const more: Node[] = candidates.length > 0 ? [el("ul", { class: "candidates" }, ...candidates)] : [];
   if (why.clause) more.push(el("p", {}, el("span", { class: "muted" }, "The text: "), why.clause));
   const texts = prose.flatMap(([heading, text]) => [el("h4", {}, heading), el("pre", { tabindex: 0 }, text)]);
   const all =
@@ -46,11 +37,11 @@ export function whySection({ why, about, figures, prose }: CaseView) {
 
 export function answersSection({ answers }: CaseView) {
   const heads = ["backend", "status", "what it did"].map((name) => el("th", { scope: "col" }, name));
-  const rows = answers.map(({ run, dialect, status, symbol, kind, said, href, current }) =>
+  const rows = answers.map(({ run, dialect, status, symbol, kind, said, href, current, was }) =>
     el(
       "tr",
       { "aria-current": current ? "true" : null },
-      el("th", { scope: "row" }, current ? run : el("a", { href }, run), el("small", {}, dialect)),
+      el("th", { scope: "row" }, current || was ? run : el("a", { href }, run), el("small", {}, dialect)),
       el("td", { class: `status ${status}` }, el("span", { "aria-hidden": "true" }, symbol), ` ${status}`),
       el("td", {}, kind, el("small", {}, said)),
     ),
@@ -115,13 +106,13 @@ export function neighboursSection({ neighbours }: CaseView) {
 
 export function commandsSection({ commands, issue }: CaseView) {
   const lines = commands.map(([name, text]) => {
-    const shown = el("pre", {}, text);
+    const shown = el("pre", {}, ...text.split(" ").flatMap((word) => [el("span", {}, word), " "]));
     return el(
       "div",
       { class: "command" },
       el("span", {}, name),
       shown,
-      copyButton("Copy", () => text, shown),
+      copyButton("Copy", () => text, shown, `Copy: ${name}`),
     );
   });
   return part("Commands", el("div", { class: "commands" }, ...lines), ...issuePart(issue));

@@ -19,6 +19,7 @@ interface CaseAnswer {
   said: string; // the verdict's phrase
   href: string;
   current: boolean; // whether it is the one that is open
+  was: boolean; // whether it is of a baseline, which this page has no more of
 }
 
 export interface CaseNeighbour {
@@ -33,7 +34,6 @@ export interface CaseNeighbour {
 export interface CaseCandidate {
   name: string;
   says: string;
-  excludedBy: { words: string; href: string } | null; // the case that excludes it; null where it is left
 }
 
 interface CaseWhy {

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
-from tconv.evidence import Follows
+from tconv.evidence import Follows, Misreads
 from tconv.gate.status import FAILING, Status
+from tconv.reports.cause_sentences import formula
 from tconv.reports.causes import rank_severity
 from tconv.reports.page.commands import CASE, commands
 from tconv.reports.statuses import EXPLAINED, STATUSES
@@ -42,7 +43,8 @@ class CauseLine:
         more: what a reader may want next: formulas, names, a message, an example, how sure it is.
         clause: the text's words on it; may be empty.
         kinds: the kinds of verdict of its records.
-        learnt: whether the words are a rule that was learnt from all answers of the run.
+        rule: what the runtime computes instead, learnt from all answers of the run, in formulas; empty for no rule.
+        misreading: the misreading that explains it; empty if none does.
         counts: for each run, its records by status.
         members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
         steps: what a reader may do next, and the command for it.
@@ -54,7 +56,8 @@ class CauseLine:
     more: tuple[str, ...]
     clause: str
     kinds: tuple[str, ...]
-    learnt: bool
+    rule: str
+    misreading: str
     counts: tuple[Counter[Status], ...]
     members: tuple[tuple[int, str], ...]
     steps: tuple[tuple[str, str], ...]
@@ -145,7 +148,10 @@ def _line(name: str, causes: Sequence[tuple[int, Cause]], reports: Sequence[RunR
         largest.more,
         _clause(largest),
         tuple(sorted({kind for _, cause in causes for kind in cause.kinds})),
-        bool(explanation and isinstance(explanation.what, Follows)),
+        "; ".join(map(formula, explanation.what.rules))
+        if explanation and isinstance(explanation.what, Follows)
+        else "",
+        str(explanation.what.name) if explanation and isinstance(explanation.what, Misreads) else "",
         counts,
         tuple(members),
         tuple(_steps(reports[example[0]], largest)),

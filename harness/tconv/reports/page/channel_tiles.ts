@@ -1,5 +1,5 @@
 import { el, enlargement } from "./elements.js";
-import { type FieldName, marksIn, type Tiling } from "./fields.js";
+import { marksIn, type Tiled, type Tiling } from "./fields.js";
 import type { Shade } from "./shades.js";
 import { formatCount } from "./text.js";
 import { drawTile } from "./tile_canvas.js";
@@ -39,7 +39,7 @@ export function smallCell({ columns }: Tiling, large: number) {
 export function channelTiles(
   { fields, shown, titles, names, judged }: TileOptions,
   tiling: Tiling,
-  channel: { tile: number; start: number; cell: number; stacked: boolean; shades: Record<FieldName, Shade> },
+  channel: { tile: number; start: number; cell: number; stacked: boolean; shades: Record<Tiled, Shade> },
 ) {
   const { tile, start, cell, stacked, shades } = channel;
   const canvases = shown.map((name) => {

@@ -50,22 +50,23 @@ function made(tag: string, attributes: Record<string, string | number>, text?: s
   return element;
 }
 
-export function geometryLegend(expected: string, others: DrawnOutput[]) {
+/** The legend of what a drawing has. */
+export function legendOf(drawing: HTMLElement, expected: string, others: DrawnOutput[]) {
   const entries: [string, string][] = [
     ["data", "input element"],
     ["tap", "tap"],
-    ["reached several", "reached, the stronger the more products"],
+    ["reached several", "several products reach it"],
     ["cropped", "cropped"],
-    ["beyond", "beyond all taps"],
-    ["element added", "by output_padding"],
+    ["beyond", "no tap reaches it"],
+    ["element added", "added by output_padding"],
     ["frame expected", expected],
   ];
   for (const { name } of others) entries.push(["frame given", name]);
-  const items = entries.map(([style, words]) => {
+  const drawn = entries.filter(([style]) => drawing.querySelector(`.d-${style.split(" ").join(".d-")}`));
+  return drawn.map(([style, words]) => {
     const shapes: Shape[] = [{ kind: "rect", style, x: 1.5, y: 1.5, width: 13, height: 13 }];
     const svg = svgOf({ width: 16, height: 16, shapes }, words, "");
     svg.setAttribute("aria-hidden", "true");
     return el("span", {}, svg, words);
   });
-  return el("div", { class: "legend" }, ...items);
 }

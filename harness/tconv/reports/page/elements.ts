@@ -38,7 +38,7 @@ export function button(
 }
 
 /** A button that copies a text. If the page has no clipboard, it selects the element that shows the text, if any. */
-export function copyButton(label: string, text: () => string, shown?: Node) {
+export function copyButton(label: string, text: () => string, shown?: Node, name = label) {
   const made = button(label, async () => {
     try {
       await navigator.clipboard.writeText(text());
@@ -51,5 +51,6 @@ export function copyButton(label: string, text: () => string, shown?: Node) {
       made.textContent = label;
     }, 1500);
   });
+  made.ariaLabel = name;
   return made;
 }

@@ -1,8 +1,10 @@
 import type { State } from "./address.js";
 import { caseColumns, casesOf, differingFacts, recordColumns } from "./columns.js";
+import { download } from "./downloads.js";
 import { button, byId, el } from "./elements.js";
 import { FacetRail, makeChips } from "./facets.js";
 import { COUNTED, makeMatrix } from "./matrix.js";
+import { nearestCases } from "./nearest.js";
 import type { CaseRecord, PageData } from "./page_data.js";
 import { hintOf } from "./query_hint.js";
 import { type Selection, select } from "./selection.js";
@@ -45,7 +47,15 @@ export class Explorer {
     this.cases = caseColumns(data, linkTo);
     this.views = VIEWS.filter((view) => view !== "cases" || data.runs.length > 1);
     this.tabs = this.views.map((view) => button(view, () => go({ view }), { value: view }));
+    const smallest = button("smallest first", () => refine({ sort: this.#order() === "size" ? "" : "size" }));
+    const files = (["csv", "jsonl"] as const).map((kind) =>
+      button(kind.toUpperCase(), () => download(data, this.selection.shown, kind), { title: "download these records" }),
+    );
     byId("views", HTMLElement).append(...this.tabs);
+    byId("views", HTMLElement).after(smallest, ...files);
+    byId("call", HTMLTextAreaElement).addEventListener("input", ({ target }) => {
+      if (target instanceof HTMLTextAreaElement) this.#showNearest(target.value);
+    });
     const facets = data.shownFacets().map(({ name }) => name);
     this.axes = [
       this.#makeSelect("down", "rows", facets, refine),
@@ -87,12 +97,24 @@ export class Explorer {
 
   #showFound() {
     const { shown } = this.selection;
-    const total = formatCount(this.data.length);
-    const found = shown.length === this.data.length ? total : `${formatCount(shown.length)} of ${total}`;
-    byId("found", HTMLOutputElement).value = found;
+    const cases = casesOf(this.data, shown).length;
+    const records = shown.length === cases ? "" : ` (${formatCount(shown.length)} records)`;
+    byId("found", HTMLOutputElement).value = `${formatCount(cases)} ${cases === 1 ? "case" : "cases"}${records}`;
     const none = byId("none", HTMLElement);
     none.hidden = shown.length > 0;
     if (!none.hidden) none.textContent = `No record is like that. ${hintOf(this.state.q ?? "", this.data)}`.trim();
+  }
+
+  /** List the cases that are nearest to a call. */
+  #showNearest(text: string) {
+    const { cases, attributes } = nearestCases(text, this.data);
+    const items = cases.map(({ at, same }) => {
+      const record = this.#worstOf(at);
+      const link = el("a", { href: this.linkTo(record.number) }, el("code", {}, record.id));
+      const symbol = el("span", { class: record.status }, `${record.symbol} ${record.status} `);
+      return el("li", {}, symbol, link, ` ${same} of ${attributes} attributes`);
+    });
+    byId("nearest", HTMLUListElement).replaceChildren(...items);
   }
 
   #showTable() {
@@ -125,6 +147,7 @@ export class Explorer {
       count,
       query,
       go: (q) => this.go({ q }),
+      open: (q) => this.go({ q, view: this.views[0] }),
     });
     byId("matrix", HTMLElement).replaceChildren(made);
     for (const { name, list } of this.axes) list.value = { down, across, count }[name] ?? "";
@@ -185,13 +208,5 @@ export class Explorer {
   #itemOf(record: CaseRecord | null) {
     if (!record) return -1;
     return this.view === "cases" ? record.caseNumber : record.number;
-  }
-
-  /** The first record with a failure after one, in the order shown; the one is below 0 for none. */
-  nextFailure(record: number) {
-    const { shown } = this.selection;
-    const failed = shown.filter((number) => this.data.statuses[this.data.columns.status[number]][2]);
-    const next = failed[failed.indexOf(record) + 1];
-    return next === undefined ? null : this.data.record(next);
   }
 }

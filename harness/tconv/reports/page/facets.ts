@@ -26,6 +26,7 @@ export class FacetRail {
   selection: Selection | null = null;
   readonly symbols: Map<string, string>;
   readonly parts: FacetPart[];
+  readonly search = el("input", { type: "search", placeholder: "find a value", "aria-label": "find a value" });
 
   constructor(
     rail: HTMLElement,
@@ -34,7 +35,10 @@ export class FacetRail {
   ) {
     this.symbols = new Map(data.statuses.map(([name, symbol]) => [name, symbol]));
     this.parts = data.shownFacets().map((facet) => this.#makePart(facet));
-    rail.append(...this.parts.map(({ details }) => details));
+    this.search.addEventListener("input", () => {
+      for (const part of this.parts) this.#fill(part);
+    });
+    rail.append(this.search, ...this.parts.map(({ details }) => details));
   }
 
   show(selection: Selection, query: string) {
@@ -58,11 +62,14 @@ export class FacetRail {
     const counts = this.selection?.counts.get(facet.name);
     if (!counts) return;
     const chosen = chosenValues(this.query, facet.name);
+    const wanted = this.search.value.toLowerCase();
     const present = facet.values
       .map((_, value) => value)
-      .filter((v) => counts[v] > 0 || chosen.includes(facet.values[v]));
+      .filter((v) => counts[v] > 0 || chosen.includes(facet.values[v]))
+      .filter((v) => wanted === "" || `${facet.name}=${facet.labels[v]}`.toLowerCase().includes(wanted));
+    if (wanted !== "") details.open = true;
     // One value alone tells nothing, unless the reader asked for it.
-    details.hidden = present.length < 2 && chosen.length === 0;
+    details.hidden = present.length < (wanted === "" ? 2 : 1) && chosen.length === 0;
     about.textContent = chosen.length > 0 ? `${chosen.length} chosen` : formatCount(present.length);
     if (!details.open || details.hidden) return;
     const few = present.length > FEW + 1 && !this.whole.has(facet.name);

@@ -14,6 +14,8 @@ export interface Fields {
 }
 
 export type FieldName = "expected" | "actual" | "error" | "ratio";
+/** The fields that have tiles. */
+export type Tiled = Exclude<FieldName, "ratio">;
 
 type Field = { values: Float64Array; present: Uint8Array };
 

@@ -1,6 +1,6 @@
-import { geometryLegend, svgOf } from "./drawing_elements.js";
+import { legendOf, svgOf } from "./drawing_elements.js";
 import { el, enlargement } from "./elements.js";
-import { type Frame, type Geometry, sameSpacing } from "./geometry.js";
+import { type Frame, type Geometry, productsAt, sameSpacing } from "./geometry.js";
 import type { Lanes } from "./lane_rows.js";
 import { laneDrawing, laneScale } from "./lanes.js";
 import { type Panel, placesAt, planeDrawings } from "./planes.js";
@@ -35,6 +35,7 @@ export class GeometryView {
     "aria-label": "the geometry to scale; the arrow keys choose an output element, whose products are lit",
   });
   readonly words = el("output", { class: "products", "aria-live": "polite" });
+  readonly legend = el("div", { class: "legend" });
   readonly element: HTMLElement;
   readonly observer = new ResizeObserver(() => {
     if (this.canvas.clientWidth !== this.room) requestAnimationFrame(() => this.draw());
@@ -43,14 +44,8 @@ export class GeometryView {
   constructor(readonly options: GeometryOptions) {
     const { geometry } = options.expected;
     this.rank = geometry.output.length;
-    this.index = geometry.output.map((size) => Math.floor((size - 1) / 2));
-    this.element = el(
-      "div",
-      { class: "geometry-view" },
-      this.canvas,
-      this.words,
-      geometryLegend(options.expected.name, options.others),
-    );
+    this.index = geometry.output.map((size, axis) => reachedNear(geometry, axis, Math.floor((size - 1) / 2)));
+    this.element = el("div", { class: "geometry-view" }, this.canvas, this.words, this.legend);
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.observer.observe(this.element);
   }
@@ -133,6 +128,7 @@ export class GeometryView {
       }
     }
     this.canvas.replaceChildren(...parts);
+    this.legend.replaceChildren(...legendOf(this.canvas, expected.name, others));
     this.words.textContent = words(this.index);
   }
 
@@ -152,7 +148,7 @@ export class GeometryView {
       });
     }
     const head = this.rank > 1 ? [el("h4", {}, `Axis ${axis}`)] : [];
-    return el("div", { class: "lane-drawing" }, ...head, el("div", { class: "scroller" }, svg));
+    return el("div", { class: "lane-drawing" }, ...head, el("div", { class: "scroller", tabindex: 0 }, svg));
   }
 
   /** The last two axes as planes. */
@@ -172,7 +168,7 @@ export class GeometryView {
       if (number === 2) svg.addEventListener("pointermove", (event) => this.point(event, panel, axes));
       const sign = el("span", { class: "sign", "aria-hidden": "true" }, ["", "∗", "="][number]);
       const caption = el("figcaption", {}, panel.title);
-      return el("figure", {}, sign, el("div", {}, caption, el("div", { class: "scroller" }, svg)));
+      return el("figure", {}, sign, el("div", {}, caption, el("div", { class: "scroller", tabindex: 0 }, svg)));
     });
     const slice =
       this.rank > 2
@@ -199,6 +195,13 @@ export class GeometryView {
     });
     this.choose(index);
   }
+}
+
+/** The index nearest to one on an axis whose element has products; itself if none has. */
+function reachedNear(geometry: Geometry, axis: number, index: number) {
+  const near = Array.from({ length: geometry.output[axis] }, (_, at) => at);
+  near.sort((a, b) => Math.abs(a - index) - Math.abs(b - index));
+  return near.find((at) => productsAt(geometry, axis, at + geometry.pads_begin[axis]).length > 0) ?? index;
 }
 
 const frameOf = ({ name, geometry, known, role }: DrawnOutput, axis: number): Frame => ({

@@ -1,5 +1,4 @@
 import type { CaseView } from "./case_view.js";
-import { overlaid } from "./fields.js";
 import { placedGeometry, sameSpacing, shiftOf } from "./geometry.js";
 import type { DrawnOutput } from "./geometry_view.js";
 
@@ -25,7 +24,7 @@ export function shapesDiffer({ values }: CaseView) {
 }
 
 /**
- * By how much the index of an element of what came is less than the expected one of the same place, for each axis in
+ * By how much the index of an element of the output is less than the expected one of the same place, for each axis in
  * NCX; empty if nothing is moved, or it is not known.
  */
 export function movedBy(view: CaseView) {
@@ -34,12 +33,4 @@ export function movedBy(view: CaseView) {
   const moved =
     geometry && given?.known && sameSpacing(geometry, given.geometry) ? shiftOf(geometry, given.geometry) : [];
   return moved.some((by) => by !== 0) ? [0, 0, ...moved] : [];
-}
-
-/** Both outputs on one grid as the case is first shown; null where no two can be laid over each other. */
-export function outputFields(view: CaseView) {
-  const { expected, actual } = view.values?.arrays ?? {};
-  if (!(expected && actual) || expected.shape.length !== actual.shape.length) return null;
-  if (expected.shape.includes(0) || actual.shape.includes(0)) return null;
-  return overlaid(view.values?.arrays ?? {}, shapesDiffer(view) ? movedBy(view) : []);
 }

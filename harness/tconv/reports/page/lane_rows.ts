@@ -44,12 +44,12 @@ export function stampLanes({ geometry, axis }: Lanes, scale: Scale, products: Pr
   const apart = dilation === 1 ? "" : `, ${dilation} apart (dilations)`;
   const left = products.length - room;
   const more = left > 0 ? `; ${left} more such elements are not drawn` : "";
-  const words = `taps of w, ${taps} for each${apart}${more}`;
-  return numbersFrom(0, room).map((row) => ({
+  const words = products.length > 0 ? `taps of w, ${taps} for each${apart}${more}` : "no tap of w reaches this element";
+  return numbersFrom(0, products.length > 0 ? room : 1).map((row) => ({
     words: row === 0 ? words : "",
     style: "lane",
     shapes: row < products.length ? stamp(geometry, axis, products[row], scale) : [],
-    height: size + (row === room - 1 ? GAP : 2),
+    height: products.length > 0 ? size + (row === room - 1 ? GAP : 2) : GAP,
   }));
 }
 

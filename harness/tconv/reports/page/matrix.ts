@@ -1,6 +1,6 @@
 import { button, el, note } from "./elements.js";
 import type { Facet, PageData } from "./page_data.js";
-import { canBeAsked, toggled } from "./query.js";
+import { canBeAsked, toggled, wordsOf } from "./query.js";
 import { ranksOf } from "./selection.js";
 import { formatCount } from "./text.js";
 
@@ -19,6 +19,7 @@ interface MatrixOptions {
   count: string; // a status, or "deviating"
   query: string;
   go: (query: string) => void;
+  open: (query: string) => void; // shows the cases of a query
 }
 
 /** What can be counted: the statuses that there are, and all that deviates. */
@@ -27,7 +28,8 @@ export const COUNTED = [
   ...UNASKED,
 ];
 
-export function makeMatrix(data: PageData, shown: Uint32Array, { down, across, count, query, go }: MatrixOptions) {
+export function makeMatrix(data: PageData, shown: Uint32Array, options: MatrixOptions) {
+  const { down, across, count, query, go } = options;
   const wanted = count === "deviating" ? DEVIATING : [count];
   const { hits, all } = tally(data, shown, { down, across, wanted });
   const rows = ordered(down, all, (value) =>
@@ -39,13 +41,7 @@ export function makeMatrix(data: PageData, shown: Uint32Array, { down, across, c
   const body = rows.slice(0, MOST_DOWN).map((row) => {
     const cells = columns.slice(0, MOST_ACROSS).map((column) => {
       const place = row * across.values.length + column;
-      return makeCell(hits[place], all[place], [down.values[row], across.values[column]], {
-        down,
-        across,
-        count,
-        query,
-        go,
-      });
+      return makeCell(hits[place], all[place], [down.values[row], across.values[column]], options);
     });
     return el("tr", {}, axisHead(down, row, "row", { query, go }), ...cells);
   });
@@ -112,7 +108,7 @@ function makeCell(
   hit: number,
   of: number,
   values: [string, string],
-  { down, across, count, query, go }: MatrixOptions,
+  { down, across, count, query, open }: MatrixOptions,
 ) {
   if (of === 0) return el("td", { class: "empty" }, "·");
   const text = `${formatCount(hit)} of ${formatCount(of)}`;
@@ -124,7 +120,9 @@ function makeCell(
     return cell;
   }
   const label = `${text} ${count}, ${down.name}=${values[0]}, ${across.name}=${values[1]}`;
-  const act = () => go(narrowed(narrowed(query, down.name, values[0]), across.name, values[1]));
+  const wanted = count === "deviating" ? DEVIATING.join("|") : count;
+  const narrow = narrowed(narrowed(query, down.name, values[0]), across.name, values[1]);
+  const act = () => open(hit > 0 ? narrowed(narrow, "status", wanted) : narrow);
   const made = button("", act, { "aria-label": label, title: label });
   made.append(el("b", {}, formatCount(hit)), ` of ${formatCount(of)}`);
   cell.append(made);
@@ -133,6 +131,6 @@ function makeCell(
 
 /** A query with one value alone of a facet. */
 function narrowed(query: string, facet: string, value: string) {
-  const others = query.split(/\s+/u).filter((word) => word !== "" && !word.startsWith(`${facet}=`));
+  const others = wordsOf(query).filter((word) => !word.startsWith(`${facet}=`));
   return [...others, `${facet}=${value}`].join(" ");
 }

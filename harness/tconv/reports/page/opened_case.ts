@@ -21,6 +21,7 @@ interface Detail {
   placement?: Placement; // where the values of a wrong output lie
   candidates?: [string, string][]; // explanations, each by itself, and what each says
   issue?: string; // the bug report, of the example of a cause
+  was?: [backend: string, status: string, kind: string, said: string]; // in the baseline
 }
 
 export type GraphNode = [gives: string, kind: string, words: string, isOperator: boolean];
@@ -50,9 +51,6 @@ export interface OpenedCase {
   record: CaseRecord; // the record that is open
   detail: Detail; // of it
   answers: Answer[]; // of all runs to this case, in the order of the runs, the open one included
-  // other failures of the run with the same cause, the shortest id first, and the names of what explains each; empty
-  // where there is nothing to choose between
-  related: { id: string; names: string[] }[];
   call: Call | null;
   geometry: (Geometry & Sizes) | null; // what is expected; null where that is no output
   expected: Expected;
@@ -80,19 +78,7 @@ export async function openCase(data: PageData, record: CaseRecord): Promise<Open
   const problem = at<ProblemRow>(problems, data.columns.problem[record.number]);
   const { detail } = answer(record);
   const answers = data.recordsOf(record.caseNumber).map(answer);
-  const related = (detail.candidates ?? []).length > 1 ? relatedTo(record, data, details) : [];
-  return { record, detail, answers, related, ...describeProblem(problem), artifact: await artifactOf(record, detail) };
-}
-
-function relatedTo({ number, cause }: CaseRecord, { columns, ids }: PageData, details: Table) {
-  const found: OpenedCase["related"] = [];
-  for (let other = 0; cause > 0 && other < columns.cause.length; other++) {
-    if (columns.cause[other] !== cause || columns.run[other] !== columns.run[number] || other === number) continue;
-    const { candidates = [] } = at<DetailRow>(details, columns.detail[other]);
-    const names = candidates.map(([name]) => name);
-    if (names.length > 0) found.push({ id: ids[columns.case[other]], names });
-  }
-  return found.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1));
+  return { record, detail, answers, ...describeProblem(problem), artifact: await artifactOf(record, detail) };
 }
 
 /** The arrays of a record; null where it has none. */

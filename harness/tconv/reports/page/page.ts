@@ -3,21 +3,12 @@ import { type Block, openBlock } from "./blocks.js";
 import { CasePanel } from "./case_panel.js";
 import { byId } from "./elements.js";
 import { Explorer } from "./explorer.js";
-import { listenForKeys } from "./keyboard.js";
 import { type CaseRecord, PageData, type Shared } from "./page_data.js";
-import { toggled } from "./query.js";
-import { followTheme } from "./theme.js";
-import { followThumbnails } from "./thumbnails.js";
 
 // The page's behaviour: the explorer, and a panel for the record that is open. The address's fragment is the state.
 
-// The colours come before the data, which takes a moment to open.
-let draw: () => void = () => undefined;
-followTheme(() => draw());
-
 const block: Block<Shared> = await openBlock(byId("data", HTMLScriptElement).textContent);
 const data = new PageData(block);
-const help = byId("keys", HTMLDialogElement);
 const recordsSection = byId("records", HTMLElement);
 const form = byId("filters", HTMLFormElement);
 
@@ -73,40 +64,27 @@ function showRecords() {
 
 // What the reader and the browser do.
 
-/** Filter by the cause before or after the one that is filtered by. */
-function stepCause(direction: 1 | -1) {
-  const query = state.q ?? "";
-  const names = data.causes.map(({ name }) => name);
-  const now = names.indexOf(/(?:^|\s)cause=(\S+)/u.exec(query)?.[1] ?? "");
-  const next = Math.min(Math.max(now + direction, 0), names.length - 1);
-  const without = query.replace(/(?:^|\s)cause=\S+/u, "").trim();
-  if (names.length > 0) go({ q: toggled(without, "cause", names[next]) });
-}
-
 function step(direction: 1 | -1) {
   if (panel.opened) panel.step(direction);
   else explorer.table.step(direction);
 }
 
-listenForKeys({
+const keys: Partial<Record<string, () => void>> = {
   "/": () => {
     recordsSection.scrollIntoView();
     explorer.query.focus({ preventScroll: true });
   },
   j: () => step(1),
   k: () => step(-1),
-  "[": () => stepCause(-1),
-  "]": () => stepCause(1),
-  n: () => {
-    const record = explorer.nextFailure(panel.opened?.number ?? -1);
-    if (record) go(stateAt(record));
-  },
-  "?": () => help.showModal(),
-});
+};
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && panel.dialog.open && !help.open && !event.defaultPrevented) panel.close();
+  const { key, target, defaultPrevented, ctrlKey, metaKey, altKey } = event;
+  if (defaultPrevented || ctrlKey || metaKey || altKey) return;
+  if (key === "Escape" && panel.dialog.open) panel.close();
+  if (!keys[key] || (target instanceof Element && target.closest("input, select, textarea"))) return;
+  event.preventDefault();
+  keys[key]();
 });
-byId("show-keys", HTMLButtonElement).addEventListener("click", () => help.showModal());
 form.addEventListener("submit", (event) => event.preventDefault());
 byId("clear", HTMLButtonElement).addEventListener("click", () => go({ q: "" }));
 document.querySelector(".skip")?.addEventListener("click", (event) => {
@@ -133,20 +111,16 @@ addEventListener("scroll", renderSoon, { passive: true });
 addEventListener("resize", () => explorer.layOut());
 addEventListener("beforeprint", () => {
   explorer.table.render(true);
-  draw();
+  panel.draw();
 });
 addEventListener("afterprint", () => {
   renderSoon();
-  draw();
+  panel.draw();
 });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panel.draw());
 addEventListener("hashchange", follow);
 new ResizeObserver(() => {
   document.documentElement.style.setProperty("--bar", `${form.offsetHeight}px`);
 }).observe(form);
 follow();
 performance.mark("tconv-rows");
-const drawThumbnails = followThumbnails(data);
-draw = () => {
-  panel.draw();
-  drawThumbnails();
-};

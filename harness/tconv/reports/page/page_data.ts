@@ -19,7 +19,7 @@ export interface Shared {
   runs: Run[];
   waivers: Record<string, string>[];
   readings: Record<string, Record<string, [string, string]>>; // by dialect and name: what it says, whom it cites
-  causes: { name: string; words: string; clause: string; learnt: boolean }[]; // learnt: the words are a rule learnt from all answers
+  causes: { name: string; words: string; clause: string; rule: string }[]; // rule: formulas that were learnt from all answers
   ids: string[]; // of the cases, sorted
   phrases: string[];
   commands: [string, string][][]; // those of a record, each with what it does and with a place for the case

@@ -17,6 +17,12 @@ export function hintOf(query: string, data: PageData) {
 }
 
 function hintOfWord(word: string, data: PageData) {
+  const [, backend = "", answer] = /^([^\s:=[\]]+):(\S*)$/u.exec(word) ?? [];
+  const run = data.runs.find((each) => each.backend === backend || each.key.startsWith(`${backend}-`));
+  if (run) {
+    const answers = [...data.statuses.map(([name]) => name), ...data.kinds];
+    return answers.includes(answer) ? "" : `${backend}: takes a status or a verdict: ${answers.join(", ")}.`;
+  }
   const hasPath = word.includes("[") || !word.includes("=");
   const pattern = parsePattern(hasPath ? word : `**[${word}]`);
   if (!pattern) return word.includes("[") ? `A pattern is PATH or PATH[key=value,...]; this is none: ${word}` : "";

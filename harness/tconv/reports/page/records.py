@@ -42,10 +42,25 @@ _LONGEST = 200
 """Characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(RULINGS)}
-_COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds")
+_COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds", "size")
 _SHARED = Agreed | Disputed | NotApplicable | RefusedValid | Unsupported
 """Verdicts that many records have, and that have no numbers: of those that are equal one may have 0 and another -0."""
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What became of a case since a baseline.
+
+    Attributes:
+        transition: what became of it.
+        backend: the backend of the baseline, with its version.
+        was: what the baseline has of it; None if it was not asked.
+    """
+
+    transition: Transition
+    backend: str
+    was: RecordStatus | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ def record_blocks(
     runs: Sequence[Overview],
     lines: Sequence[CauseLine],
     find: Callable[[str], Case | None],
-    since: Mapping[tuple[int, str], Transition],
+    since: Mapping[tuple[int, str], Since],
     issue: Callable[[Assessment, RecordStatus], str | None],
 ) -> RecordBlocks:
     """Return the records of runs as blocks.
@@ -76,7 +91,7 @@ def record_blocks(
         runs: the runs.
         lines: the causes of their records.
         find: returns the case of an id; None where there is none.
-        since: what became of cases since a baseline, by the number of the run and the id; empty where there is none.
+        since: what became of cases since a baseline, by the number of the run and the id; empty if there is none.
         issue: returns the bug report of a record; None where there is nothing to report.
     """
     examples = {line.members[0] for line in lines[:MOST_CAUSES]}
@@ -86,7 +101,7 @@ def record_blocks(
         for member in assessment.statuses
         if (run, member.record.case) in examples
     }
-    records = _Records(runs, lines, Problems(find), issues)
+    records = _Records(runs, lines, Problems(find), issues, since)
     values = {
         "statuses": [[status.value, look.symbol, look.is_red] for status, look in STATUSES.items()],
         "kinds": list(_KINDS),
@@ -94,7 +109,7 @@ def record_blocks(
         "waivers": records.waivers,
         "readings": _readings(runs),
         "causes": [
-            {"name": line.name, "words": line.words, "clause": line.clause, "learnt": line.learnt} for line in lines
+            {"name": line.name, "words": line.words, "clause": line.clause, "rule": line.rule} for line in lines
         ],
         "ids": records.ids,
         "facts": records.facts.values(),
@@ -105,7 +120,8 @@ def record_blocks(
     if since:
         values["transitions"] = list(Transition)
         cases = ((number, member.record.case) for number, run in enumerate(runs) for member in run.assessment.statuses)
-        records.columns["since"] = tuple(_TRANSITIONS[since.get(case)] for case in cases)
+        found = (since.get(case) for case in cases)
+        records.columns["since"] = tuple(_TRANSITIONS[of.transition if of else None] for of in found)
     data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
     return RecordBlocks(data, table_block(records.details), table_block(records.problems.table))
 
@@ -119,6 +135,7 @@ class _Records:
         lines: Sequence[CauseLine],
         problems: Problems,
         issues: Mapping[tuple[int, str], str | None],
+        since: Mapping[tuple[int, str], Since],
     ) -> None:
         self.facts, self.details, self.problems = Table(), Table(), problems
         self.phrases: Distinct[str] = Distinct()
@@ -126,7 +143,8 @@ class _Records:
         self._command_numbers: dict[tuple[object, ...], int] = {}
         self.waivers: list[dict[str, str]] = []
         self._waiver_numbers: dict[tuple[int, str], int] = {}
-        self._causes, self._issues = cause_numbers(lines), issues
+        self._causes, self._issues, self._since = cause_numbers(lines), issues, since
+        self._misreadings = [line.misreading for line in lines]
         self.ids = sorted({member.record.case for run in runs for member in run.assessment.statuses})
         self._cases = {case: number for number, case in enumerate(self.ids)}
         facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
@@ -146,9 +164,12 @@ class _Records:
         record = member.record
         text = (_said if isinstance(member.ruling, _SHARED) else _said.__wrapped__)(member.ruling)
         waiver = self._waiver(run, member)
-        detail = tuple(_detail(member, waiver))
+        cause = self._causes.get((run, record.case), 0)
+        detail = tuple(_detail(member, waiver, self._misreadings[cause - 1] if cause else ""))
         if issue := self._issues.get((run, record.case)):
             detail = *detail, {"issue": issue}
+        if (since := self._since.get((run, record.case))) and (was := since.was):
+            detail = *detail, {"was": (since.backend, was.status.value, was.ruling.kind, _said.__wrapped__(was.ruling))}
         dialect = DIALECTS.get(record.dialect)
         return (
             run,
@@ -156,12 +177,13 @@ class _Records:
             _STATUSES[member.status],
             _KINDS[member.ruling.kind],
             self.phrases[text if member.waiver is None else f"{member.waiver.name}: {text}"],
-            self._causes.get((run, record.case), 0),
+            cause,
             self._commands_number(run, header, member),
             self.details.append(*detail) + 1 if detail else 0,
             self.problems.number(record, dialect) if dialect else 0,
             # Four digits, as the table shows them: more would not be deflated.
             round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
+            record.size[0],
         )
 
     def _commands_number(self, run: int, header: RunHeader, member: RecordStatus) -> int:
@@ -220,14 +242,18 @@ def _said(verdict: Ruling) -> str:
     return shortened(" ".join(phrase(verdict).split()), _LONGEST)
 
 
-def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, Any]]:
-    """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass."""
+def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> Iterator[Mapping[str, Any]]:
+    """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass.
+
+    Of several misreadings that give the output, the one counts that explains the cause, if there is one.
+    """
     record = member.record
     if isinstance(member.ruling, Agreed) and not member.ruling.notes and record.call is None:
         return
     data_format = record.call.data_format if record.call else ""
     of_verdict = _of_verdict if isinstance(member.ruling, _SHARED) else _of_verdict.__wrapped__
     yield of_verdict(member.ruling, data_format, "" if member.waiver else reason(member))
+    explained = [each for each in member.why.explained if str(each) == misreading] or member.why.explained
     if own := {
         key: value
         for key, value in (
@@ -238,7 +264,7 @@ def _detail(member: RecordStatus, waiver: int | None) -> Iterator[Mapping[str, A
             ("placement", member.why.placement and _placement(member.why.placement)),
             (
                 "candidates",
-                tuple((str(together), says(together.names, record.dialect)) for together in member.why.explained),
+                tuple((str(together), says(together.names, record.dialect)) for together in explained),
             ),
         )
         if value

@@ -87,7 +87,7 @@ function sortedAnew(data: PageData, order: string) {
   usual.forEach((record, place) => {
     places[record] = place;
   });
-  return usual.sort((a, b) => direction * (key(a) - key(b)) || places[a] - places[b]);
+  return usual.sort((a, b) => (key(a) === key(b) ? 0 : direction * (key(a) - key(b))) || places[a] - places[b]);
 }
 
 /** All records, the most urgent status first; those of one status by case. */
@@ -105,6 +105,7 @@ function sortKey(data: PageData, name: string): ((record: number) => number) | n
   const { columns } = data;
   if (name === "case") return (record) => columns.case[record];
   if (name === "seconds") return (record) => (Number.isNaN(columns.seconds[record]) ? -1 : columns.seconds[record]);
+  if (name === "size") return (record) => columns.size[record] || Number.POSITIVE_INFINITY;
   if (name === "phrase") {
     const ranks = ranksOf(data.phrases);
     return (record) => ranks[columns.phrase[record]];

@@ -1,11 +1,13 @@
 import { type Colour, colourOf, palette } from "./colours.js";
-import type { FieldName, Fields } from "./fields.js";
+import type { Arrays, Fields, Tiled } from "./fields.js";
+import { formatFloat32 } from "./text.js";
 
-// The colours of values, errors and ratios. Zero is white, in the dark the ground; blue and orange are told apart by
+// The colours of values and errors. Zero is white, in the dark the ground; blue and orange are told apart by
 // everyone who tells colours apart in any way.
 
 /** A scale of values. */
 export interface Shade {
+  limit: number; // larger magnitudes are hatched
   colours: readonly Colour[];
   of: (value: number) => Colour; // the colour of a number; not of NaN
   ends: string[]; // what the first and the last colour mean
@@ -29,78 +31,54 @@ const SIGNED_ON_DARK = palette([
   [226, 120, 40],
   [255, 205, 160],
 ]);
-/** Below the allowance greys, beyond it orange to brown; its middle is the allowance. */
-const RATIO_ON_LIGHT = palette([
-  [255, 255, 255],
-  [226, 230, 234],
-  [186, 196, 206],
-  [250, 190, 120],
-  [217, 95, 14],
-  [110, 30, 4],
-]);
-const RATIO_ON_DARK = palette([
-  [24, 27, 30],
-  [44, 50, 56],
-  [74, 84, 94],
-  [150, 80, 24],
-  [236, 132, 52],
-  [255, 214, 170],
-]);
-/** Powers of ten on either side of the allowance. */
-const DECADES = 3;
-
 /** The scale of values or errors up to a magnitude, alike on both sides of zero. */
 export function signedShade(reach: number, dark: boolean): Shade {
   const colours = dark ? SIGNED_ON_DARK : SIGNED_ON_LIGHT;
   const end = String(Number(reach.toPrecision(4)));
   return {
+    limit: reach,
     colours,
     of: (value) => colourOf(colours, clamped(value, -reach, reach), [-reach, reach]),
     ends: [`-${end}`, end],
   };
 }
 
-/** The logarithmic scale of errors over their allowance; if nothing is allowed over the largest, which is else 0. */
-export function logarithmicShade(largest: number, dark: boolean): Shade {
-  const colours = dark ? RATIO_ON_DARK : RATIO_ON_LIGHT;
-  const low = largest > 0 ? 0.55 : 0;
-  return {
-    colours:
-      largest > 0
-        ? colours.map((_, step) => colours[step === 0 ? 0 : Math.round(255 * low + (1 - low) * step)])
-        : colours,
-    of: (value) => {
-      if (value === 0) return colours[0];
-      const decades = largest > 0 ? Math.log10(value / largest) + DECADES : Math.log10(value) + DECADES;
-      const share = clamped(decades / (largest > 0 ? DECADES : 2 * DECADES), 0, 1);
-      return colours[Math.round((low + (1 - low) * share) * 255)];
-    },
-    ends: largest > 0 ? ["0", String(Number(largest.toPrecision(4)))] : [`10^-${DECADES}`, `10^${DECADES}`],
-  };
-}
-
 const clamped = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
 /** The largest finite magnitude of a field. */
-export function reachOf({ fields }: Fields, names: readonly FieldName[]) {
-  let reach = 0;
-  for (const name of names) {
-    for (const value of fields[name].values) {
-      const magnitude = Math.abs(value);
-      if (magnitude > reach && magnitude !== Number.POSITIVE_INFINITY) reach = magnitude;
-    }
-  }
-  return reach;
+export function reachOf({ fields }: Fields, names: readonly Tiled[]) {
+  return Math.max(...names.map((name) => largestOf(fields[name].values)));
 }
 
-/** The scales of the four fields. */
-export function shadesOf(shown: Fields, dark: boolean): Record<FieldName, Shade> {
-  const values = signedShade(reachOf(shown, ["expected", "actual"]), dark);
+const largestOf = (values: ArrayLike<number>) => {
+  let largest = 0;
+  for (let at = 0; at < values.length; at++) {
+    const magnitude = Math.abs(values[at]);
+    if (magnitude > largest && magnitude !== Number.POSITIVE_INFINITY) largest = magnitude;
+  }
+  return largest;
+};
+
+/** So many times what is expected would leave no colours for the other values. */
+const FAR = 1000;
+
+/** A sentence on values that are far larger than what is expected; empty if there are none. */
+export function farBeyond({ expected, actual }: Arrays) {
+  const [right, came] = [largestOf(expected?.values ?? []), largestOf(actual?.values ?? [])];
+  if (right === 0 || came <= FAR * right) return "";
+  const [most, limit] = [came, right].map((value) => (value < 1e6 ? formatFloat32(value) : value.toExponential(1)));
+  return `Values up to ${most}, and at most ${limit} is expected: possibly uninitialised memory.`;
+}
+
+/** The scales of the fields; values far beyond what is expected are hatched. */
+export function shadesOf(shown: Fields, dark: boolean): Record<Tiled, Shade> {
+  const [own, all] = [reachOf(shown, ["expected"]), reachOf(shown, ["expected", "actual"])];
+  const limit = own > 0 && all > FAR * own ? own : Number.POSITIVE_INFINITY;
+  const values = signedShade(Math.min(all, limit), dark);
   const error = reachOf(shown, ["error"]);
   return {
     expected: values,
     actual: values,
-    error: signedShade(error, dark),
-    ratio: shown.exact && error === 0 ? signedShade(0, dark) : logarithmicShade(shown.exact ? error : 0, dark),
+    error: signedShade(Math.min(error, limit), dark),
   };
 }

@@ -1,6 +1,6 @@
 import { contextOf, drawMark, hatching, isDark } from "./canvas.js";
 import { type Colour, css, inkOn } from "./colours.js";
-import type { FieldName, Fields, Tiling } from "./fields.js";
+import type { Fields, Tiled, Tiling } from "./fields.js";
 import type { Shade } from "./shades.js";
 import { formatWithin } from "./text.js";
 
@@ -8,7 +8,7 @@ import { formatWithin } from "./text.js";
 
 interface TileContent {
   fields: Fields;
-  name: FieldName;
+  name: Tiled;
   start: number; // the number of the first element
   tiling: Tiling;
   cell: number; // the side of a cell in pixels
@@ -53,10 +53,12 @@ function drawCell(
     drawAbsent(context, corner, cell);
     return;
   }
-  const colour = Number.isNaN(value) || Math.abs(value) === Number.POSITIVE_INFINITY ? null : shade.of(value);
-  context.fillStyle = colour ? css(colour) : (hatchings.get(value) ?? "");
+  const beyond = Math.abs(value) > shade.limit;
+  const colour = Number.isNaN(value) || beyond || Math.abs(value) === Number.POSITIVE_INFINITY ? null : shade.of(value);
+  const like = beyond ? Math.sign(value) * Number.POSITIVE_INFINITY : value;
+  context.fillStyle = colour ? css(colour) : (hatchings.get(like) ?? "");
   context.fillRect(...corner, cell, cell);
-  const marked = (name === "error" || name === "ratio") && cell >= MARKED;
+  const marked = name === "error" && cell >= MARKED;
   if (marked && fields.wrong[element]) drawMark(context, corner, [cell, cell], colour);
   if (colour && cell >= NUMBERED) drawNumber(context, corner, { cell, value, colour });
 }

@@ -1,7 +1,7 @@
 import { drawMark, hatching, SWATCH, scaleOf, swatchOf } from "./canvas.js";
 import { css } from "./colours.js";
 import { el } from "./elements.js";
-import type { FieldName } from "./fields.js";
+import type { Tiled } from "./fields.js";
 import type { Shade } from "./shades.js";
 import { drawAbsent, MARKED, SPECIAL } from "./tile_canvas.js";
 import type { TileOptions } from "./tiles.js";
@@ -9,11 +9,7 @@ import type { TileOptions } from "./tiles.js";
 // What the colours and the marks of tiles mean.
 
 /** The entries of the legend of tiles with cells of `cell` pixels. */
-export function tileLegend(
-  { fields, shown, titles, judged }: TileOptions,
-  shades: Record<FieldName, Shade>,
-  cell: number,
-) {
+export function tileLegend({ fields, shown, titles, judged }: TileOptions, shades: Record<Tiled, Shade>, cell: number) {
   const entries: Node[] = [];
   const told = new Set<Shade>();
   for (const name of shown) {
@@ -30,6 +26,15 @@ export function tileLegend(
     entries.push(
       swatch(words, (context) => {
         context.fillStyle = hatching(context, value);
+        context.fillRect(0, 0, SWATCH, SWATCH);
+      }),
+    );
+  }
+  const { limit } = shades.actual;
+  if (drawn.some(({ values }) => values.some((value) => Math.abs(value) > limit && Number.isFinite(value)))) {
+    entries.push(
+      swatch(`beyond ±${limit}`, (context) => {
+        context.fillStyle = hatching(context, Number.POSITIVE_INFINITY);
         context.fillRect(0, 0, SWATCH, SWATCH);
       }),
     );

@@ -2,20 +2,20 @@ import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, stri
 import { isDark } from "./canvas.js";
 import { channelTiles, isStrip, largeCell, smallCell } from "./channel_tiles.js";
 import { button, el } from "./elements.js";
-import { type FieldName, type Fields, firstToShow, marksIn, type Tiling, tileStarts, tilingOf } from "./fields.js";
+import { type Fields, firstToShow, marksIn, type Tiled, type Tiling, tileStarts, tilingOf } from "./fields.js";
 import { type Shade, shadesOf } from "./shades.js";
 import { formatCount } from "./text.js";
 import { tileLegend } from "./tile_legend.js";
-import { elementFacts, type Mode, modeChoices } from "./tile_words.js";
+import { elementFacts } from "./tile_words.js";
 import { valueTable } from "./value_table.js";
 
-// Arrays as small multiples: for each channel a tile of each field, side by side, one over the other, or as text. All
-// tiles share a cursor.
+// Arrays as small multiples: for each channel a tile of each field, side by side, or all as text. All tiles share a
+// cursor.
 
 export interface TileOptions {
   fields: Fields;
-  shown: FieldName[];
-  titles: Partial<Record<FieldName, string>>;
+  shown: Tiled[];
+  titles: Partial<Record<Tiled, string>>;
   names: string[]; // of the leading axes; spatial ones come after
   label: string;
   judged: boolean; // whether elements may be wrong
@@ -29,7 +29,6 @@ const MANY = 16;
 
 export class TileView {
   tiles: Tile[] = [];
-  mode: Mode = "beside";
   cell = 0;
   /** The tile that is drawn large. */
   focus = 0;
@@ -44,14 +43,7 @@ export class TileView {
   readonly legend = el("div", { class: "legend" });
   readonly body: HTMLElement;
   readonly text = el("div", { class: "value-table", hidden: true });
-  readonly swipe = el("input", {
-    type: "range",
-    min: 0,
-    max: 100,
-    value: 50,
-    "aria-label": "how much of the actual values is shown",
-  });
-  readonly swiping = el("label", { class: "swipe", hidden: true }, "expected", this.swipe, "actual");
+  readonly asText = el("input", { type: "checkbox" });
   readonly element: HTMLElement;
   readonly observer = new ResizeObserver(() => {
     if (this.element.clientWidth !== this.room) requestAnimationFrame(() => this.draw());
@@ -84,7 +76,7 @@ export class TileView {
 
   /** The choice of slice, of the way to look, and the way to the next wrong element. */
   makeBar() {
-    const { names, judged, shown } = this.options;
+    const { names, judged } = this.options;
     const labels = this.tiling.chosen.map((axis, number) =>
       el("label", {}, names[axis] ?? `axis ${axis - names.length}`, this.selects[number]),
     );
@@ -94,11 +86,8 @@ export class TileView {
         button("Next wrong element", () => this.goToWrong(1)),
         this.place,
       );
-    this.swipe.addEventListener("input", () => this.body.style.setProperty("--swipe", `${this.swipe.value}%`));
-    bar.append(
-      modeChoices(shown, this.mode, (mode) => this.look(mode)),
-      this.swiping,
-    );
+    this.asText.addEventListener("change", () => this.draw());
+    bar.append(el("label", { class: "as-text" }, this.asText, "as text"));
     return bar;
   }
 
@@ -120,16 +109,6 @@ export class TileView {
       this.draw();
     });
     return select;
-  }
-
-  look(mode: Mode) {
-    this.mode = mode;
-    this.body.hidden = mode === "text";
-    this.text.hidden = mode !== "text";
-    this.legend.hidden = mode === "text";
-    this.swiping.hidden = mode !== "swipe";
-    this.body.classList.toggle("swiping", mode === "swipe");
-    this.draw();
   }
 
   get chosen() {
@@ -205,7 +184,11 @@ export class TileView {
     if (room === 0) return;
     const shades = shadesOf(this.fields, isDark());
     this.cell = largeCell(this.tiling, this.options.shown.length, room);
-    if (this.mode === "text") this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
+    const { checked } = this.asText;
+    this.text.hidden = !checked;
+    this.body.hidden = checked;
+    this.legend.hidden = checked;
+    if (checked) this.text.replaceChildren(valueTable(this.fields, this.starts, this.tiling));
     else this.drawTiles(shades);
     const inSlice = this.starts.reduce((sum, start) => sum + marksIn(this.fields.wrong, start, this.tiling), 0);
     const all = countMarks(this.fields.wrong);
@@ -218,7 +201,7 @@ export class TileView {
   }
 
   /** Draw the channel of the cursor large, and where there are others, all of them small. */
-  drawTiles(shades: Record<FieldName, Shade>) {
+  drawTiles(shades: Record<Tiled, Shade>) {
     this.tiles = [];
     const { starts } = this;
     this.focus = this.tileOf(this.cursor);
