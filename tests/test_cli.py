@@ -289,16 +289,19 @@ def test_every_command_has_help(name: str, command: Command) -> None:
 
 
 def test_cases_are_listed_by_pattern_and_tier(command: Command, tmp_path: Path) -> None:
-    """An id a line, which is a pattern itself."""
+    """An id a line, which is a pattern itself; without a pattern the topics, and how many cases each has."""
     done = command("list", "small/p*", "--cases", str(written(tmp_path)))
     assert (done.returncode, done.stdout.split()) == (0, ["small/plain", "small/padded"])
+    topics = command("list", "--cases", str(written(tmp_path)))
+    assert (topics.returncode, len(topics.stdout.splitlines())) == (0, 1)
+    assert "small/**" in topics.stdout
 
 
 def test_the_cases_of_a_dialect_are_listed(command: Command, tmp_path: Path) -> None:
     """Those that it can say, as ids or as JSON; none is an empty list, and another dialect an error."""
     text = "cases: [{name: plain}, {name: biased, with: {bias: true}}]"
     path, chosen = str(written(tmp_path, f"{BARE_HEAD}{text}")), ("--dialect", "openvino/ConvolutionBackpropData-1")
-    assert command("list", "--cases", path, *chosen).stdout.split() == ["small/plain"]
+    assert command("list", "**", "--cases", path, *chosen).stdout.split() == ["small/plain"]
     assert [case["id"] for case in json.loads(command("list", "--cases", path, *chosen, "--json").stdout)] == [
         "small/plain"
     ]
@@ -461,7 +464,7 @@ def test_a_full_pipe_that_does_not_block_loses_nothing(options: tuple[str, ...],
     """As a parent that is written in JavaScript makes it, for both streams: the end of a report has what is red."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    command = [sys.executable, *options, "-m", "tconv", "list"]
+    command = [sys.executable, *options, "-m", "tconv", "list", "**"]
     with open(reading, "rb") as pipe:  # noqa: PTH123 - it has no path
         process = subprocess.Popen(command, env=environment(), stdout=writing, stderr=writing)
         # Nothing is read until the pipe is full.

@@ -7,6 +7,7 @@ from contextlib import suppress
 from errno import EAGAIN, ENAMETOOLONG
 from functools import partial
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import NoReturn
 
 import click
@@ -41,12 +42,31 @@ GROUPS = {
     },
     "Keep cases and waivers": {
         "waivers": "Propose waivers for failures, pin readings, prove waivers.",
-        "list": "Print the ids of cases.",
+        "list": "Print the topics of cases, or the ids of cases.",
         "check": "Check case files and waiver files, or print what cases cover.",
         "backends": "Print the installed backends and their dialects.",
     },
 }
 """Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
+_EXAMPLES = {
+    "run": "tconv run 'padding/**' --backend opencv --tier smoke",
+    "report": "tconv report reports/ --baseline old/ --open",
+    "show": "tconv show padding/auto-pad/negative-total-by-hand",
+    "explain": "tconv explain wrong-dtype",
+    "shrink": "tconv shrink CASE --backend opencv",
+    "fuzz": "tconv fuzz --backend opencv --seconds 60",
+    "history": "tconv history onnxruntime 1.27.0 1.28.0",
+    "audit": "tconv audit model.onnx --backend onnxruntime",
+    "port": "tconv port --model model.onnx --to torch/conv_transpose",
+    "export": "tconv export CASE models",
+    "waivers": "tconv waivers propose reports/ --output waivers.yaml",
+    "site": "tconv site reports/ --output site",
+    "import": "tconv import node-tests/",
+    "list": "tconv list 'padding/**[strides=2]'",
+    "check": "tconv check --coverage",
+    "backends": "tconv backends",
+}
+"""An example of each command, at the end of its help."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
 """Arguments with which a run starts no worker here."""
@@ -71,6 +91,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
+        command.epilog = f"\b\nExample:\n  {_EXAMPLES[cmd_name]}"
         if ctx.obj is _WHOLE_PROCESS and (module := sys.modules.get(_ORPHANS)) is not None:
             module.adopt()
         return command
@@ -100,7 +121,7 @@ class _Commands(click.Group):
         return name, command, left
 
 
-_EXAMPLES = """\b
+_BEGINNING = """\b
 Examples:
   tconv run                              Judge onnxruntime.
   tconv run --backend acme_tconv:Acme    Judge a runtime of your own.
@@ -108,9 +129,15 @@ Examples:
   tconv explain wrong-dtype              Say what a word of a report means."""
 
 
-@click.command(
-    cls=_Commands, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
-)
+_CONTEXT = {
+    "help_option_names": ["-h", "--help"],
+    "show_default": True,
+    # click's own width is at least 50 columns.
+    "terminal_width": min(get_terminal_size().columns, 80) - 2,
+}
+
+
+@click.command(cls=_Commands, epilog=_BEGINNING, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="tconv")
 def _tconv() -> None:
     """Test whether a runtime computes transposed convolution as its specification says.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path  # noqa: TC003 - click's annotations are for the reader
 
 import click
 
+from tconv.cases.patterns import topic_of
 from tconv.cli import options
 from tconv.corpus import Corpus, Tier
 from tconv.dialects import find_dialect
@@ -22,9 +24,9 @@ from tconv.expectation.expected import can_express
 @click.option("--dialect", help="List only the cases that this dialect can say; default: all.")
 @options.as_json
 def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: str | None, *, as_json: bool) -> None:
-    """Print the ids of a tier's cases that match any PATTERN.
+    """Print how many cases of a tier each topic has; with a PATTERN the ids of the cases that match.
 
-    With --json, each case has the facts that patterns may ask for.
+    `tconv list '**'` prints all ids. With --json, each case has the facts that patterns may ask for.
     """
     speaker = find_dialect(dialect) if dialect else None
     selection = Selection(Corpus.load(cases), tier, patterns)
@@ -40,5 +42,8 @@ def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: 
     else:
         # Ids alone need no cases.
         ids = selection.ids() if speaker is None else (case.id for case in found)
-        sys.stdout.writelines(f"{case_id}\n" for case_id in ids)
+        if not patterns:
+            topics = Counter(map(topic_of, ids))
+            ids = (f"{count:>7,}  {topic}/**" for topic, count in sorted(topics.items()))
+        sys.stdout.writelines(f"{line}\n" for line in ids)
     sys.stdout.flush()
