@@ -1,4 +1,4 @@
-"""Progress on standard error: a line that is written again on a terminal, plain lines elsewhere."""
+"""Progress on standard error: a line that is written again on a terminal, plain lines elsewhere; and on the page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tconv.reports.html import write_waiting
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tconv.records.record import Record
 
@@ -23,14 +25,20 @@ _SAME_LINE = "\r\x1b[K"
 
 
 @contextmanager
-def showing(backend: str, *, quiet: bool = False) -> Iterator[Callable[[int, int, Record | None], None]]:
-    """Yield a function that shows now and then how many of all cases are done; a quiet one shows nothing."""
+def showing(
+    backend: str, page: Path | None = None, *, quiet: bool = False
+) -> Iterator[Callable[[int, int, Record | None], None]]:
+    """Yield a function that shows now and then how many of all cases are done; a quiet one on the page alone."""
     on_terminal, last = sys.stderr.isatty(), monotonic()
+    of_page = 0.0
     seconds = _SECONDS_ON_A_TERMINAL if on_terminal else _SECONDS_BETWEEN_LINES
 
     def advance(done: int, total: int, record: Record | None) -> None:
-        nonlocal last
+        nonlocal last, of_page
         now = monotonic()
+        if page is not None and now - of_page >= _SECONDS_BETWEEN_LINES:
+            of_page = now
+            write_waiting(page, f"{backend}: {min(done, total):,} of {total:,} cases")
         if not quiet and (record is None or done == total or now - last >= seconds):
             last = now
             more = f", and {done - total} more calls to explain failures" if done > total else ""

@@ -123,16 +123,16 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
     # A bad waiver file is reported before the run, not after it.
     for backend in backends:
         choose_waivers(arguments.waivers, backend)
+    page = arguments.output / f"{selection.name or 'index'}.html"
     assessments: list[Assessment] = []
     written: dict[Path, str] = {}
     for backend in backends:
         settings = replace(_settings(arguments, backend, dialect), earlier=written)
-        of_backend = _run(arguments, settings, selection, quiet=reporting.quiet)
+        of_backend = _run(arguments, settings, selection, page, quiet=reporting.quiet)
         written |= {assessment.run.path: backend for assessment in of_backend}
         assessments += of_backend
     if not assessments:
         raise BackendMissing("a backend must be there (got none)")
-    page = arguments.output / f"{selection.name or 'index'}.html"
     report = make_report(assessments, before)
     html.write(report, page, selection.find, partial(recorded_issue, find=selection.find))
     reporting.write(report, arguments.cases, arguments.waivers, page, recorded=True)
@@ -178,7 +178,9 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) ->
     )
 
 
-def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *, quiet: bool) -> list[Assessment]:
+def _run(
+    arguments: RunArguments, settings: RunSettings, selection: Selection, page: Path, *, quiet: bool
+) -> list[Assessment]:
     """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
 
     def waivers(header: RunHeader) -> WaiverFile | None:
@@ -212,7 +214,7 @@ def _run(arguments: RunArguments, settings: RunSettings, selection: Selection, *
         try_out=try_out if arguments.new_calls else None,
     )
     try:
-        with showing(settings.asking.backend, quiet=quiet) as progress:
+        with showing(settings.asking.backend, page, quiet=quiet) as progress:
             done = run(selection, settings, progress)
         return [judge(done)]
     except (BackendMissing, DialectError, OptionError) as error:

@@ -56,6 +56,8 @@ _QUANTITIES = {
 }
 _LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "output_padding"}
 _LETTER = re.compile(rf"(?<!')\b({'|'.join(_LETTERS)})\b(?!\[)")
+_OFF = re.compile(r" is the text's \w+ ([+-]) (\d+)$")
+"""The end of a rule that differs from the text by a number alone."""
 _TIGHT = re.compile(r"(?<=[\w)])([*-])(?=[\w(])")
 
 Sentence = tuple[str, tuple[str, ...]]
@@ -87,9 +89,8 @@ class Failures:
                 meaning = says(name.names, self.shown.record.dialect)
                 return _sentence(f"{happens}: {meaning}{condition}"), (f"as if {name}", example)
             case Follows(rules):
-                quantities = _listed(_QUANTITIES[rule.quantity] for rule in rules)
                 kinds = "" if self.shown.ruling.kind in _RETURNED else f"{happens}, as it "
-                return _sentence(f"{kinds}computes {quantities} wrongly{condition}"), (
+                return _sentence(f"{kinds}{_computes(rules)}{condition}"), (
                     *map(formula, rules),
                     example,
                 )
@@ -249,6 +250,15 @@ def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
         yield f"converted to the expected type, the values are {'right' if right else 'wrong too'}"
     elif known:
         yield f"converted to the expected type, the values are right in {right:,} of {known:,} cases"
+
+
+def _computes(rules: Sequence[Rule]) -> str:
+    """Return which quantities are wrong, and by how much if that is the same for all calls."""
+    (first, *others), off = rules, _OFF.search(str(rules[0]))
+    if not others and off is not None:
+        sign, by = off.groups()
+        return f"computes {_QUANTITIES[first.quantity]} too {'large' if sign == '+' else 'small'} by {by}"
+    return f"computes {_listed(_QUANTITIES[rule.quantity] for rule in rules)} wrongly"
 
 
 def formula(rule: Rule) -> str:

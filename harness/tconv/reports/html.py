@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from hashlib import sha256
+from html import escape
 from typing import TYPE_CHECKING
 
 from tconv.reports import atomic_write
@@ -48,6 +49,13 @@ def write(
         issue: returns the bug report of a record, for the examples of the causes; None if there is nothing to report.
     """
     atomic_write.write(destination, _page(report, find, issue))
+
+
+def write_waiting(destination: Path, words: str) -> None:
+    """Write a page that says how far a run is, and reloads itself until the report replaces it."""
+    head = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
+    text = escape(f"{words}. This page reloads itself until the report replaces it.")
+    atomic_write.write(destination, f"{head}<title>tconv: {escape(words)}</title><p>{text}</p>")
 
 
 def _page(
