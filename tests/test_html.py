@@ -333,12 +333,12 @@ def test_wrong_answers_come_before_what_nobody_declared(page: Callable[..., _Pag
     unsupported = [_record(f"groups/x[n={n}]", ver.Unsupported("no symbols")) for n in range(5)]
     waived = [_record("padding/grow[strides=3]", EXACT), _record("bias/all", ver.Agreed("exact"))]
     written = page(_assessment([*unsupported, *wrong, *waived], [_waiver()]))
-    assert "Red. acme: 2 wrong answers. Not declared as unsupported: 5 run gate" in written.words
+    assert "Red. acme: 2 wrong answers. Not declared as unsupported: 5 run result" in written.words
     assert "Causes 3 (2 red)" in written.words
     assert "Declare tconv waivers propose " in written.words
     assert [row.cause for row in written.rows() if row.case == "padding/x[s=0]"] == [1]
     alone = page(_assessment(unsupported))
-    assert "Red. Not declared as unsupported: 5 run gate" in alone.words
+    assert "Red. Not declared as unsupported: 5 run result" in alone.words
     declared = page(_assessment([*wrong, *waived], [_waiver()]))
     assert "Declare" not in declared.words
 
@@ -355,7 +355,7 @@ def test_the_answer_counts_what_came_of_calls() -> None:
     records = [_record(f"a/b[n={n}]", verdict) for n, verdict in enumerate([*verdicts, ver.Unsupported("later")])]
     records.append(_record("padding/grow[strides=3]", EXACT))
     runs = overviews(make_report([_assessment(records, [_waiver()])]).runs)
-    counts = "1 crash, 2 wrong answers, 1 without an answer, 1 refusal"
+    counts = "1 crash, 2 wrong answers, 1 call without an answer, 1 refusal"
     assert answer(runs) == f"acme: {counts}. Not declared as unsupported: 1"
 
 
@@ -376,7 +376,7 @@ def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:
     ]
     causes = written.blocks["data"].values["causes"]
     assert causes[0]["words"].startswith("Returns wrong values: pads of begin and end are exchanged")
-    assert causes[1]["words"].startswith("Follows another reading that the text allows: under SAME_*")
+    assert causes[1]["words"].startswith("Follows another interpretation that the text allows: under SAME_*")
     words = "crops-twice: a negative total is cropped twice"
     assert causes[2] == {
         "name": causes[2]["name"],

@@ -172,7 +172,7 @@ def test_a_comparison_is_read_on_a_phone(page: Page) -> None:
     count = page.locator("section:has(> #since)").get_by_role("link", name=" new").first
     cases = (count.text_content() or "").split()[0]
     count.click()
-    expect(page.locator("#found")).to_contain_text(f"{cases} of")
+    expect(page.locator("#found")).to_contain_text(f"{cases} case")
 
 
 def test_print_has_the_drawing_and_not_the_controls(page: Page) -> None:

@@ -318,15 +318,15 @@ def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
     for of in _MULTIPLES:
         yield f"{name} is no multiple of {of}", known & (numbers % of > 0)
         yield f"{name} is a multiple of {of}", known & (numbers % of == 0)
-        yield f"{name} is more than {of} and no multiple of it", known & (numbers > of) & (numbers % of > 0)
+        yield f"{name} is no multiple of {of}, and larger", known & (numbers > of) & (numbers % of > 0)
     for of in _MULTIPLES[1:]:
         yield f"{name} is 1 more than a multiple of {of}", known & (numbers % of == 1)
         yield (
-            f"{name} is more than {of}, and 1 more than a multiple of it",
+            f"{name} is 1 more than a multiple of {of}, and larger",
             known & (numbers > of) & (numbers % of == 1),
         )
         yield (
-            f"{name} is more than {of}, and 1 less than a multiple of it",
+            f"{name} is 1 less than a multiple of {of}, and larger",
             (known & (numbers > of) & (numbers % of == of - 1)),
         )
 

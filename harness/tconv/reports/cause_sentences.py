@@ -87,7 +87,7 @@ class Failures:
         match what:
             case Misreads(name):
                 meaning = says(name.names, self.shown.record.dialect)
-                return _sentence(f"{happens}: {meaning}{condition}"), (f"as if {name}", example)
+                return _sentence(f"{happens}{condition}: {meaning}"), (f"as if {name}", example)
             case Follows(rules):
                 kinds = "" if self.shown.ruling.kind in _RETURNED else f"{happens}, as it "
                 return _sentence(f"{kinds}{_computes(rules)}{condition}"), (

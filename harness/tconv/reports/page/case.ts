@@ -143,21 +143,14 @@ class ShownCase {
     return [view.element];
   }
 
-  /** Arrays of different numbers of axes. */
-  apart(expected: Grid, actual: Grid) {
-    const came = formatShape(actual.shape);
-    const shapes = `The shape must be ${formatShape(expected.shape)} (got ${came})`;
-    const views = [this.alone("expected", expected, VALUE_NAMES), this.alone("actual", actual, VALUE_NAMES)];
-    return el("div", {}, note(`${shapes}: elements cannot be compared one by one.`), ...views.flat());
-  }
-
   /** Expected, actual and error, laid over each other. */
   outputs() {
     const place = el("div", {});
     const { expected, actual } = this.values?.arrays ?? {};
     if ([expected, actual].some((grid) => grid?.shape.includes(0)))
       return note("An array without elements is not drawn.");
-    if (expected && actual && expected.shape.length !== actual.shape.length) return this.apart(expected, actual);
+    if (expected && actual && expected.shape.length !== actual.shape.length)
+      return note(`The shape must be ${formatShape(expected.shape)} (got ${formatShape(actual.shape)}).`);
     const shift = shapesDiffer(this.view) ? movedBy(this.view) : [];
     this.showOutputs(place, shift);
     if (shift.length === 0) return place;

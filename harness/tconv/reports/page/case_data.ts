@@ -1,10 +1,9 @@
 import { formatFragment } from "./address.js";
 import { countMarks } from "./arrays.js";
-import { candidatesOf, isFollowed, ruleOf } from "./candidates.js";
-import type { CaseNeighbour, CaseValues, CaseView } from "./case_view.js";
+import type { CaseCandidate, CaseNeighbour, CaseValues, CaseView } from "./case_view.js";
 import { overlaid } from "./fields.js";
 import type { Placement } from "./geometry.js";
-import type { Answer, OpenedCase } from "./opened_case.js";
+import type { Answer, OpenedCase, Readings } from "./opened_case.js";
 import type { CaseRecord, PageData } from "./page_data.js";
 import { labelsOf } from "./patterns.js";
 import { formatCount } from "./text.js";
@@ -171,4 +170,26 @@ function commandsOf({ id, number }: CaseRecord, { commands, columns }: PageData)
   return commands[columns.commands[number]].map(([name, text]): [string, string] => {
     return [name, text.replace("{case}", () => quoted)];
   });
+}
+
+/** The mistakes, if this case alone does not tell which it is, and the readings that the backend follows. */
+function candidatesOf({ record, detail }: OpenedCase, data: PageData): CaseCandidate[] {
+  const known = data.readings[record.run.dialect] ?? {};
+  const followed = [...new Set((detail.readings ?? []).flat())].map((name) => {
+    return { name, says: (known[name] ?? []).filter(Boolean).join(" - ") };
+  });
+  const mistakes = detail.candidates ?? [];
+  const untold = mistakes.length > 1 && !ruleOf(record, data) ? mistakes : [];
+  return [...untold.map(([name, says]) => ({ name, says })), ...followed];
+}
+
+/** The learnt rule that a record's cause is; empty where it is none. */
+function ruleOf({ cause }: CaseRecord, { causes }: PageData) {
+  return causes[cause - 1]?.rule ?? "";
+}
+
+/** Whether readings that give one output have one that is followed. */
+function isFollowed(readings: Readings, followed: Readings) {
+  const known = new Set(followed.map(String));
+  return readings.some((names) => known.has(String(names)));
 }

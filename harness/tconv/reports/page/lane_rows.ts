@@ -45,11 +45,12 @@ export function stampLanes({ geometry, axis }: Lanes, scale: Scale, products: Pr
   const left = products.length - room;
   const more = left > 0 ? `; ${left} more such elements are not drawn` : "";
   const words = products.length > 0 ? `taps of w, ${taps} for each${apart}${more}` : "no tap of w reaches this element";
-  return numbersFrom(0, products.length > 0 ? room : 1).map((row) => ({
+  const rows = Math.max(products.length - Math.max(left, 0), 1);
+  return numbersFrom(0, rows).map((row) => ({
     words: row === 0 ? words : "",
     style: "lane",
     shapes: row < products.length ? stamp(geometry, axis, products[row], scale) : [],
-    height: products.length > 0 ? size + (row === room - 1 ? GAP : 2) : GAP,
+    height: products.length > 0 ? size + (row === rows - 1 ? GAP : 2) : GAP,
   }));
 }
 

@@ -1,12 +1,14 @@
+import { indexOf } from "./arrays.js";
 import { drawMark, hatching, SWATCH, scaleOf, swatchOf } from "./canvas.js";
 import { css } from "./colours.js";
 import { el } from "./elements.js";
 import type { Tiled } from "./fields.js";
 import type { Shade } from "./shades.js";
+import { formatFloat32, formatShape } from "./text.js";
 import { drawAbsent, MARKED, SPECIAL } from "./tile_canvas.js";
 import type { TileOptions } from "./tiles.js";
 
-// What the colours and the marks of tiles mean.
+// What the colours and the marks of tiles mean, and what is said of an element.
 
 /** The entries of the legend of tiles with cells of `cell` pixels. */
 export function tileLegend({ fields, shown, titles, judged }: TileOptions, shades: Record<Tiled, Shade>, cell: number) {
@@ -57,3 +59,20 @@ export function tileLegend({ fields, shown, titles, judged }: TileOptions, shade
 
 const swatch = (words: string, draw: (context: CanvasRenderingContext2D) => void) =>
   el("span", {}, swatchOf(draw), words);
+
+/** What is said of an element: names and values. */
+export function elementFacts({ fields, shown, titles, judged }: TileOptions, element: number) {
+  const { origin, shape, shift, wrong, exact } = fields;
+  const index = indexOf(shape, element).map((at, axis) => at + origin[axis]);
+  const moved = shift.some((by) => by !== 0);
+  const facts = [["index", formatShape(index)]];
+  if (moved) facts.push(["actual's own", formatShape(index.map((at, axis) => at - shift[axis]))]);
+  for (const name of shown) {
+    const { values, present } = fields.fields[name];
+    const words = present[element] ? formatFloat32(Math.fround(values[element])) : "none";
+    facts.push([(titles[name] ?? name).split(",")[0], words]);
+  }
+  if (judged && !exact) facts.push(["error/allowed", formatFloat32(Math.fround(fields.fields.ratio.values[element]))]);
+  if (judged) facts.push(["so it is", wrong[element] ? "✗ wrong" : "✓ as expected"]);
+  return facts;
+}

@@ -5,8 +5,7 @@ import { button, el } from "./elements.js";
 import { type Fields, firstToShow, marksIn, type Tiled, type Tiling, tileStarts, tilingOf } from "./fields.js";
 import { type Shade, shadesOf } from "./shades.js";
 import { formatCount } from "./text.js";
-import { tileLegend } from "./tile_legend.js";
-import { elementFacts } from "./tile_words.js";
+import { elementFacts, tileLegend } from "./tile_legend.js";
 import { valueTable } from "./value_table.js";
 
 // Arrays as small multiples: for each channel a tile of each field, side by side, or all as text. All tiles share a
