@@ -382,7 +382,7 @@ def test_a_cause_is_a_line_for_all_runs(page: Callable[..., _Page]) -> None:
         "name": causes[2]["name"],
         "words": words,
         "clause": "doc, total_padding",
-        "learnt": False,
+        "rule": "",
     }
     assert len({cause["name"] for cause in causes}) == 3
     assert "Red. acme 2.1: 3 wrong answers. acme 3.0: 2 wrong answers" in written.words

@@ -234,12 +234,13 @@ def _condition(explanation: Explanation) -> str:
     """Return for which calls it is so, and how many calls are exceptions to that."""
     if not explanation.condition:
         return ""
-    exceptions = len(explanation.cases) - explanation.met + len(explanation.against)
-    if not isinstance(explanation.what, Misreads | Follows):
-        # What a runtime computes differently may give the right values by chance.
-        exceptions += explanation.silent
-    but = f", with {exceptions:,} exception{'' if exceptions == 1 else 's'}" if exceptions else ""
-    return f" if {in_words(explanation.condition)}{but}"
+    words, met = f" if {in_words(explanation.condition)}", explanation.met
+    is_mechanism = isinstance(explanation.what, Misreads | Follows)
+    # What a runtime computes differently may give the right values by chance.
+    others = len(explanation.against) + (0 if is_mechanism else explanation.silent)
+    if exceptions := len(explanation.cases) - met + (others if is_mechanism else 0):
+        return f"{words}, with {exceptions:,} exception{'' if exceptions == 1 else 's'}"
+    return f"{words}, in {met:,} of {met + others:,} such calls" if others else words
 
 
 def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:

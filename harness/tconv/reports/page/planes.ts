@@ -35,7 +35,7 @@ const LEGIBLE = 13;
 /** Pixels for the signs between the panels. */
 const SIGNS = 120;
 /** The height of a plane, where it need not be more. */
-const HIGHEST = 620;
+const HIGHEST = 400;
 /** The panels of a plane: input, filter, output. */
 export function planeDrawings({ geometry, axes, frames, places, room }: Plane): Panel[] {
   const extents = axes.map((axis, side) =>

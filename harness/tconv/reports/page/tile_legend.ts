@@ -33,7 +33,8 @@ export function tileLegend({ fields, shown, titles, judged }: TileOptions, shade
     );
   }
   const { limit } = shades.actual;
-  if (drawn.some(({ values }) => values.some((value) => Math.abs(value) > limit && Number.isFinite(value)))) {
+  const isFar = (name: Tiled) => fields.fields[name].values.some((value) => Math.abs(value) > shades[name].limit);
+  if (shown.some(isFar)) {
     entries.push(
       swatch(`beyond ±${limit}`, (context) => {
         context.fillStyle = hatching(context, Number.POSITIVE_INFINITY);
