@@ -261,15 +261,15 @@ def test_cases_by_backends(opened: Callable[..., Page]) -> None:
 
 
 def test_the_matrix_counts_and_filters(opened: Callable[..., Page]) -> None:
-    """Rows and columns are any two facets; a cell has n of N as text, and leaves its records."""
+    """Rows and columns are any two facets; a cell has n of N as text, and opens its cases."""
     page = opened("#view=matrix")
     cell = page.get_by_role("button", name="2 of 10,002 failed, topic=geometry, backend=acme-2.1:onnx/ConvTranspose-22")
     expect(cell).to_have_text("2 of 10,002")
     page.get_by_label("columns").select_option("verdict")
     expect(page.get_by_role("columnheader", name="wrong-shape")).to_be_visible()
     page.get_by_role("button", name="1 of 1 failed, topic=padding, verdict=wrong-shape").click()
-    expect(page.locator("#query")).to_have_value("topic=padding verdict=wrong-shape")
-    expect(page).to_have_url(re.compile("view=matrix.*across=verdict"))
+    expect(page.locator("#query")).to_have_value("topic=padding verdict=wrong-shape status=failed")
+    expect(page).to_have_url(re.compile("view=cases.*across=verdict"))
 
 
 def test_attributes_that_differ_are_columns(opened: Callable[..., Page]) -> None:
@@ -665,7 +665,10 @@ def test_a_hundred_thousand_records_make_few_rows(browser: BrowserContext, large
     session = page.context.new_cdp_session(page)
     page.goto(large)
     page.locator("#table tbody tr").first.wait_for()
-    for query, found in (("status=disputed", "8,333 cases (33,332 records)"), ("acme:disputed n=3|5|7", "1 case (4 records)")):
+    for query, found in (
+        ("status=disputed", "8,333 cases (33,332 records)"),
+        ("acme:disputed n=3|5|7", "1 case (4 records)"),
+    ):
         page.locator("#query").fill(query)
         expect(page.locator("#found")).to_have_text(found)
     page.locator("#query").fill("")
