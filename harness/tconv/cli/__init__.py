@@ -28,7 +28,7 @@ GROUPS = {
     },
     "Find out why": {
         "show": "Print what each dialect expects of a case, or of sizes.",
-        "explain": "Say what a name means, why a case fails, or what a runtime computes.",
+        "explain": "Say what a name means, why a case fails, what a runtime computes.",
         "shrink": "Find the smallest case that fails in the same way.",
         "site": "Write a site from records: which engine follows what.",
         "fuzz": "Ask a backend random cases.",
