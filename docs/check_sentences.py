@@ -30,9 +30,9 @@ CONVERTED = (
     *(
         f"harness/tconv/{name}"
         for name in (
-            *("api", "backends", "corpus", "dialects", "documents", "execution", "gate", "pytest_plugin", "records"),
-            *("verdict", "__init__.py", "__main__.py", "datafiles.py", "errors.py", "nearest_word.py", "schemas.py"),
-            *("shown_texts.py", "vocabulary.py"),
+            *("api", "backends", "cli", "corpus", "dialects", "documents", "execution", "gate", "pytest_plugin"),
+            *("records", "verdict", "__init__.py", "__main__.py", "datafiles.py", "errors.py", "nearest_word.py"),
+            *("schemas.py", "shown_texts.py", "vocabulary.py"),
         )
     ),
 )

@@ -47,7 +47,7 @@ GROUPS = {
         "backends": "Print the installed backends and their dialects.",
     },
 }
-"""Every command by the question that it answers, and its line in `tconv --help`, which must not import them all."""
+"""All commands, grouped by question, with their lines in `tconv --help`, which must not import the commands."""
 _EXAMPLES = {
     "run": "tconv run 'padding/**' --backend opencv --tier smoke",
     "report": "tconv report reports/ --baseline old/ --open",
@@ -69,20 +69,20 @@ _EXAMPLES = {
 """An example of each command, at the end of its help."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 _ELSEWHERE = frozenset({"-h", "--help", "--dask"})
-"""Arguments with which a run starts no worker here."""
+"""Arguments with which a run starts no worker on this machine."""
 _WHOLE_PROCESS = object()
 _ZYGOTE, _ORPHANS = "tconv.execution.zygote", "tconv.backends.orphans"
-"""Modules that a command imports which starts workers."""
+"""Modules that a command imports if it starts workers."""
 _WRONG_USAGE = 2
 _INTERNAL_FAILURE = 4
-# The code that a shell gives to a program that SIGPIPE ended; 1 would mean red.
+# A shell gives this exit code to a program that SIGPIPE ended; 1 would mean red.
 _NO_READER = 141
 _LONGEST_LINE = 2000
-"""Characters of a line of an error: who gives thousands of words needs not read all of them again."""
+"""The longest line of an error: a user who passes thousands of words need not read all of them again."""
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are called, so that none waits for another's libraries."""
+    """Commands that are imported when they are called. So no command waits for the libraries of another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -100,7 +100,7 @@ class _Commands(click.Group):
         widest = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
             with formatter.section(title):
-                # Every line begins at one column, whichever group it is in.
+                # All lines begin at the same column, in all groups.
                 formatter.write_dl([(name.ljust(widest), line) for name, line in group.items()])
 
     def resolve_command(
@@ -111,11 +111,11 @@ class _Commands(click.Group):
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
         refuse_too_little()
         if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
-            # What workers are forked from loads tconv at the same time as this process: a third of a run's start.
+            # The zygote loads tconv in parallel to this process: that saves a third of a run's start.
             import_module(_ZYGOTE).prepare()
         name, command, left = super().resolve_command(ctx, args)
         if name == "run" and command is not None:
-            # tomllib is loaded for runs alone.
+            # Only runs load tomllib.
             settings = import_module("tconv.cli.project_settings").read_settings(command)
             ctx.default_map = {name: settings}
         return name, command, left
@@ -142,8 +142,8 @@ _CONTEXT = {
 def _tconv() -> None:
     """Test whether a runtime computes transposed convolution as its specification says.
 
-    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend is not available; 4 tconv itself failed;
-    128 plus the number of a signal that ended it.
+    Exit codes: 0 green; 1 red; 2 wrong usage or a bad file; 3 a backend is not available; 4 tconv itself failed.
+    If a signal ends the command, the code is 128 plus its number.
     """
     if sys.platform != "linux":
         click.echo(f"tconv: warning: tconv is tested on Linux only (this is {sys.platform})", err=True)
@@ -153,8 +153,8 @@ def main(*, whole_process: bool = False) -> NoReturn:
     """Run the command line and exit with its code; no traceback reaches the terminal.
 
     Args:
-        whole_process: whether this process is there for the command alone: then whatever it has started ends with it,
-            and signals change nothing once the exit code is settled.
+        whole_process: whether this process runs only the command. If so, all processes that it started end with it, and
+            signals change nothing once the exit code is known.
     """
     try:
         with printable_streams():
@@ -176,18 +176,18 @@ def _code(*, whole_process: bool) -> int:
     try:
         code = _tconv.main(prog_name="tconv", standalone_mode=False, obj=_WHOLE_PROCESS if whole_process else None)
         return code if isinstance(code, int) else 0
-    except Exception as error:  # noqa: BLE001 - a sentence for each
+    except Exception as error:  # noqa: BLE001 - every error gets a sentence
         if (stopped := signal_that_came()) is not None:
             raise stopped from None
         message, code = _message(error)
-        # Where standard error has no reader, the exit code still says it.
+        # If nobody reads standard error, the exit code still reports the error.
         with suppress(OSError):
             click.echo("\n".join(shortened(line, _LONGEST_LINE) for line in message.split("\n")), err=True)
         return code
 
 
 def _message(error: BaseException) -> tuple[str, int]:
-    """Return what the terminal shows of an error, and the exit code."""
+    """Return the sentence that the terminal shows for an error, and the exit code."""
     match error:
         case NoArgsIsHelpError():
             return error.format_message(), error.exit_code
@@ -211,7 +211,7 @@ def _message(error: BaseException) -> tuple[str, int]:
         case OSError():
             return f"tconv: {_refusal(error)}", _WRONG_USAGE
         case _:
-            # A fault of tconv: the terminal shows a sentence, and a file has the traceback.
+            # An error inside tconv: the terminal shows a sentence, and a file gets the traceback.
             sentence = one_line(f"{type(error).__name__}: {error}")
             return f"tconv: failed by itself: {sentence}; {_trace()}", _INTERNAL_FAILURE
 
@@ -220,11 +220,11 @@ _REFUSED = {
     ENAMETOOLONG: ("a path must be shorter", "check it"),
     EAGAIN: ("processes and threads must be allowed to be more", "take fewer --jobs, or raise the limit: ulimit -u"),
 }
-"""What must be where the system refuses something for a reason of its own, and what to do."""
+"""Errors of the system that get a sentence of their own: what must hold, and what to do."""
 
 
 def _refusal(error: OSError) -> str:
-    """Return what the system refused, in words: a full disk, too few handles, a path that is too long."""
+    """Return in words what the system refused: a full disk, too few file handles, a path that is too long."""
     file = f"{error.filename}: " if error.filename is not None else ""
     must, remedy = _REFUSED.get(error.errno or 0, ("the system must let tconv read and write", ""))
     return f"{file}{must} (got: {error.strerror or error}){remedy and f'; {remedy}'}"
@@ -232,7 +232,7 @@ def _refusal(error: OSError) -> str:
 
 def _trace() -> str:
     """Write the current traceback to a new file, and return where it is."""
-    # Hardly any run needs them, and every command would wait for them.
+    # Few runs need these modules, and every command would wait for them.
     import tempfile  # noqa: PLC0415
     import traceback  # noqa: PLC0415
 

@@ -61,8 +61,8 @@ def command(
     """Say whether ONNX models are safe on runtimes: does each ConvTranspose give what its text says?
 
     Each node is judged by the text of its operator set, and by what is known of each runtime. Then it is run: alone
-    with the model's attributes, sizes, filter and bias, and among its neighbours. --size gives a size that the
-    model leaves open; without it, two sizes are tried.
+    with the model's attributes, sizes, filter and bias, and among its neighbours. If the model leaves a size open,
+    --size gives it; without it, two sizes are tried.
 
     The exit code is 1 if something is unsafe or not known; with --no-run only if something is unsafe.
     """

@@ -1,4 +1,4 @@
-"""`tconv backends`: the backends that are installed, and the runners that ship."""
+"""`tconv backends`: the installed backends, and the runners that ship with tconv."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _records() -> dict[str, tuple[str, str]]:
     for path in (file for name in ("records", "unwaived") for file in data_folder(name).glob("*.jsonl.xz")):
         header = header_in(path)
         key, _ = engine_name(header.backend.name)
-        # Of one day, the newest release: older ones are there to be compared with.
+        # If several have the same day, the newest release: older ones are there for comparison.
         day, release = header.started[: len("2026-11-27")], header.backend.version
         found[key] = max(found.get(key, ("", "")), (release, day), key=lambda each: (each[1], _release(each[0])))
     return found

@@ -1,4 +1,4 @@
-"""Options that say what a call of the operator has: sizes, and every attribute."""
+"""Options that describe a call of the operator: sizes, and every attribute."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sizes(name: str, text: str) -> Callable[[_Command], _Command]:
 
 
 def attributes(command: _Command) -> _Command:
-    """Add an option for every attribute of the operator; a single number is meant for every axis."""
+    """Add an option for every attribute of the operator; a single number holds for every axis."""
     command = click.option("--groups", type=int, help="The number of groups.")(command)
     command = click.option("--auto-pad", type=_Mode(), help="The padding mode, also in a dialect's own words.")(command)
     for name in reversed((*NEUTRAL, "output_shape")):
@@ -65,15 +65,15 @@ def attributes(command: _Command) -> _Command:
 
 
 def single(value: Any) -> Any:  # noqa: ANN401 - the value of any option
-    """Return the integer of a list with a single one, which is meant for every axis; any other value as it is."""
+    """Return the integer of a list that has only one, because it holds for every axis; any other value unchanged."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def for_each_axis(name: str, value: list[int], rank: int) -> list[int]:
-    """Return sizes of which a single one is meant for every axis.
+    """Return one size for each axis. A single size holds for every axis.
 
     Raises:
-        UsageError: they are neither one nor as many as there are axes.
+        UsageError: there are several sizes, but not one for each axis.
     """
     value = value * rank if len(value) == 1 else value
     if len(value) != rank:

@@ -1,4 +1,4 @@
-"""`tconv check`: whether case files and waiver files are right, and what case files cover."""
+"""`tconv check`: check case files and waiver files, or show what the cases cover."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def command(
     """Check a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
     In case files it finds ids that are not unique, wrong citations, expected values that differ from the reference,
-    skips that leave nothing out, and cases that no dialect (or no cited one) can express, that break nothing or too
-    much, or that repeat another case. Only a sample of the exhaustive tier is checked. In waiver files it finds wrong
-    names of facts and wrong examples; --cases names their corpus. Exits with 2 if something is found.
+    and skips that leave nothing out. It finds cases that no dialect (or no cited one) can express, that break nothing
+    or too much, or that repeat another case. Only a sample of the exhaustive tier is checked. In waiver files it finds
+    wrong names of facts and wrong examples; --cases names their corpus. Exits with 2 if something is found.
 
     With --coverage a table shows, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
     covers. A count is covered/reachable. A tuple is reachable if the dialect can express a case of the sweep with it.
@@ -115,7 +115,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:
-    """Store the tiers of a corpus and return it with them; of one file only where its folder has stored tiers."""
+    """Store the tiers of a corpus and return it with them; for a single file only if its folder has stored tiers."""
     if not corpus.whole and not corpus.tiers.path.is_file():
         raise UsageError(
             f"--write-tiers must be for a folder of case files, or a file of one that has {tiers.FILE_NAME} (got "
@@ -144,7 +144,7 @@ def _print_coverage(corpus: Corpus, tier: Tier, dialect_name: str | None) -> Non
 
 
 def _print_missing(coverages: Sequence[Coverage]) -> None:
-    """Print which values and pairs never occur, by dialect and reason."""
+    """Print the values and pairs that never occur, by dialect and reason."""
     missing: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for entry in coverages:
         for values, reason in entry.never:

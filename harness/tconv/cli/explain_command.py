@@ -1,4 +1,4 @@
-"""`tconv explain`: why the answer to a case differs, and what a runtime computes instead of what the text says."""
+"""`tconv explain`: why an answer differs, and which formulas a runtime uses instead of those of the text."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _case(corpus: Corpus, name: str) -> Case:
 
 
 def _print_sheets(runs: Sequence[Run], corpus: Corpus) -> None:
-    """Print what a runtime computes beside what the text says, for each run."""
+    """Print for each run what the runtime computes, next to what the text says."""
     for learnt in runs:
         header = learnt.header
         if header.corpus != corpus.digest:
@@ -127,7 +127,7 @@ def _print_sheets(runs: Sequence[Run], corpus: Corpus) -> None:
 
 
 def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
-    """Run a case, and print what explains a backend's answer; return the exit code."""
+    """Run a case, and print what explains the backend's answer; return the exit code."""
     if case.context:
         return _explain_context(case, asking)
     own = tuple(Corpus.load().cases("gate"))
@@ -156,7 +156,7 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
 
 
 def _explain_context(case: Case, asking: Asking) -> int:
-    """Print the smallest context that fails, and with which options it is right; return the exit code."""
+    """Print the smallest context that fails, and the options with which its output is right; return the exit code."""
     found = narrow_down(case, asking)
     if found is None:
         print_text(f"{case.id}\n  right")

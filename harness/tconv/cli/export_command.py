@@ -1,4 +1,4 @@
-"""`tconv export`: a case for someone without tconv, as files or as the text of a bug report."""
+"""`tconv export`: a case for a reader without tconv, as files or as the text of a bug report."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def command(
 
     With --issue there is no DIR: CASE is run on the backend. The exit code is 1 if there is nothing to report.
 
-    With --suite, the cases of PATTERN become tests in the form of another project, in --output: folders of ONNX node
+    With --suite, the cases of PATTERN become tests of another project, in --output. They are folders of ONNX node
     tests, lines and graphs for oneDNN's benchdnn, the data of WebNN's conformance tests, or models of OpenVINO. Cases
     are left out if the suite cannot say them, if their values are not exact, or if the text allows several answers.
     """
@@ -93,7 +93,7 @@ def command(
     dialect = options.dialect(dialect_name)
     case = Corpus.load(cases).case(case_id)
     if folder is None:
-        assert backend is not None  # noqa: S101 - it comes with --issue
+        assert backend is not None  # noqa: S101 - --issue needs it
         return _report(case, Asking(backend, dialect, option, timeout), str(cases or ""))
     whom = backend or DEFAULT
     click.echo(f"case {export(case, dialect or find_dialect(usual_dialect(whom)), folder, whom)}")
@@ -109,15 +109,15 @@ def _write_suite(suite: str, selection: Selection, folder: Path, *, curated: boo
 
 
 def _report(case: Case, asking: Asking, cases: str) -> int:
-    """Run a case on a backend and print the report, or that there is none.
+    """Run a case on a backend and print the report, or say that there is nothing to report.
 
-    It has those explanations that further cases leave, as `tconv explain` finds them.
+    The report has the explanations that remain after further cases, as `tconv explain` finds them.
     """
     with tempfile.TemporaryDirectory(prefix="tconv-export-") as folder:
         reasoning = separate(case, Corpus.load().cases("gate"), replace(asking, folder=folder))
         record, header = reasoning.record, reasoning.backend
         actual = artifacts.array(Path(folder), record.artifact, "actual")
-    # A case that the dialect cannot express raises an error here.
+    # If the dialect cannot express the case, this raises an error.
     problem = expressed(case, reasoning.dialect)
     if isinstance(record.verdict, ver.Allowed):
         verdict = headline(record.verdict)

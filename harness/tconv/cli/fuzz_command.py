@@ -42,7 +42,7 @@ FILE = "findings.yaml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzArguments:
-    """Whom cases are drawn for, and how many."""
+    """The backend and dialect to draw cases for, and how many cases."""
 
     backend: str = option_field("--backend", default="onnxruntime", help="The backend to ask.")
     option: dict[str, str] = option_field(options.backend_options)
@@ -84,7 +84,7 @@ def command(arguments: FuzzArguments) -> int:
     1 if something is found.
     """
     seconds = _SECONDS if arguments.seconds is None and arguments.examples is None else arguments.seconds
-    # An unusable folder is reported before the run, which may take an hour.
+    # Report an unusable folder before the run, which may take an hour.
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
     refuse_unwritable([arguments.output / FILE])
@@ -122,7 +122,7 @@ def _title(pool: Pool, seed: int, ran: int) -> str:
 
 
 def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
-    """Write what was found until the command ended early, and return what there is, in words."""
+    """Write what was found before the command ended early; return a sentence about it."""
     findings = fuzzing.findings()
     if not findings:
         return "nothing was found until then"
@@ -148,7 +148,7 @@ def _report(pool: Pool, fuzzing: Fuzzing, title: str, output: Path, timeout: flo
 
 
 class _Clock:
-    """Whether to go on; it also prints a line on standard error now and then."""
+    """Decides whether to go on, and prints a progress line on standard error now and then."""
 
     def __init__(self, backend: str, seconds: float | None) -> None:
         self.ran = 0

@@ -1,4 +1,4 @@
-"""`tconv history`: since which release a runtime does what it does."""
+"""`tconv history`: since which release a runtime behaves as it does."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from tconv.corpus import Tier
 
 _SECONDS = 10.0
-"""What a case may take: some old releases hang where new ones do not."""
+"""The limit for one case: some old releases hang on cases that newer ones answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryArguments:
-    """Which releases of which runtime are asked what."""
+    """The runtime, its releases, and the cases to run."""
 
     backend: str | None = option_field(click.argument("backend", required=False))
     releases_and_patterns: tuple[str, ...] = option_field(
@@ -68,7 +68,7 @@ def command(arguments: HistoryArguments) -> int:
     if arguments.backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
     corpus = Corpus.load(arguments.cases)
-    # A version begins with a digit, and no case does.
+    # A version begins with a digit; no case id does.
     named = [word for word in arguments.releases_and_patterns if word[:1].isdigit()]
     patterns = tuple(word for word in arguments.releases_and_patterns if not word[:1].isdigit())
     selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""))
@@ -76,7 +76,7 @@ def command(arguments: HistoryArguments) -> int:
     if not named:
         raise UsageError("releases must be named, as in 1.15.1 or 1.15..latest (got none)")
     engine = engine_of(f"runner:{arguments.backend}")
-    assert engine is not None  # noqa: S101 - it is named as one
+    assert engine is not None  # noqa: S101 - the check above found it
     _ = selection.count
     _ = choose_waivers(arguments.waivers, engine.name)
     paths = []

@@ -1,4 +1,4 @@
-"""`tconv import`: tests of other projects as a case file."""
+"""`tconv import`: turn tests of other projects into a case file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of the system that no command could work below: told before anything is loaded that would end the process."""
+"""Limits of the system below which no command works. They are reported before a library ends the process."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from tconv.errors import UsageError
 _HANDLES = 20
 _MEMORY = 160 * 2**20
 _MEMORY_OF_A_THREAD = 40 * 2**20
-"""What numpy's library, OpenBLAS, reserves for each of its threads."""
+"""Bytes that OpenBLAS, numpy's library, reserves for each of its threads."""
 _MOST_THREADS = 64
 _PROCESSES = 2
-"""What a run starts at least: the process that workers are forked from, and a worker."""
+"""A run starts at least these: the process that workers are forked from, and a worker."""
 _THREADS = tuple(f"{library}_NUM_THREADS" for library in ("OPENBLAS", "GOTO", "OMP"))
-"""The variables that it takes the number of threads from; the first with a positive number counts."""
+"""Variables with OpenBLAS's number of threads; the first with a positive number counts."""
 
 
 def refuse_too_little() -> None:
-    """Refuse a number of file handles or threads, or an address space, in which numpy or Python's own workers break.
+    """Refuse a limit of file handles, threads or memory that is too small for numpy or for Python's workers.
 
     Raises:
-        UsageError: there is too little; numpy's library would end the process with 1, which is the code for red, or as
-            Ctrl-C does.
+        UsageError: a limit is too small. OpenBLAS would end the process with 1, the code for red, or as Ctrl-C does.
     """
     with suppress(ImportError):
-        # Not every system has it.
+        # Not every system has this module.
         import resource  # noqa: PLC0415
 
         handles, memory = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
@@ -44,9 +43,9 @@ def refuse_too_little() -> None:
 
 
 def _can_start(count: int) -> bool:
-    """Return whether so many threads can be started beside each other; the limit alone does not say how many are left.
+    """Return whether so many threads can be alive at the same time.
 
-    It is that of all processes of the user, and of a container.
+    The limit alone does not show it: it counts all processes of the user, or of the container.
     """
     done, started = Event(), list[Thread]()
     try:
@@ -64,7 +63,7 @@ def _can_start(count: int) -> bool:
 
 
 def _threads() -> int:
-    """Return how many threads numpy's library starts: as many as it is told, at most one for each usable processor."""
+    """Return how many threads OpenBLAS starts: the number in its variables, at most one for each usable processor."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = [
         int(text) for name in _THREADS if (text := os.environ.get(name, "").strip()).isdecimal() and int(text) > 0

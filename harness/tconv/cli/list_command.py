@@ -40,7 +40,7 @@ def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: 
             separator = ",\n"
         sys.stdout.write("\n]\n" if separator != "[\n" else "[]\n")
     else:
-        # Ids alone need no cases.
+        # Ids need no cases to be read.
         ids = selection.ids() if speaker is None else (case.id for case in found)
         if not patterns:
             topics = Counter(map(topic_of, ids))

@@ -1,4 +1,4 @@
-"""Options that several commands take, and options as fields of a dataclass: name, type and option in one place."""
+"""Options that several commands share, and dataclasses of options: name, type and option in one place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 
 class _Seconds(click.FloatRange):
-    """Seconds from a twentieth to a day; what is no number, or endless, would be no limit."""
+    """Seconds from a twentieth to a day. Infinity and NaN are refused: they would set no limit."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - as click has it
         """Return the number."""
@@ -36,7 +36,7 @@ class _Seconds(click.FloatRange):
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-"""A file that is written."""
+"""A file to write."""
 SECONDS = _Seconds(min=0.05, max=86_400)
 
 cases = click.option(
@@ -56,7 +56,7 @@ strict = click.option(
 
 
 def folder(text: str) -> Callable[[FC], FC]:
-    """Return the option that names the folder into which a command writes, with its help."""
+    """Return the option for the folder that a command writes; `text` is its help."""
     kind = click.Path(path_type=Path, file_okay=False)
     return click.option("--output", type=kind, default=Path("reports"), help=text)
 
@@ -67,12 +67,12 @@ spoken = click.option("--dialect", help="The dialect to speak; default: the back
 
 
 def jobs_of(jobs: int | None) -> int:
-    """Return how many workers there are."""
+    """Return the number of workers."""
     return jobs or min(cores(), 256)
 
 
 def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
-    """Return the option that limits how long a backend may take for a case, with its default and its help."""
+    """Return the option that limits the seconds for one case, with its default and its help."""
     return click.option("--timeout", type=SECONDS, default=seconds, help=text)
 
 
@@ -96,7 +96,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON inste
 
 
 def _chosen(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Return options of a backend by their names.
+    """Return options of a backend as values by name.
 
     Raises:
         UsageError: a text is not KEY=VALUE, or a key comes twice.
@@ -142,7 +142,7 @@ model_sizes = click.option(
 
 
 def dialect(name: str | None) -> Dialect | None:
-    """Return the dialect that an option names; None for the backend's first.
+    """Return the dialect that an option names; None means the backend's first.
 
     Raises:
         UsageError: no dialect has that name.
@@ -154,21 +154,21 @@ def option_field(option: str | Callable[..., Any], *names: str, **settings: Any)
     """Return a field of a dataclass that an option of click sets; both have the same name.
 
     Args:
-        option: how it is written, such as `--jobs`, or what `click.option` or `click.argument` returned.
-        names: what else `click.option` takes by position.
-        settings: what `click.option` takes by name.
+        option: the text of the option, such as `--jobs`, or what `click.option` or `click.argument` returned.
+        names: further positional arguments of `click.option`.
+        settings: keyword arguments of `click.option`.
     """
     return field(metadata={"option": click.option(option, *names, **settings) if isinstance(option, str) else option})
 
 
 def with_options(options: type[DataclassInstance]) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Return a decorator that adds the options of a dataclass to a command, which gets an instance of it.
+    """Return a decorator that adds the options of a dataclass to a command, and passes an instance of it.
 
-    Values of options that other decorators add are passed to the command by name. With several dataclasses the command
-    gets their instances in the order of the decorators.
+    Values of other decorators' options are passed by name. With several dataclasses, the command gets their instances
+    in the order of the decorators.
 
     Args:
-        options: a dataclass; every field is made with `option_field`, and --help has the options in their order.
+        options: a dataclass. Every field is made with `option_field`, and --help shows the options in their order.
     """
     names = [option.name for option in fields(options)]
 

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Let what is printed inside of this context go nowhere where its reader has gone, as `head` does.
+    """Discard what is printed in this context once its reader has gone, as `head` does.
 
-    The command goes on, so that its exit code is the one that it has with a reader.
+    The command goes on, so its exit code is the same as with a reader.
     """
     stream = sys.stdout
     if not isinstance(stream, PrintableStream):
-        # As in a test, or where Python itself gave another stream.
+        # In a test, or if Python itself replaced the stream.
         yield
         return
     before, stream.goes_on = stream.goes_on, True
@@ -44,7 +44,7 @@ def write_output(text: str, output: Path | None) -> None:
 
     Args:
         text: the text, with its last newline.
-        output: the file, which is replaced as a whole; None for standard output.
+        output: the file, which is replaced as a whole; None means standard output.
 
     Raises:
         FileError: the file cannot be written.
@@ -58,9 +58,9 @@ def write_output(text: str, output: Path | None) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print lines; on a terminal those that are wider are folded between words, and what goes on is indented.
+    """Print lines. On a terminal, wide lines are folded between words, and their further parts are indented.
 
-    In a pipe every line is as it is, for the programs that read it.
+    In a pipe every line is unchanged, for programs that read it.
     """
     out = console()
     for line in text.split("\n"):
@@ -74,22 +74,22 @@ def _folded(line: str, width: int) -> list[str]:
 
 
 def json_text(value: object) -> str:
-    """Return a JSON value as text that a person can read too."""
+    """Return a JSON value as indented text."""
     return json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def refuse_unwritable(paths: Sequence[Path | None]) -> None:
-    """Report a file that cannot be written, before a run that may take an hour and not after it.
+    """Report a file that cannot be written, before a run that may take an hour.
 
     Args:
-        paths: the files; None for one that is not wanted. None of them is changed, and no folder is left behind.
+        paths: the files; None if a file is not wanted. No file is changed, and no folder is left behind.
 
     Raises:
         FileError: a file cannot be written.
     """
     for path in filter(None, paths):
         with writing(path):
-            # A pipe would take the end of the trial for the end of everything.
+            # The reader of a pipe would take the end of this trial for the end of the data.
             if not atomic_write.is_stream(path):
                 _try(path)
 
@@ -101,7 +101,7 @@ def _try(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
         if is_new:
-            # Where it is a link, what it leads to is new.
+            # If the path is a link, its target is the new file.
             Path(os.path.realpath(path)).unlink()
     finally:
         for folder in missing:

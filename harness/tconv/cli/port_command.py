@@ -1,4 +1,4 @@
-"""`tconv port`: what to write in another text so that the output of a call stays."""
+"""`tconv port`: how to write a call in another dialect so that its output stays the same."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ASSUMED = 16
-"""The sizes of data that are not given."""
+"""Assumed for data sizes that are not given."""
 
 
 class _Dialect(click.ParamType[str]):
     name = "DIALECT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401
-        """Return the name of a dialect; of a text alone, that of its newest operator."""
+        """Return the name of a dialect; for a specification without an operator, its newest one."""
         _ = param, ctx
         of_text = [name for name in DIALECTS if name.partition("/")[0] == value]
         return of_text[-1] if value in {"torch", "tflite"} and of_text else find_dialect(str(value)).name
@@ -100,7 +100,7 @@ def command(
         for call, every in _calls(source, loaded, sizes, values):
             answers.append(answer := _answer(call, find_dialect(target), reading, *ends, every_only=every))
             if loaded and call.node and isinstance(result := answer[1], Port) and not every:
-                # The nodes behind it get what it gives.
+                # The nodes behind it get the size of its output.
                 loaded.resize(call.node.output[0], result.geometry.output)
     if as_json:
         write_output(json_text([_entry(*answer) for answer in answers]), None)
@@ -137,11 +137,11 @@ def _model(path: Path, source: str | None, sizes: dict[str, int], values: dict[s
 def _calls(
     source: str | None, model: Model | None, sizes: dict[str, int], values: dict[str, Any]
 ) -> Iterator[tuple[ModelCall, bool]]:
-    """Yield the calls, each with whether its sizes are made up, so that the answer must hold for every size."""
+    """Yield the calls, each with whether its sizes are assumed: then the answer must hold for every size."""
     written = _given(values)
     if model is not None:
         for number in range(len(model.calls())):
-            # They are found anew, as the answer for an earlier one may change the sizes.
+            # The calls are listed anew: the answer for an earlier one may have changed the sizes.
             call, assumed = model.calls()[number], model.calls(_ASSUMED)[number]
             of_every = call.case is None and assumed.case is not None and not assumed.case.attributes.output_shape
             yield (replace(assumed, unknown=call.unknown), True) if of_every else (call, False)
@@ -160,7 +160,7 @@ def _calls(
 
 
 def _case(values: dict[str, Any]) -> Case:
-    """Return a call with one channel a group; the other sizes change nothing."""
+    """Return a call with one channel for each group; other numbers of channels change nothing."""
     spatial = sizes_of("spatial", values["spatial"])
     kernel = sizes_of("kernel", call_options.for_each_axis("kernel", values["kernel"], len(spatial)))
     lists = {name: call_options.single(value) for name, value in values.items()}
@@ -180,7 +180,7 @@ def _answer(
     *,
     every_only: bool,
 ) -> tuple[ModelCall, Port | str, str, bool]:
-    """Return a call, what gives its output in the target or why nothing does, how that is known, and for every size?"""
+    """Return the call, its port or why there is none, how it is known, and whether the port holds for all sizes."""
 
     def again(case: Case) -> Port:
         followed = source_end.gives(case, call.dialect) if source_end else None
@@ -203,7 +203,7 @@ def _answer(
 
 
 class _RefusedError(UsageError):
-    """The source's runtime gives no value for a call."""
+    """The source's runtime returns no output for a call."""
 
 
 def _block(call: ModelCall, result: Port | str, computed: str, every: bool, target: str) -> Iterator[str]:  # noqa: FBT001

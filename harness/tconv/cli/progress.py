@@ -1,4 +1,4 @@
-"""Progress on standard error: a line that is written again on a terminal, plain lines elsewhere; and on the page."""
+"""Progress: one line that is rewritten on a terminal, plain lines in a log, and the page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_ON_A_TERMINAL = 0.2
 _SAME_LINE = "\r\x1b[K"
-"""Goes back to the beginning of a terminal's line, and clears it."""
+"""Moves to the beginning of a terminal's line, and clears it."""
 
 
 @contextmanager
 def showing(
     backend: str, page: Path | None = None, *, quiet: bool = False
 ) -> Iterator[Callable[[int, int, Record | None], None]]:
-    """Yield a function that shows now and then how many of all cases are done; a quiet one on the page alone."""
+    """Yield a function that reports now and then how many cases are done; if quiet, on the page only."""
     on_terminal, last = sys.stderr.isatty(), monotonic()
     of_page = 0.0
     seconds = _SECONDS_ON_A_TERMINAL if on_terminal else _SECONDS_BETWEEN_LINES
@@ -53,6 +53,6 @@ def _say(line: str, *, on_terminal: bool) -> None:
     if not on_terminal:
         click.echo(line, err=True)
         return
-    # The stream of the command would escape what goes back to the beginning of a line; a terminal may be closed.
+    # The command's stream would escape the code that moves to the beginning of the line. A terminal may be closed.
     with suppress(OSError):
         print(f"{_SAME_LINE}{line}", end="", file=getattr(sys.stderr, "unescaped", sys.stderr), flush=True)

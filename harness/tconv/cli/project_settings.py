@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 _FILE = "pyproject.toml"
 _PATHS = frozenset({"cases", "waivers", "baseline", "output", "junit", "summary"})
-"""Options with files, which are named from the folder of pyproject.toml."""
+"""Options with files; their paths are relative to the folder of pyproject.toml."""
 
 
 def read_settings(command: click.Command) -> dict[str, Any]:
     """Return the settings of the nearest pyproject.toml, by the names of the command's parameters.
 
     Raises:
-        UsageError: a key is no option, or a backend is a command line: who clones a project must not run it unasked.
+        UsageError: a key is no option, or a backend is a command. A cloned project must not start programs unasked.
     """
     file = next((at for folder in (Path.cwd(), *Path.cwd().parents) if (at := folder / _FILE).is_file()), None)
     if file is None:
         return {}
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
-        # Nearly every file of that name is for others alone.
+        # Most files of that name are for other tools only.
         table = tomllib.loads(text)["tool"]["tconv"] if "[tool.tconv]" in text else {}
     except OSError:
         return {}
@@ -56,6 +56,6 @@ def read_settings(command: click.Command) -> dict[str, Any]:
 
 
 def _is_program(backend: object) -> bool:
-    """Return whether a backend is a program that a project's own files choose."""
+    """Return whether a backend is a program that the project's own files choose."""
     name = str(backend)
     return name.startswith("exec:") or (name.startswith("runner:") and "/" in name)

@@ -30,18 +30,18 @@ argument = click.argument("records", nargs=-1, required=True, type=click.Path(pa
 
 
 def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
-    """Return the record files: each file, all files of a folder and below it, and those that come by standard input.
+    """Return the record files: each file, all files in and below a folder, and those from standard input.
 
-    What standard input or a descriptor brings may be several files one after the other, as `cat` joins them. A folder
-    may have runs of tconv's own cases and of others: those of the other kind are left out, with a note. A file that is
-    named is not.
+    Standard input or a descriptor may bring several files one after the other, as `cat` joins them. A folder may have
+    runs of tconv's own cases and of other cases. Only one kind is returned, and a note says so. A file that is named
+    is always returned.
 
     Args:
         paths: what the user names.
-        cases: the value of --cases, None for tconv's own: the runs that are wanted of a folder.
+        cases: the value of --cases; None for tconv's own. It chooses which runs of a folder are returned.
 
     Raises:
-        FileError: a folder or the standard input has none, or a file is named twice.
+        FileError: a folder or standard input has no record file, or a file is named twice.
     """
     files: dict[str, Path] = {}
     for path in paths:
@@ -56,27 +56,27 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path names what can be read once: standard input, or what a shell's `<(...)` names."""
+    """Return whether a path can be read only once: standard input, or a shell's `<(...)`."""
     is_descriptor = any(path.is_relative_to(names) for names in _DESCRIPTORS)
     return path == STANDARD_INPUT or (is_descriptor and path.exists() and not path.is_dir())
 
 
 def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
-    """Return the cases that records are judged by: those of --cases; without it those that the records themselves name.
+    """Return the cases to judge records by: those of --cases, or those that the records name; None for tconv's own.
 
-    That is where all of them name one path, and what is there now is what was run. Else they are judged by tconv's own
-    cases, which makes those of others red, and says which --cases they are of.
+    The records' own path counts if all of them name the same one, and its cases are unchanged since the run. If not,
+    tconv's own cases are used. Records of other cases are red then, and a message names their --cases.
 
     Args:
         files: the record files, as `record_files` returns them.
-        cases: the value of --cases, None where it is not given.
+        cases: the value of --cases; None if it is not given.
     """
     if cases is not None:
         return cases
     try:
         headers = [header_in(file) for file in files]
     except FileError:
-        # Whoever reads the whole file says what is wrong with it.
+        # The error is reported when the whole file is read.
         return None
     named = {header.path for header in headers}
     path = named.pop() if len(named) == 1 else ""
@@ -99,7 +99,7 @@ def _files(path: Path, cases: Path | None) -> Iterator[Path]:
 
 
 def _of_kind(folder: Path, files: Sequence[Path], cases: Path | None) -> Sequence[Path]:
-    """Return the files of runs of tconv's own cases, or of others; all where there is none, so that all are refused."""
+    """Return the files of runs of the wanted cases, tconv's or others; if there are none, all, to be refused later."""
     others = [file for file in files if _is_other(file, cases)]
     if others:
         digest = Corpus.load(cases).digest
@@ -118,12 +118,12 @@ def _is_other(file: Path, cases: Path | None) -> bool:
     try:
         return bool(header_in(file).path) != (cases is not None)
     except FileError:
-        # Whoever reads the whole file says what is wrong with it.
+        # The error is reported when the whole file is read.
         return False
 
 
 def _received(path: Path) -> Iterator[Path]:
-    """Yield a file for each that standard input or a descriptor brings; they are removed as the command ends."""
+    """Yield a file for each that standard input or a descriptor brings; they are removed when the command ends."""
     folder = Path(tempfile.mkdtemp(prefix="tconv-received-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if path != STANDARD_INPUT:

@@ -1,4 +1,4 @@
-"""`tconv report`: what records say, without a run, and what became of every case since a baseline."""
+"""`tconv report`: judge records without a run, and show how each case changed since a baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `run` and `report` make of runs that are judged: the terminal or JSON, JUnit XML, a summary, annotations."""
+"""What `run` and `report` write about judged runs: terminal or JSON, JUnit XML, a summary, annotations."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reporting:
-    """What is made of runs that are judged.
+    """What to write about judged runs.
 
     Raises:
-        UsageError: both more and less than usual are to be printed.
-        FileError: a file cannot be written, which is said before a run that may take an hour.
+        UsageError: both --quiet and --verbose are given.
+        FileError: a file cannot be written. This is reported before a run that may take an hour.
     """
 
     junit: Path | None = option_field("--junit", type=options.FILE, help="Write JUnit XML too.")
@@ -61,16 +61,16 @@ class Reporting:
         """Write the files and print the result.
 
         Args:
-            report: what the runs mean.
+            report: the judged runs.
             cases: the value of --cases.
             waivers: the value of --waivers.
-            page: the path of the HTML page; None where there is none.
-            recorded: whether the record files of the runs were written just now.
+            page: the path of the HTML page; None if there is no page.
+            recorded: whether the record files were written by this command.
         """
         if self.junit is not None:
             junit.write(report, self.junit)
         if self.summary is not None:
-            # GitHub gives all steps of a job one file.
+            # On GitHub, all steps of a job append to one file.
             with writing(self.summary), self.summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(job_summary.markdown(report))
         detail: terminal.Detail = "quiet" if self.quiet else "verbose" if self.verbose else "screen"
@@ -89,11 +89,11 @@ class Reporting:
 
 
 def baseline_runs(paths: Sequence[Path], cases: Path | None, waivers: str | None, *, strict: bool) -> list[Assessment]:
-    """Return the runs to compare with, judged as those that are compared with them.
+    """Return the runs to compare with, judged in the same way as the new runs.
 
     Args:
         paths: the values of --baseline.
-        cases: the cases that the new runs are judged by.
+        cases: the cases that judge the new runs.
         waivers: the value of --waivers.
         strict: the value of --strict.
     """

@@ -50,7 +50,7 @@ _ALL = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunArguments:
-    """What is to be run."""
+    """What to run."""
 
     patterns: tuple[str, ...] = option_field(click.argument("patterns", nargs=-1, metavar="[PATTERN]..."))
     backends: tuple[str, ...] = option_field(
@@ -111,7 +111,7 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.output).close()
-    # Read before the run, which may write over the records.
+    # Read before the run, which may overwrite the records.
     before = baseline_runs(arguments.baseline, arguments.cases, arguments.waivers, strict=arguments.strict)
     corpus = Corpus.load(arguments.cases)
     if arguments.cases is not None:
@@ -120,7 +120,7 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
     if before and _ALL not in arguments.backends:
         refuse_unpaired(before, backends, dialect)
     selection = _selection(arguments, corpus)
-    # A bad waiver file is reported before the run, not after it.
+    # Report a bad waiver file before the run.
     for backend in backends:
         choose_waivers(arguments.waivers, backend)
     page = arguments.output / f"{selection.name or 'index'}.html"
@@ -140,7 +140,7 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
 
 
 def _backends(arguments: RunArguments) -> tuple[str, ...]:
-    """Return the backends that are asked, by name."""
+    """Return the names of the backends to run."""
     if len(set(arguments.backends)) != len(arguments.backends):
         raise UsageError(f"--backend must name each backend once (got {', '.join(arguments.backends)})")
     if _ALL not in arguments.backends:
@@ -153,7 +153,7 @@ def _backends(arguments: RunArguments) -> tuple[str, ...]:
 
 
 def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
-    """Return the cases that are asked for; a pattern that matches nothing is reported now."""
+    """Return the selected cases; a pattern that matches nothing is reported now."""
     patterns = (*arguments.patterns, *(EXCLUDING + text for text in arguments.exclude))
     shard = Shards.parse(arguments.shard) if arguments.shard else None
     selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""), shard)
@@ -162,7 +162,7 @@ def _selection(arguments: RunArguments, corpus: Corpus) -> Selection:
 
 
 def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) -> RunSettings:
-    """Return how the cases are run on a backend."""
+    """Return the settings of the run on one backend."""
     asking = Asking(
         backend, dialect, arguments.option, arguments.timeout, repeat=arguments.repeat, isolate=arguments.isolate
     )
@@ -181,10 +181,10 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) ->
 def _run(
     arguments: RunArguments, settings: RunSettings, selection: Selection, page: Path, *, quiet: bool
 ) -> list[Assessment]:
-    """Run a selection and return what the gate says of it; nothing for one of all backends that is not there."""
+    """Run a selection and return the gate's result; empty if 'all' backends are run and this one is not available."""
 
     def waivers(header: RunHeader) -> WaiverFile | None:
-        # The name of one's own backend, and so its waivers, are known with its records.
+        # The name of a user's own backend is known only from its records. The waivers follow from the name.
         own = is_named_by_start(settings.asking.backend)
         return choose_waivers(arguments.waivers, header.backend.name if own else settings.asking.backend)
 
@@ -201,7 +201,7 @@ def _run(
 
     def try_out(run: Run, ask: Callable[[list[Case]], list[Record]], keep: Callable[[Case, Record], None]) -> None:
         ask_smaller(run, selection.find, ask)
-        # What a shard shows of itself tells which new calls are worth asking.
+        # The records of a shard show which new calls are useful.
         whole = replace(run, header=run.header.model_copy(update={"shard": ""}))
         assessment = judge(whole)
         if settings.dask is None:
@@ -218,7 +218,7 @@ def _run(
             done = run(selection, settings, progress)
         return [judge(done)]
     except (BackendMissing, DialectError, OptionError) as error:
-        # 'all' leaves out a backend that is not there, but not one that was lost: its run is not complete.
+        # 'all' leaves out a backend that is not available. A backend that crashed stays: its run is not complete.
         if _ALL not in arguments.backends or isinstance(error, BackendLost):
             raise
         click.echo(f"tconv: {settings.asking.backend} is left out: {error}", err=True)

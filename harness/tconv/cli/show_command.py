@@ -89,7 +89,7 @@ def _show_geometries(given: dict[str, Any], dialect_names: Sequence[str], *, as_
 
 
 def _rows(dialect_name: str, spatial: list[int], kernel: list[int], attributes: dict[str, Any]) -> Iterator[_Row]:
-    """Yield the primary geometry, and that of every disputed reading that gives another one."""
+    """Yield the primary geometry, and the geometry of each disputed reading that differs."""
     geometries = []
     for reading in ("", *api.disputed(dialect_name)):
         try:

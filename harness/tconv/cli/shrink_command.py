@@ -71,7 +71,7 @@ def command(
     words = ["tconv", "run", "--cases", str(file), *asked, *excused_by_nothing(record.verdict)]
     where = f"save this as {file}, or give --output {file}" if output is None else f"{file} is written"
     lines = [summary(result.result), f"{result.tried} simpler cases were run", f"{where}; then: {shlex.join(words)}"]
-    # The output must be a case file: these lines go into comments.
+    # The output must be a case file, so these lines become comments.
     write_output("".join(f"# {line}\n" for line in lines) + text, output)
     if output is not None:
         click.echo("\n".join(lines))
@@ -79,9 +79,9 @@ def command(
 
 
 def _alike(wanted: Failure, pool: Pool) -> Callable[[Case], Record | None]:
-    """Return a function that runs a case, and returns its record where it fails as wanted.
+    """Return a function that runs a case, and returns its record if the case fails in the same way.
 
-    Now and then it prints to standard error how many cases it has run.
+    Now and then the function prints to standard error how many cases it has run.
     """
     count = 0
 

@@ -1,4 +1,4 @@
-"""`tconv site`: who follows what, as a static site made from records."""
+"""`tconv site`: which engine follows which reading, as a static site made from records."""
 
 from __future__ import annotations
 

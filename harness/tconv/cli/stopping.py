@@ -1,4 +1,4 @@
-"""Signals that end the command in words: Ctrl-C, SIGTERM, and SIGHUP, which comes when a terminal is closed."""
+"""Signals that end the command with a sentence: Ctrl-C, SIGTERM, and SIGHUP, which comes if a terminal closes."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 if sys.platform != "win32":
     _SAID[signal.SIGHUP] = "hung up"
 _SHELL = 128
-"""What a shell adds to a signal's number for its exit code."""
+"""A shell adds this to a signal's number for the exit code."""
 _AGAIN_SECONDS = 0.01
 _came: list[Stopped] = []
-"""The signal that came since the command began, if one did."""
+"""The first signal since the command began, if there was one."""
 _resent: list[Timer] = []
-"""What sends a signal again; whoever is not ended by it cancels them when the command has ended."""
+"""Timers that send a signal again. If the process survives, they are cancelled when the command has ended."""
 
 
 class Stopped(BaseException):
     """A signal came.
 
-    It is no KeyboardInterrupt: where that leaves `exec` of a text, as dataclasses use it, Python notes that the process
-    is to end by the signal, whatever is made of the exception afterwards.
+    It is no KeyboardInterrupt. Python notes a KeyboardInterrupt that leaves the `exec` of a text, as dataclasses use
+    it, and then ends the process by the signal, even if the exception is caught later.
 
     Attributes:
-        number: the signal's.
-        outcome: what there is of what was done until then, in words; empty where nothing is left of it.
+        number: the number of the signal.
+        outcome: a sentence about the results so far; empty if there are none.
     """
 
     def __init__(self, number: int) -> None:
@@ -46,10 +46,10 @@ class Stopped(BaseException):
 
 
 class Resumable(click.Command):
-    """A command with --resume: whoever stops it is shown that option."""
+    """A command with --resume. If it is stopped, its message names that option."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
-        """Run the command; a signal that stops it carries that hint."""
+        """Run the command; if a signal stops it, the exception carries the hint."""
         try:
             return super().invoke(ctx)
         except Stopped as stopped:
@@ -58,35 +58,35 @@ class Resumable(click.Command):
 
 
 def signal_that_came() -> Stopped | None:
-    """Return the signal that came since the command began, for an error that leaves it afterwards.
+    """Return the signal that came since the command began, for an error that was caused by it.
 
-    Libraries make an exception of their own of one that comes while they call Python: a RuntimeError in a
+    If a signal comes while a library calls Python, the library raises its own exception: a RuntimeError in a
     `__set_name__`, a SchemaError while pydantic builds a class.
     """
     return _came[0] if _came else None
 
 
 def stoppable(code: Callable[[], int], *, whole_process: bool) -> int:
-    """Return what `code` does, or the exit code of the signal that stopped it, after a line that says so.
+    """Return the exit code of `code`; if a signal stopped it, print a line, and return the signal's exit code.
 
     Args:
-        code: what a signal may stop.
-        whole_process: whether the process ends next. Then these signals are ignored from here on, whatever `code`
-            raises, as the exit code is settled. Otherwise they are handled as they were before.
+        code: the function that a signal may stop.
+        whole_process: whether the process ends next. If so, these signals are ignored then, even if `code` raises,
+            because the exit code is settled. If not, the old handlers are set again.
     """
     _came.clear()
     hook, handlers = sys.unraisablehook, {number: signal.getsignal(number) for number in _SAID}
     try:
         try:
             for number, handler in handlers.items():
-                # What is ignored stays so: `nohup` ignores SIGHUP, and a shell SIGINT for what it starts in the
-                # background.
+                # An ignored signal stays ignored: `nohup` ignores SIGHUP, and a shell ignores SIGINT for background
+                # processes.
                 if handler != signal.SIG_IGN:
                     signal.signal(number, _stop)
             sys.unraisablehook = partial(_again, hook)
             return code()
         finally:
-            # Inside of the outer `try`: a signal that comes until here is one that stopped the command.
+            # Inside the outer `try`: a signal that comes until here also stops the command.
             _hear(signal.SIG_IGN)
     except Stopped as stopped:
         with suppress(OSError):
@@ -112,8 +112,8 @@ def _hear(handler: signal.Handlers | Callable[[int, FrameType | None], None]) ->
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    # What ends the workers and removes the files is not interrupted again. Signals are not ignored:
-    # Python would complain of one that has come already.
+    # Ending the workers and removing the files must not be interrupted. The signals are not ignored, because
+    # Python would report one that has come already.
     _hear(_overhear)
     _came[:] = [Stopped(number)]
     raise _came[0]
@@ -124,10 +124,10 @@ def _overhear(_number: int, _frame: FrameType | None) -> None:
 
 
 def _again(others: Callable[[sys.UnraisableHookArgs], object], unraisable: sys.UnraisableHookArgs) -> None:
-    """Send a signal again that came while Python called something whose exceptions it drops, as in `__del__`."""
+    """Send a signal again if it came while Python called code whose exceptions it drops, such as `__del__`."""
     match unraisable.exc_value:
         case Stopped(number=number):
-            from threading import Timer  # noqa: PLC0415 - hardly ever
+            from threading import Timer  # noqa: PLC0415 - rarely needed
 
             signal.signal(number, _stop)
             _resent.append(Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), number)))

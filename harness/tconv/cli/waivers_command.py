@@ -1,4 +1,4 @@
-"""`tconv waivers`: propose waivers for failures, pin the readings that are followed, and prove what there is."""
+"""`tconv waivers`: propose waivers for failures, pin the followed readings, and prove the entries that exist."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
 
 
 def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
-    """Return what to do with a proposal once it is complete: a run takes one file of waivers."""
+    """Return what to do with a proposal after it is completed: a run takes one file of waivers."""
     again = run_again(assessment.run.header)
     file = choose_waivers(waivers, assessment.run.header.backend.name)
     if file is None or assessment.waivers.of_other_options or not (file.waivers or file.unsupported):
