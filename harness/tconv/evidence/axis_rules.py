@@ -1,7 +1,7 @@
 """The formulas that the axes of one situation follow: one for all of them, or several.
 
-What the text says must not depend on which cases a run has: in a part of a corpus a shorter formula may give the same
-numbers as the text's own. So the text is asked what it expects of axes that are drawn, too.
+In a part of a corpus a shorter formula may give the same numbers as the text's own. The text's formula must not depend
+on the cases of a run. So the text's answers for random axes are used too.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _AXES = 200
-"""Axes that are drawn. The whole gate tier gives no other formula than these, in any dialect and situation."""
+"""Number of random axes. The whole gate tier gives no other formulas than these axes, in any dialect and situation."""
 _MOST = {"X": 7, "K": 5, "s": 4, "d": 3, "pad": 3}
-"""The largest numbers of an axis: size, taps, stride, dilation, pads."""
+"""The largest random numbers of an axis: size, taps, stride, dilation, pads."""
 _FROM_REACH = 4
-"""How far output_shape is at most from all that the taps reach."""
+"""The largest random difference between output_shape and the full size."""
 _Side = Literal["expected", "observed"]
-"""Whose numbers: what the text gives, or what the runtime gave."""
+"""Whose numbers are meant: those that the text expects, or those of the runtime."""
 _WITNESSES = 3
-"""Different axes that a formula must fit, and one more than it has terms: fewer are a coincidence."""
+"""A formula must fit at least so many different axes, and more axes than it has terms: fewer may be a coincidence."""
 _MOST_FORMULAS = 3
-"""Formulas that a quantity may follow in one situation beside the text's own."""
+"""The most formulas of a runtime for a quantity in one situation, without the text's own."""
 MOST = 0.95
-"""The part of all axes that a formula must give to be the formula of all: a few answers may have another reason."""
+"""If a formula gives this part of all axes, it is the formula of all: a few answers may have another reason."""
 _HALF = 0.5
-"""The part of the axes that deviate which such a formula must give."""
+"""Such a formula must also give this part of the axes that deviate."""
 _FORMS = {"stride": (Form.PLAIN,), "dilation": (Form.PLAIN,), "size": SUMS, "pads_begin": HALVES}
 _TERMS: Mapping[str, tuple[Mapping[str, int], ...]] = {
     "stride": ({**SPACING, "1": 1},),
@@ -56,7 +56,7 @@ _TERMS: Mapping[str, tuple[Mapping[str, int], ...]] = {
     "size": (LENGTHS, {**LENGTHS, **OTHER_AXES}, {**LENGTHS, **SPACING}),
     "pads_begin": (LENGTHS, {**LENGTHS, **OTHER_AXES}, {**LENGTHS, **SPACING}),
 }
-"""The terms that are tried one after the other."""
+"""Sets of terms, with their lengths; they are tried one after the other."""
 _PADS = ((-1, "pads_begin"), (-1, "pads_end"))
 _REACHED = ((1, FULL), (1, "op"))
 _TOTAL = (*_REACHED, (-1, "size"))
@@ -86,16 +86,16 @@ _USUAL_OF_RUNTIMES: Mapping[str, tuple[Formula, ...]] = {
         *(Formula(((1, OF_TEXT["pads_begin"]), *off)) for off in _OFF_BY),
     ),
 }
-"""What runtimes compute besides: the padding of a forward convolution over the output, and what is off by 1 or 2."""
+"""Other usual formulas of runtimes: the padding of a forward convolution over the output, and sizes off by 1 or 2."""
 
 
 def learn_expected(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return the text's own formula for a quantity, learnt from what is expected of these axes."""
+    """Return the text's own formula for a quantity, learnt from the expected numbers of these axes."""
     return _single(axes, quantity, "expected")
 
 
 def learn_followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula, ...]:
-    """Return the formulas that answers follow: one for all axes, or those of the axes that deviate from the text.
+    """Return the formulas that answers follow: one for all axes, or several for the axes that deviate from the text.
 
     Args:
         axes: the axes of a situation.
@@ -127,13 +127,13 @@ def learn_followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula
 
 
 def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[ObservedAxis]) -> Formula:
-    """Return a formula with those terms of the text's that are 0 on every axis, where these are all that it lacks.
+    """Return a formula together with the text's other terms, if these are 0 on every axis and nothing else differs.
 
-    No answer tells whether a runtime has them, and without them the two would seem to differ in more than they do.
+    No answer shows if a runtime uses these terms. Without them the two formulas would seem to differ more than they do.
 
     Args:
-        text: the text's own formula; None where none was found.
-        formula: what the axes follow.
+        text: the text's own formula; None if none was found.
+        formula: the formula of the axes.
         axes: the axes.
     """
     if text is None or not set(formula.terms) < set(text.terms):
@@ -144,9 +144,9 @@ def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[ObservedA
 
 
 def _deviating(axes: Sequence[ObservedAxis], quantity: str) -> list[ObservedAxis]:
-    """Return the axes of which neither the text nor its formula gives the quantity.
+    """Return the axes whose quantity differs from the expected one, and from the result of the text's formula.
 
-    Where another quantity deviates, as the size does, the text's formula may give another number than is expected.
+    If another quantity deviates, such as the size, the text's formula may give another number than the expected one.
     """
     deviating = [axis for axis in axes if axis.observed[quantity] != axis.expected[quantity]]
     text_formula = learn_expected(axes, quantity) if deviating else None
@@ -158,7 +158,7 @@ def _deviating(axes: Sequence[ObservedAxis], quantity: str) -> list[ObservedAxis
 
 
 def _nearly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return the usual formula that gives the most of the axes, where these are nearly all, those that deviate too."""
+    """Return the usual formula for most axes; None if it gives too few of all axes, or of the axes that deviate."""
     usual = [*_usual(quantity, _columns(axes, "observed"), "observed")]
     parts = _parts(usual, axes, quantity)
     best = usual[parts.index(max(parts))]
@@ -166,7 +166,7 @@ def _nearly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], qua
 
 
 def _mostly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return a formula that gives nearly all of the axes, and most of those that deviate; others have other reasons."""
+    """Return a formula that gives nearly all axes, and most of those that deviate; None if there is none."""
     formula = _covering(axes, quantity)
     if formula is None or _part(formula, axes, quantity) < MOST or _part(formula, deviating, quantity) < _HALF:
         return None
@@ -174,23 +174,23 @@ def _mostly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], qua
 
 
 def _is_of_text(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> bool:
-    """Return whether the text's numbers obey a formula too: what holds for both tells nothing of the runtime."""
+    """Return whether a formula also gives the text's numbers: then it shows nothing about the runtime."""
     return bool((formula.values(_columns(axes, "expected")) == _target(axes, quantity, "expected")).all())
 
 
 def _part(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> float:
-    """Return the part of the axes of which a formula gives the quantity."""
+    """Return the part of the axes whose quantity a formula gives."""
     return _parts([formula], axes, quantity)[0]
 
 
 def _parts(formulas: Sequence[Formula], axes: Sequence[ObservedAxis], quantity: str) -> list[float]:
-    """Return the part of the axes of which each of some formulas gives the quantity."""
+    """Return the part of the axes whose quantity each formula gives."""
     columns, target = _columns(axes, "observed"), _target(axes, quantity, "observed")
     return [float((formula.values(columns) == target).mean()) for formula in formulas]
 
 
 def _single(axes: Iterable[ObservedAxis], quantity: str, side: _Side) -> Formula | None:
-    """Return the simplest formula for all axes, of what is expected or of what was observed."""
+    """Return the simplest formula for the expected or the observed numbers of all axes."""
     distinct = _distinct(axis for axis in axes if quantity in getattr(axis, side))
     if not distinct:
         return None
@@ -232,13 +232,13 @@ def _target(axes: Sequence[ObservedAxis], quantity: str, side: _Side) -> Array:
 
 
 def _columns(axes: Sequence[ObservedAxis], side: _Side) -> dict[str, Array]:
-    """Return every term's numbers, those of the text or those of the answer."""
+    """Return the numbers of every term, those of the text or those of the answer."""
     numbers = [axis.observed_terms if side == "observed" else axis.text_terms for axis in axes]
     return {name: np.array([terms[name] for terms in numbers], dtype=np.int64) for name in numbers[0]}
 
 
 def _distinct(axes: Iterable[ObservedAxis]) -> list[ObservedAxis]:
-    """Return axes that say something different, one of each."""
+    """Return the axes without duplicates."""
     return list(
         {
             (*axis.observed_terms.values(), *axis.expected.values(), *axis.observed.items()): axis for axis in axes
@@ -247,13 +247,13 @@ def _distinct(axes: Iterable[ObservedAxis]) -> list[ObservedAxis]:
 
 
 def _witnessed(formula: Formula, axes: Sequence[ObservedAxis]) -> bool:
-    """Return whether axes are enough to believe a formula that fits them, and of more than one case."""
+    """Return whether the axes that a formula fits are enough to believe it, and from more than one case."""
     fewest = max(_WITNESSES, len(formula.terms) + 1)
     return len({axis.case for axis in axes}) > 1 and len(_distinct(axes)) >= fewest
 
 
 def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
-    """Yield axes of calls that the text allows, with what is expected; nothing was got of them.
+    """Yield random axes of calls that the text allows, with the expected numbers and without observed ones.
 
     Args:
         situation: the padding mode, and whether output_shape is given.
@@ -273,7 +273,7 @@ def _drawn(random: np.random.Generator, situation: Situation, dialect: Dialect) 
     output = max(1, reach(x, k, s, d) + int(random.integers(-_FROM_REACH, _FROM_REACH)))
     explicit = situation.auto_pad == AutoPad.EXPLICIT
     if not explicit:
-        # Beside another mode they are written only where the text requires them.
+        # With another mode pads are written only if the text requires them.
         begin, end = 0, 0
     pads = explicit or "pads_begin" in dialect.spelling.written
     attributes = Attributes(

@@ -1,4 +1,4 @@
-"""The calls of a run with what came of them, and the conditions that tell some of them from others."""
+"""The calls of a run with their answers, and the conditions that separate some calls from others."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 _OF_WORD = 6.0
-"""Bits that name a term on a word: a type, a kind of group, a mode."""
+"""Bits that name a term on a word, such as a type, a kind of group or a mode."""
 
 
 class Answer(NamedTuple):
-    """What came of a case.
+    """The answer to a case.
 
     Attributes:
         record: its record.
-        verdict: what is made of it: the record's verdict, or what other cases of the run say of it.
+        verdict: the record's verdict, or the ruling that follows from other cases of the run.
         why: why its output is wrong, as far as the output alone shows it.
-        failure: what is compared of it with other failures; None if it is no failure that needs an explanation.
-        may_vary: whether another call before it may have changed it, for all that is known.
+        failure: the part that is compared with other failures; None if no explanation is needed.
+        may_vary: whether an earlier call may have changed it, as far as is known.
     """
 
     record: Record
@@ -53,17 +53,17 @@ class Answer(NamedTuple):
 
 
 def answer_of(record: Record) -> Answer:
-    """Return what came of a case, by its record alone."""
+    """Return the answer to a case, from its record alone."""
     fails = not isinstance(record.verdict, ver.Allowed | ver.Inconclusive | ver.NotApplicable)
     return Answer(record, record.verdict, record.why, failure(record) if fails else None, record.may_vary)
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of a run; nothing is worked out until it is asked for.
+    """The calls of a run; each property is computed when it is first used.
 
     Attributes:
-        answers: what came of each case, in the order of ids, of those that passed too.
+        answers: the answers to all cases, also to those that passed, in the order of ids.
         find: returns a case by its id; None if the corpus has no such case.
         dialect: the dialect of the run.
     """
@@ -73,10 +73,10 @@ class Calls:
     dialect: Dialect
 
     def followed_by(self, answers: Sequence[Answer], find: Callable[[str], Case | None]) -> Calls:
-        """Return these calls and more of them; what is known of these is not worked out again.
+        """Return these calls and more of them; results for these calls are not computed again.
 
         Args:
-            answers: what came of the others.
+            answers: the answers to the others.
             find: returns any case by its id.
         """
         more = Calls(answers, find, self.dialect)
@@ -97,16 +97,16 @@ class Calls:
 
     @cached_property
     def features(self) -> list[Features | None]:
-        """What each call is like; None if the corpus does not have the case."""
+        """The features of each call; None if the corpus does not have the case."""
         return [None if problem is None else features_of(problem) for problem in self.problems]
 
     @cached_property
     def terms(self) -> dict[str, Mask]:
-        """For which calls each term holds, by its words; for none that the corpus does not have."""
+        """The calls for which each term holds, by its words; a call without a case in the corpus meets no term."""
         return self.terms_with(())
 
     def terms_with(self, more: Iterable[Problem]) -> dict[str, Mask]:
-        """Return for which calls each term holds, and for which of more calls after them."""
+        """Return the calls for which each term holds, with more calls appended."""
         features = [*self.features, *map(features_of, more)]
         known = np.array([of is not None for of in features], dtype=bool)
         found = terms_of([of for of in features if of is not None])
@@ -118,45 +118,45 @@ class Calls:
 
     @cached_property
     def _holds(self) -> Mask:
-        """For which calls each term holds, (terms, calls)."""
+        """The calls for which each term holds, (terms, calls)."""
         return np.array([*self.terms.values()], dtype=bool).reshape(len(self.terms), len(self.answers))
 
     @cached_property
     def new(self) -> Mask:
-        """Which of them are no cases, but calls that tconv made to test explanations."""
+        """The calls that are not cases: tconv made them to test explanations."""
         return self.holding(lambda answer: answer.record.asked is not None)
 
     @cached_property
     def failed(self) -> Mask:
-        """Which calls failed, and need an explanation."""
+        """The calls that failed and need an explanation."""
         return self.holding(lambda answer: answer.failure is not None)
 
     @cached_property
     def wrong(self) -> Mask:
-        """Which of them failed by values that stay the same, and that a value was expected of."""
+        """The failures with stable wrong values, if values are expected."""
         values = self.holding(lambda of: isinstance(of.verdict, ver.WrongOutput) and not of.record.varies)
         return self.failed & ~self.invalid & values
 
     @cached_property
     def vary(self) -> bool:
-        """Whether a failure had another answer when it was asked again, so that others may have one too."""
+        """Whether a failure had another answer when it was asked again: then other answers may vary too."""
         return any(answer.failure is not None and answer.record.answer_varies for answer in self.answers)
 
     @cached_property
     def may_vary(self) -> Mask:
-        """Which answers another call may have changed, for all that is known."""
+        """The answers that another call may have changed, as far as is known."""
         return self.holding(lambda answer: answer.may_vary)
 
     @cached_property
     def invalid(self) -> Mask:
-        """Of which calls a refusal is expected. What a runtime does with these says nothing of the others."""
+        """The calls for which a refusal is expected. Their answers show nothing about the other calls."""
         return np.array([problem is not None and problem.values is None for problem in self.problems], dtype=bool)
 
     @cached_property
     def right(self) -> Mask:
-        """Which answers have the values of the text, or of a reading of it, and values that could be wrong.
+        """The answers with values of the text, or of a reading of it, if a bug could change these values.
 
-        Of an operand of zeros most bugs make zeros too: such calls say something only if some of them fail.
+        If an operand is all zeros, most bugs also give zeros: such calls count only if some of them fail.
         """
         failing = {role for number in np.flatnonzero(self.failed) for role in _zeros(self.problems[number])}
 
@@ -171,26 +171,26 @@ class Calls:
 
     @cached_property
     def passing(self) -> Mask:
-        """Which answers the text allows, those too that say nothing of a bug."""
+        """The answers that the text allows, also those that show nothing about a bug."""
         return ~self.failed & self.holding(lambda answer: isinstance(answer.verdict, ver.Allowed))
 
     def holding(self, holds: Callable[[Answer], bool]) -> Mask:
-        """Return for which calls something holds, (calls,)."""
+        """Return the calls for whose answers a function returns True, (calls,)."""
         return np.array([holds(answer) for answer in self.answers], dtype=bool)
 
     @cached_property
     def costs(self) -> dict[str, float]:
-        """The bits that name each term: of the few on words fewer than of the many on numbers."""
+        """The bits that name each term: terms on words are few and cost less, terms on numbers are many."""
         of_number = log2(max(len(self.terms), 2))
         return {term: _OF_WORD if is_word(term) else of_number for term in self.terms}
 
     def condition(self, members: Mask, others: Mask, hardly: float = HARDLY) -> tuple[str, ...] | None:
-        """Return the terms that hold for most of some calls together, and for hardly any of others; None if none do.
+        """Return the terms that hold together for most of some calls and for few others; None if there are none.
 
         Args:
             members: the calls that the condition is for, (calls,).
-            others: those for which it must hardly hold.
-            hardly: the others that it may hold for, as a part of the calls that it explains.
+            others: the calls for which it may hold only rarely.
+            hardly: the most others for which it may hold, as a part of the calls that it explains.
         """
         costs = np.array([*self.costs.values()])
         terms = find_condition(self._holds, costs, np.flatnonzero(members), np.flatnonzero(others), hardly)
@@ -198,7 +198,7 @@ class Calls:
         return tuple(words[term] for term in terms) or None
 
     def meeting(self, terms: Sequence[str]) -> Mask:
-        """Return for which calls all of some terms hold, (calls,); for all if there is no term."""
+        """Return the calls for which all of some terms hold, (calls,); without terms all calls."""
         met = np.ones(len(self.answers), dtype=bool)
         for term in terms:
             met &= self.terms[term]
@@ -206,11 +206,11 @@ class Calls:
 
 
 def _zeros(problem: Problem | None) -> list[str]:
-    """Return the operands of a call that are zeros."""
+    """Return the operands of a call that are all zeros."""
     operands = {} if problem is None else {"x": problem.case.x, "w": problem.case.w}
     return [role for role, operand in operands.items() if operand.data == "zeros"]
 
 
 def is_right(verdict: object) -> bool:
-    """Return whether a verdict is on values that the text, or another reading of it, gives."""
+    """Return whether a verdict allows values, as those of the text or of another reading of it."""
     return isinstance(verdict, ver.Allowed) and verdict.rule in ver.VALUE_RULES

@@ -1,8 +1,8 @@
-"""What the failures of a run suggest: hypotheses with the failures that each gives, and the calls that contradict it.
+"""Hypotheses that the failures of a run suggest, each with the failures that confirm it and the calls against it.
 
-For example, a runtime flips the filter of grouped calls. In the smoke tier 307 of its outputs are those of
-`filter-flipped`: they confirm it. Which right answers the misreading would change is asked later, as that takes the
-reference.
+For example, a runtime flips the filter of grouped calls. In the smoke tier 307 of its outputs are exactly those of
+`filter-flipped`: they confirm this hypothesis. The right answers that the misreading would change are found later,
+because this needs the reference.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 _SILENT = ver.RefusedValid | ver.BackendError | ver.Crashed | ver.TimedOut | ver.Unsupported | ver.AcceptedInvalid
-"""Failures that show no value that could be wrong."""
+"""Failures without values."""
 _KNOWN = 0.05
-"""The failures that were seen to vary, as a part of those that nobody asked again, of which it may be said too.
+"""Failures that were not asked again count as varying only if the known varying failures are at least this part of
+them.
 
-One case of TVM returns memory that nobody wrote: 243 others were said to vary perhaps.
+For example, one case of TVM returns memory that nobody wrote; without this limit 243 others were reported as varying
+too.
 """
 _MOST_NAMES = 12
-"""Names that are looked at, those of most failures."""
+"""Only so many names are tried, those of most failures."""
 
 
 @dataclass(eq=False)
@@ -46,11 +48,12 @@ class Candidate:
 
     Attributes:
         what: the hypothesis.
-        confirmed: the failures that it gives, (calls,).
-        against: the calls that contradict it wherever it holds, (calls,).
-        misreadings: those that have to be asked which calls they change; `against` has not all of these then.
+        confirmed: the failures that it gives exactly, (calls,).
+        against: the calls that contradict it if its condition holds for them, (calls,).
+        misreadings: the misreadings whose changed calls are computed later; `against` lacks some of these calls until
+            then.
         clause: the text's words on the question.
-        tested: whether anything could contradict it.
+        tested: whether any call could contradict it.
     """
 
     what: Hypothesis
@@ -62,7 +65,7 @@ class Candidate:
 
 
 def suggest(calls: Calls) -> Iterator[Candidate]:
-    """Yield what the failures suggest; of equally good ones the first is taken."""
+    """Yield the hypotheses that the failures suggest; if two are equally good, the first one is used."""
     yield from _misreads(calls)
     yield from _follows(calls)
     yield from _says(calls)
@@ -73,7 +76,7 @@ def suggest(calls: Calls) -> Iterator[Candidate]:
 
 def _misreads(calls: Calls) -> Iterator[Candidate]:
     named = [names_of(answer) if answer.failure is not None else frozenset() for answer in calls.answers]
-    # Several together are each of them, if other failures show each of them alone.
+    # A combination also counts for each of its misreadings, if other failures show each of them alone.
     alone = {name for of in named for name in of if len(name.names) == 1}
     parts = {name: {Combination((one,)) for one in name.names} for of in named for name in of}
     named = [of.union(*(parts[name] for name in of if parts[name] <= alone)) for of in named]
@@ -91,7 +94,7 @@ def _misreads(calls: Calls) -> Iterator[Candidate]:
 
 
 def names_of(answer: Answer) -> frozenset[Combination]:
-    """Return the misreadings that give an output; each alone too if others show each of several alone."""
+    """Return the misreadings that give an output; each one alone too, if other failures show it alone."""
     if answer.record.varies:
         return frozenset()
     explained = answer.why.explained
@@ -123,7 +126,7 @@ def _says(calls: Calls) -> Iterator[Candidate]:
     for (what, invalid), numbers in members.items():
         confirmed = np.zeros_like(calls.failed)
         confirmed[numbers] = True
-        # Of whom a refusal is expected, and refuses, says nothing of why others are refused.
+        # An expected refusal shows nothing about why other calls are refused.
         others = ~confirmed & ~silent & ~(refusal if what.kind == "refused-valid" else silent)
         yield Candidate(what, confirmed, others & (calls.invalid == invalid))
 
@@ -155,11 +158,11 @@ def _relates(calls: Calls) -> Iterator[Candidate]:
 
 
 def _infinite(calls: Calls) -> Mask:
-    """Return the right answers with infinities: of these alone the largest number of a type could be the limit."""
+    """Return the right answers with infinities: only these contradict a limit at the largest number of a type."""
     found = np.zeros_like(calls.right)
     for number in np.flatnonzero(calls.right):
         problem = calls.problems[number]
-        # Integers are small.
+        # Integers are too small for infinities.
         if problem is not None and problem.values is not None and problem.case.w.data != "integers":
             geometry = problem.values.primary.geometry
             found[number] = np.isinf(problem.truth.compute_values(geometry)).any()

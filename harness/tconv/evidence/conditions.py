@@ -1,10 +1,12 @@
-"""The one criterion: the condition that describes which calls fail in the fewest bits.
+"""The criterion for conditions: the best condition describes in the fewest bits which calls fail.
 
 This is subgroup discovery (Klösgen, Explora, 1996) by minimum description length (Rissanen, Modeling by shortest data
-description, Automatica 14, 1978). A runtime drops the last of the channels of a group, if these are more than 16 and 1
-more than a multiple of 16. In the smoke tier 40 calls fail, and 1,517 are right: it takes 268 bits to write which fail.
-`channels / groups >= 17` holds for the 40 and for 67 others: 11 bits name the term, and 102 bits tell which of the 107
-fail. With a second term, `channels / groups is 1 more than a multiple of 16`, 22 bits tell all.
+description, Automatica 14, 1978).
+
+For example, a runtime drops the last channel of a group if the group has more than 16 channels, and 1 more than a
+multiple of 16. In the smoke tier 40 calls fail and 1,517 are right: a list of the failures takes 268 bits.
+`channels / groups >= 17` holds for the 40 and for 67 others: 11 bits name the term, and 102 bits say which of the 107
+calls fail. With a second term, `channels / groups is 1 more than a multiple of 16`, 22 bits are enough for all.
 """
 
 from __future__ import annotations
@@ -23,30 +25,31 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _MOST_TERMS = 5
-"""A kernel has a type, a kind of group and a size, and a bias or a second tap makes its defect visible."""
+"""The most terms of a condition: a type, a kind of group, a size, and a bias or second tap that shows the defect."""
 HARDLY = 0.25
-"""The calls that contradict a condition, as a part of the failures that it explains."""
+"""The most calls that may contradict a condition, as a part of the failures that it explains."""
 SELDOM = 0.75
-"""The same of right values under a condition on wrong ones: many defects do not show in each output."""
+"""The same limit for conditions on wrong values: many defects do not show in each output."""
 _PART = 0.2
 """A condition explains at least this part of the failures."""
 BELIEVED = 10.0
-"""Bits that a condition saves, and a longer one more than a shorter: chance alone does so in one of 10^3 runs."""
+"""A condition must save so many bits, and a longer one so many more than a shorter: chance does so in one of 10^3 runs.
+"""
 _BEAM = 200
-"""Combinations that a further term is added to."""
+"""The most combinations to which a further term is added."""
 _ALIKE = 3
-"""Combinations that hold for equally many calls and are kept."""
+"""The most combinations that are kept if they hold for equally many calls."""
 _SAMPLE = 16_384
-"""So many failures, and so many other calls, are searched at most, evenly chosen."""
+"""The most failures, and the most other calls, that are searched; they are chosen at even distances."""
 
 
 class _Joined(NamedTuple):
     """Combinations of terms.
 
     Attributes:
-        terms: the numbers of the terms, of each combination.
-        members: for which of the members all of them hold, (combinations, members).
-        others: for which of the other calls, (combinations, others).
+        terms: the numbers of the terms of each combination.
+        members: the members for which all terms hold, (combinations, members).
+        others: the other calls for which all terms hold, (combinations, others).
     """
 
     terms: list[tuple[int, ...]]
@@ -57,14 +60,14 @@ class _Joined(NamedTuple):
 def find_condition(
     holds: Mask, costs: Counts, members: Numbers, others: Numbers, hardly: float = HARDLY
 ) -> tuple[int, ...]:
-    """Return the terms that together explain most of some calls; none if all may be chance.
+    """Return the terms that together explain most of some calls; empty if chance may do the same.
 
     Args:
-        holds: for which calls each term holds, (terms, calls).
+        holds: the calls for which each term holds, (terms, calls).
         costs: the bits that name each term, (terms,).
         members: the numbers of the calls that the condition is for.
-        others: those for which it must hardly hold.
-        hardly: the others that it may hold for, as a part of the members that it holds for.
+        others: the numbers of the calls for which it may hold only rarely.
+        hardly: the most others for which it may hold, as a part of the members for which it holds.
     """
     if not (len(holds) and len(members) and len(others)):
         return ()
@@ -81,7 +84,7 @@ def find_condition(
         saved = bits_saved(of_members, of_others, *counts) - paid[:, None] - prices
         saved[of_members < fewest] = -np.inf
         allowed = np.where(of_others > hardly * of_members, -np.inf, saved)
-        # What holds for all of them and for no other is better than what saves a little more.
+        # An exact condition, for all members and no other call, is better than one that saves a little more.
         exact = np.where((of_members == counts[0]) & (of_others == 0), allowed, -np.inf)
         margin = 0.0 if best[1] and exact.max() > best[0] else BELIEVED
         of = exact if not margin else allowed
@@ -104,7 +107,7 @@ def find_condition(
 
 
 def _telling_terms(members: Mask, others: Mask, fewest: float) -> Numbers:
-    """Return the numbers of the terms that may be a part of a condition: of equal ones the first.
+    """Return the numbers of the terms that may be a part of a condition; of terms for the same calls only the first.
 
     A condition holds for no more calls than each of its terms.
     """
@@ -117,13 +120,13 @@ def _telling_terms(members: Mask, others: Mask, fewest: float) -> Numbers:
 
 
 def bits_saved(of_wrong: Counts, of_right: Counts, wrong: int, right: int) -> Counts:
-    """Return how many bits a condition saves in the list of the answers that are wrong.
+    """Return how many bits a condition saves in the list of wrong answers.
 
     Args:
-        of_wrong: for how many wrong answers each condition holds.
-        of_right: the same of right answers.
-        wrong: how many wrong answers there are.
-        right: how many right answers there are.
+        of_wrong: the number of wrong answers for which each condition holds.
+        of_right: the number of right answers for which each condition holds.
+        wrong: the number of wrong answers.
+        right: the number of right answers.
     """
     all_wrong, all_right = (np.full_like(of_wrong, count) for count in (wrong, right))
     inside, outside = _bits(of_wrong, of_right), _bits(all_wrong - of_wrong, all_right - of_right)
@@ -132,7 +135,7 @@ def bits_saved(of_wrong: Counts, of_right: Counts, wrong: int, right: int) -> Co
 
 
 def _bits(wrong: Counts, right: Counts) -> Counts:
-    """Return how many bits it takes to write which of so many answers are wrong."""
+    """Return the bits of a list that says which of so many answers are wrong."""
     total = wrong + right
     of_wrong, of_right = (part * np.log2(np.maximum(total, 1) / np.maximum(part, 1)) for part in (wrong, right))
     bits: Counts = of_wrong + of_right
@@ -140,13 +143,13 @@ def _bits(wrong: Counts, right: Counts) -> Counts:
 
 
 def _most_telling(joined: _Joined, saved: Counts, of_members: Counts, of_others: Counts) -> Iterator[tuple[int, int]]:
-    """Yield the combinations, each with the term more that saves most bits; of those that are alike a few.
+    """Yield combinations, each with a term to add: those that save most bits first, and few that hold for equal counts.
 
     Args:
         joined: the combinations.
-        saved: the bits that each combination saves with each term more.
-        of_members: for how many members they hold then.
-        of_others: for how many other calls.
+        saved: the bits that each combination saves with each added term.
+        of_members: the number of members for which they hold with the added term.
+        of_others: the number of other calls for which they hold with the added term.
     """
     seen: set[frozenset[int]] = set()
     alike: Counter[tuple[float, float]] = Counter()

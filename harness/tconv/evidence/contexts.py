@@ -1,7 +1,8 @@
-"""Why the operator is wrong in a graph and right alone: the smallest set of levels that fails, and where it does.
+"""Why the operator is wrong in a graph and right alone: the smallest set of levels that fails, and its condition.
 
-For example, of a context with four levels two smaller ones were asked for too: a Pad before the operator fails alone,
-and the three other levels without it do not. So the Pad explains the failure, and all others whose smallest set it is.
+For example, a context with four levels fails, so tconv also ran two smaller ones. With only a Pad before the operator
+the graph fails; with the three other levels it is right. So the Pad explains the failure, and all other failures with
+the same smallest set.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 _FEWEST = 4
-"""So many failures in contexts a misreading explains, or all that there are."""
+"""A misreading must explain so many failures in contexts, or all if there are fewer."""
 _SAID = ver.RefusedValid | ver.BackendError | ver.Crashed
-"""Failures whose words tell them from others."""
+"""Failures that differ in their words."""
 _NOT_ASKED = ("unsupported", "timed-out")
-"""Failures for which no smaller context is asked: words say what is missing, or each takes as long as a case may."""
+"""Failures that are not tried in a smaller context: their words name what is missing, or each takes the time limit."""
 
 
 def explain_contexts(calls: Calls) -> Iterator[Explanation]:
-    """Yield what explains the failures in a context, those of the most cases first."""
-    # A waiver changes nothing about what is the smallest.
+    """Yield the explanations of the failures in contexts, those of the most cases first."""
+    # Waived failures count too: a waiver does not change which set is the smallest.
     kinds = {answer.record.case: kind_of(answer.record) for answer in calls.answers}
     members: dict[InContext, list[int]] = defaultdict(list)
     named = _named(calls)
@@ -49,11 +50,11 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
     for what, numbers in sorted(members.items(), key=lambda item: (-len(item[1]), item[0].levels)):
         failing = np.zeros_like(calls.failed)
         failing[numbers] = True
-        # A context with these levels that is right tells where they fail.
+        # A right context with these levels helps to find the condition of the failures.
         with_levels_too = np.array([set(what.levels) <= set(levels_of(case)) for case in ids], dtype=bool)
         right = calls.right & with_levels_too
         terms = (calls.condition(failing, right) or ()) if right.any() and len(numbers) > 1 else ()
-        # One that does not hold for all of them is no condition.
+        # A condition must hold for all these failures.
         terms = terms if (calls.meeting(terms) | ~failing).all() else ()
         holds = calls.meeting(terms)
         yield Explanation(
@@ -70,8 +71,8 @@ def with_changes(explanation: Explanation, changed: Iterable[Record]) -> Explana
     """Return an explanation with the changes that make the smallest context right.
 
     Args:
-        explanation: what explains some failures of a run.
-        changed: the records of contexts that were asked with a change.
+        explanation: an explanation of some failures of a run.
+        changed: the records of contexts that were run with a change.
     """
     if not isinstance(what := explanation.what, InContext):
         return explanation
@@ -81,9 +82,9 @@ def with_changes(explanation: Explanation, changed: Iterable[Record]) -> Explana
 
 
 def _named(calls: Calls) -> set[str]:
-    """Return the failures in a context that a misreading explains, which explains more than a few of them.
+    """Return the failures in contexts that a misreading explains, if it explains more than a few of them.
 
-    A few outputs of a wrong fusion may be those of a misreading by chance.
+    A few outputs of a wrong fusion may equal those of a misreading by chance.
     """
     wrong = {
         answer.record.case: answer.why.explained
@@ -96,22 +97,22 @@ def _named(calls: Calls) -> set[str]:
 
 
 def kind_of(record: Record) -> str | None:
-    """Return how a case fails by its record; None if it does not."""
+    """Return the kind of failure of a record; None if it is no failure."""
     shown = answer_of(record).failure
     return None if shown is None else shown.kind
 
 
 def find_smallest(kinds: Mapping[str, str | None]) -> dict[str, tuple[str, ...]]:
-    """Return the smallest failing set of levels of each failing context whose operator alone does not fail.
+    """Return the smallest failing set of levels of each failing context, if its operator alone does not fail.
 
     Args:
-        kinds: how each case fails; None if it does not.
+        kinds: the kind of failure of each case; None if it does not fail.
     """
     return {case: smallest_known(case, kinds) or levels_of(case) for case in failing_contexts(kinds)}
 
 
 def failing_contexts(kinds: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield the contexts that fail, and whose operator alone was asked and does not."""
+    """Yield the contexts that fail, and whose operator alone was run and does not fail."""
     for case, kind in kinds.items():
         twin = twin_of(case)
         if kind not in {None, *_NOT_ASKED} and twin is not None and kinds.get(twin, kind) is None:

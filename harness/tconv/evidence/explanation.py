@@ -1,12 +1,12 @@
 """Why a run fails: the hypotheses that describe its failures in the fewest bits, each with its evidence.
 
 For example, a runtime flips the filter of grouped calls. In the smoke tier `filter-flipped` gives 307 of its 321 wrong
-outputs. It would change right answers of dense calls too: without a condition these contradict it. `group!=dense` holds
-for the 307 and for none of these, so the explanation is: as if filter-flipped where group!=dense. The 14 others, whose
-data are no integers, are explained after that by themselves.
+outputs. This misreading would also change right answers of dense calls, which contradict it without a condition.
+`group!=dense` holds for the 307 failures and for none of the right answers, so the explanation is: as if
+filter-flipped, if group!=dense. The 14 other failures, whose data are not integers, are explained separately.
 
-Hypotheses are looked at together, and the one that saves the most bits is taken first; then what it explains is set
-aside (a greedy cover). What no hypothesis explains stays without an explanation.
+The hypothesis that saves the most bits is taken first, and its failures are removed. This is repeated (a greedy cover).
+Failures that no hypothesis explains stay without an explanation.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 _HARDLY_ANY = 0.01
-"""The calls that contradict a misreading or a rule, as a part of those that it explains, and are exceptions."""
+"""So few calls against a misreading or a rule, as a part of those that it explains, are exceptions."""
 _FEW = 0.2
-"""The new calls under its condition that may contradict a misreading or a rule, as a part of these.
+"""The most new calls under a condition that may contradict a misreading or a rule, as a part of these new calls.
 
-Of a condition on wrong values it is as of other calls: a defect does not show in each output.
+A condition on wrong values has the same limit for new calls as for others: a defect does not show in each output.
 """
 _NEARLY = 0.9
-"""The part of the failures that a misreading gives for which its condition must hold."""
+"""The condition of a misreading must hold for this part of the failures that it gives."""
 
 
 def explain(calls: Calls) -> tuple[Explanation, ...]:
-    """Return what explains the failures of a run, what saves most first."""
+    """Return the explanations of the failures of a run, those that save most bits first."""
     left = calls.failed.copy()
     if not (left & ~calls.new).any():
         return ()
@@ -68,7 +68,7 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
     while names_of_others := dict(_of_others(candidates, cover, calls)):
         for number, denials in names_of_others.items():
             candidate = candidates.pop(number)
-            # The name may be right, and its condition too wide.
+            # The name may be right and only its condition too wide.
             if number not in tried:
                 candidates[number] = replace(candidate, against=candidate.against | denials)
                 known.pop(number)
@@ -80,13 +80,13 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
 def _cover(
     candidates: Mapping[int, Candidate], left: Mask, calls: Calls, known: dict[int, tuple[bytes, _Weighed | None]]
 ) -> list[_Weighed]:
-    """Return the hypotheses that explain the failures that are left, what saves most first.
+    """Return the hypotheses that explain the remaining failures, those that save most bits first.
 
     Args:
         candidates: the hypotheses, by number.
         left: the failures.
         calls: the calls of the run.
-        known: what was found of each hypothesis, by its number, and of which failures.
+        known: results so far: for each hypothesis, by number, its failures and its weighed form.
     """
     left, cover = left.copy(), list[_Weighed]()
     while True:
@@ -111,15 +111,16 @@ def _cover(
 def _of_others(
     candidates: Mapping[int, Candidate], cover: Sequence[_Weighed], calls: Calls
 ) -> Iterator[tuple[int, Mask]]:
-    """Yield misreadings that are names of other bugs, by number, and which wrong outputs of their condition deny it.
+    """Yield misreadings that name another bug by mistake, by number, and the wrong outputs that deny them.
 
-    A second bug makes such outputs too: of these another condition holds, and hardly of what the misreading gives.
+    A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
+    misreading.
     """
     for number, candidate in candidates.items():
         name = next((of for of in cover if of.candidate is candidate), None)
         if name is None or not candidate.misreadings or name.condition is None:
             continue
-        # If answers depend on earlier calls, those of new calls do too, and they are not asked again.
+        # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
         others = calls.wrong & name.holds & ~candidate.confirmed & ~(calls.new & calls.vary)
         for of in cover:
             if isinstance(of.candidate.what, Follows):
@@ -134,7 +135,7 @@ def _of_others(
 
 
 def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:
-    """Return the misreadings that give the outputs of failures, if no other call can be looked at: as of a shard."""
+    """Return the misreadings that give the outputs of failures, if no other calls are known, as in a shard."""
     failed = {answer.record.case: answer.why.explained for answer in answers if answer.failure and names_of(answer)}
     members: dict[Combination, list[str]] = defaultdict(list)
     for case, name in single_explanations(failed).items():
@@ -143,7 +144,7 @@ def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:
 
 
 def _most(candidate: Candidate, left: Mask, calls: Calls) -> float:
-    """Return how many bits a hypothesis saves at most."""
+    """Return the most bits that a hypothesis can save."""
     count = int((candidate.confirmed & left).sum())
     if not count:
         return 0.0
@@ -155,7 +156,7 @@ def _others(candidate: Candidate, calls: Calls) -> int:
 
 
 def _bits(met: int, against: int, count: int, others: int) -> float:
-    """Return how many bits tell which calls fail, if `met` of `count` failures and `against` of `others` are known."""
+    """Return the bits saved by a condition that holds for `met` of `count` failures and `against` of `others`."""
     return float(bits_saved(np.array([met], float), np.array([against], float), count, others)[0])
 
 
@@ -164,17 +165,17 @@ def _weigh(candidate: Candidate, members: Mask, calls: Calls) -> _Weighed | None
 
     Args:
         candidate: the hypothesis.
-        members: the failures that it gives, and that are not explained yet.
+        members: the failures that it gives and that are not yet explained.
         calls: the calls of the run.
     """
     count, strong = int(members.sum()), isinstance(candidate.what, Misreads | Follows)
-    # What new calls alone show is no cause of a failure.
+    # New calls alone show no cause of a failure.
     if (members & ~calls.new).sum() < (1 if isinstance(candidate.what, Misreads) else 2):
         return None
     against = _find_against(candidate, members, calls)
     terms, everywhere = _find_terms(candidate, members, against, calls)
     if isinstance(candidate.what, Relates) and not terms and _in_sweeps(members, calls) > 1:
-        # Values that a limit does not cut off, for example, contradict no limit.
+        # For example, values below a limit do not contradict the limit.
         return _explained(candidate, None, members, np.zeros_like(members), calls)
     if isinstance(candidate.what, Misreads) and terms is None:
         return _explained(candidate, None, members, against, calls)
@@ -191,13 +192,13 @@ def _weigh(candidate: Candidate, members: Mask, calls: Calls) -> _Weighed | None
         return None
     if contradicting.sum() > limit * met.sum() and not everywhere:
         return None
-    # A few for which the condition does not hold have no other cause.
+    # The condition holds for nearly all failures: the few others have the same cause.
     nearly = strong and met.sum() >= _NEARLY * count
     return _explained(candidate, terms, members if nearly else met, contradicting, calls)
 
 
 def _find_against(candidate: Candidate, members: Mask, calls: Calls) -> Mask:
-    """Return the calls that contradict a hypothesis, wherever it holds; of a misreading those that are looked at."""
+    """Return the calls that contradict a hypothesis if its condition holds for them; for a misreading only a sample."""
     if not candidate.misreadings:
         return candidate.against
     near = _near(members, calls)
@@ -210,7 +211,7 @@ def _find_against(candidate: Candidate, members: Mask, calls: Calls) -> Mask:
 def _find_terms(
     candidate: Candidate, members: Mask, against: Mask, calls: Calls
 ) -> tuple[tuple[str, ...] | None, bool]:
-    """Return the condition of a hypothesis, and whether its failures are everywhere; None if no condition is found."""
+    """Return the condition of a hypothesis, None if there is none, and whether nearly all answers are wrong."""
     if isinstance(candidate.what, Says):
         return _find_reason(members, against, calls), False
     if not isinstance(candidate.what, Errs | Relates):
@@ -219,7 +220,7 @@ def _find_terms(
     everywhere = bool(against.sum() <= HARDLY * calls.wrong.sum())
     terms = calls.condition(members, against, SELDOM)
     holds = calls.meeting(terms or ())
-    # Of a runtime that is wrong nearly everywhere a condition tells which errors happen to be 0, unless it is exact.
+    # If a runtime is wrong nearly everywhere, a condition only shows which errors are 0 by chance, unless it is exact.
     if everywhere and ((members & ~holds) | (against & holds)).any():
         return (), True
     return terms, False
@@ -228,8 +229,9 @@ def _find_terms(
 def _find_reason(members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] | None:
     """Return the condition on calls that fail in the same words.
 
-    A call that meets two reasons says the words of the one that is looked at first. So other failures say nothing
-    against a condition that holds for no other call; they do if no such condition is found, and they are more.
+    A runtime that has two reasons to refuse a call reports the one that it checks first. So other failures do not count
+    against a condition that holds for no right answer. They count if no such condition is found, and if they are more
+    than the calls with the same words.
     """
     others = against & ~calls.failed
     terms = calls.condition(members, others)
@@ -243,7 +245,7 @@ def _find_reason(members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] 
 def _explained(
     candidate: Candidate, terms: tuple[str, ...] | None, members: Mask, against: Mask, calls: Calls
 ) -> _Weighed | None:
-    """Return a hypothesis under a condition; None if all is chance."""
+    """Return a hypothesis under a condition; None if it may be chance."""
     strong, others = isinstance(candidate.what, Misreads | Follows), _others(candidate, calls)
     met, contradicting = int((members & calls.meeting(terms or ())).sum()), int(against.sum())
     strength = STRENGTH[type(candidate.what)]
@@ -251,7 +253,7 @@ def _explained(
         strength = DOUBTED if terms is None else CONTRADICTED
     where = 0.0 if terms is None else _bits(met, contradicting, int(members.sum()), others)
     saved = strength * met + where - sum(calls.costs[term] for term in terms or ())
-    # One output shows a misreading, but not in a run whose answers vary: another call may have made it.
+    # One output is enough for a misreading, except in a run whose answers vary: another call may have made the output.
     settled = not calls.vary or bool((members & ~calls.may_vary).any())
     shown = strong and strength > CONTRADICTED and settled
     if saved < BELIEVED and not shown:
@@ -266,10 +268,10 @@ class _Weighed:
     Attributes:
         saved: the bits.
         candidate: the hypothesis.
-        condition: the terms; None if nobody knows.
+        condition: the terms; None if the condition is unknown.
         calls: the calls of the run.
         members: the failures that it explains, (calls,).
-        against: the calls that contradict it, new ones too, (calls,).
+        against: the calls that contradict it, also new ones, (calls,).
     """
 
     saved: float
@@ -281,17 +283,17 @@ class _Weighed:
 
     @cached_property
     def holds(self) -> Mask:
-        """Which calls its condition holds for."""
+        """The calls for which its condition holds."""
         return self.calls.meeting(self.condition or ())
 
     @property
     def claimed(self) -> Mask:
-        """Which failures it gives where its condition holds."""
+        """The failures that it gives, if its condition holds for them."""
         claimed: Mask = self.candidate.confirmed & self.holds
         return claimed
 
     def explanation(self, of_others: Mask) -> Explanation:
-        """Return what is printed.
+        """Return the explanation that is printed.
 
         Args:
             of_others: the failures that other hypotheses give.
@@ -299,12 +301,12 @@ class _Weighed:
         ids, calls, old = [*self.calls.numbers], self.calls, ~self.calls.new
         alike = calls.invalid == bool(calls.invalid[self.members].all())
         terms, confirmed = self.condition or (), self.candidate.confirmed
-        # New calls test it if all its terms hold, or all but one, and if no other hypothesis explains them.
+        # New calls test it if at least all terms but one hold, and if no other hypothesis explains them.
         near = calls.new & (sum((calls.terms[term].astype(int) for term in terms), 0) >= len(terms) - 1)
         near &= self.claimed | ~of_others
         deny = (self.against & self.holds) | (confirmed & ~self.holds)
         if isinstance(self.candidate.what, Misreads | Follows):
-            # What fails, and is explained by no name, shows another output.
+            # A wrong output that no name explains contradicts it.
             deny |= calls.wrong & self.holds & ~confirmed & calls.holding(lambda answer: not answer.why.explained)
         return Explanation(
             self.candidate.what,
@@ -321,7 +323,7 @@ class _Weighed:
 
 
 def _tested(cover: Sequence[_Weighed], calls: Calls) -> Iterator[Explanation]:
-    """Yield what is printed of the hypotheses that explain a run."""
+    """Yield the explanations that are printed."""
     for weighed in cover:
         others = (of.claimed for of in cover if of is not weighed)
         yield weighed.explanation(np.logical_or.reduce([np.zeros_like(calls.failed), *others]))

@@ -1,8 +1,8 @@
-"""The one table of facts: what is true of a call, in words and numbers. Conditions are made of its terms.
+"""The table of facts: what is true of a call, in words and numbers. Conditions are made of its terms.
 
-For example, of a call with 34 channels in two groups and strides (2, 1) these terms hold, and some hundred others:
-`group=grouped`, `channels / groups is 1 more than a multiple of 16`, `strides of an axis >= 2`, `strides differs
-between axes`.
+For example, these terms and some hundred others hold for a call with 34 channels in two groups and strides (2, 1):
+`group=grouped`, `channels / groups is 1 more than a multiple of 16`, `strides of an axis >= 2`,
+`strides differs between axes`.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _PER_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "pads_end", "output_padding", "output")
-"""What each axis has a number of."""
+"""Numbers that each axis has."""
 _PLAINEST_FIRST = (*_PER_AXIS[1:4], "output", "spatial", *_PER_AXIS[4:7])
-"""The same, in the order in which terms are preferred that hold for the same calls."""
+"""The same in order of preference, if terms hold for the same calls."""
 _TOTAL = "total padding"
-"""What an axis crops of all that the taps reach; less than 0 if it adds."""
+"""The part of the full size that an axis crops; less than 0 if the axis adds to it."""
 _SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channels / groups", "groups")
-"""What a call has one number of."""
+"""Numbers that each call has once."""
 _LISTS = ("strides", "dilations", "pads_begin", "output_padding")
-"""Attributes that a call may leave out, so that a runtime has to know their defaults."""
+"""Attributes that a call may omit: then the runtime must know their defaults."""
 _LIMITS = 48
-"""Numbers that a size is compared with: the smallest of its values. 24 did not reach rows beyond 32."""
+"""The most values of a size with which it is compared, the smallest first. 24 did not reach rows beyond 32."""
 _MULTIPLES = (2, 4, 8, 16, 32)
-"""What vectors of a kernel hold, and what is left over beside them."""
+"""Sizes of vectors in kernels; the rest of a division by them is computed separately."""
 _IN_VECTORS = ("spatial", "output", "kernel", "strides", "dilations")
-"""Numbers of an axis for which kernels are unrolled, or make vectors."""
+"""Numbers of an axis for which kernels are unrolled or vectorized."""
 _POINTS = tuple(2**power for power in range(4, 17))
-"""Points of an output from which a kernel may tile, thread or overflow."""
+"""Points of an output from which a kernel may use tiles or threads, or overflow."""
 _PLANES = (4, 8, 16, 32, 64)
-"""Planes of an output, one of each item and channel, from which a kernel may thread."""
+"""Planes of an output, one for each item and channel, from which a kernel may use threads."""
 _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
-"""Attributes of an axis that are compared."""
+"""Pairs of attributes of an axis that are compared."""
 _SAME = (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
 _FOLLOWING = (
     "empty", "output_empty", "output_shape_below_spatial", "output_shape_beyond_reach",
     "output_shape_beyond_reach_by_stride", "output_padding_reaches_stride", "pads_begin_beyond_kernel", "spelling",
 )  # fmt: skip
-"""Facts of a case, as patterns have them, that follow from several of its settings or say how it is written."""
+"""Facts of a case, as in patterns, that follow from several of its settings or say how it is written."""
 _UNKNOWN = -(2**40)
-"""What stands for a number that a call does not have, as the size of an output that no text gives."""
+"""This replaces a number that a call does not have, such as the size of an output that no text gives."""
 
 
 class Features(NamedTuple):
-    """What a call is like.
+    """The features of a call.
 
     Attributes:
-        sizes: those of `_SIZES`.
-        axes: for each axis those of `_PER_AXIS` and `_TOTAL`.
-        words: what is no number: padding mode, types, layouts, presentation, the kind of group, whether there is a
-            bias, which lists are written, and the constraint that an invalid call breaks.
+        sizes: the numbers of `_SIZES`.
+        axes: the numbers of `_PER_AXIS` and `_TOTAL` for each axis.
+        words: the features that are no numbers. These are the padding mode, types, layouts, presentation, the kind of
+            group, whether there is a bias, which lists are written, and the constraint that an invalid call breaks.
     """
 
     sizes: Mapping[str, int]
@@ -74,7 +74,7 @@ class Features(NamedTuple):
 
 
 def features_of(problem: Problem) -> Features | None:
-    """Return what a call is like; None if the dialect cannot say it."""
+    """Return the features of a call; None if the dialect cannot express it."""
     if isinstance(problem.expectation, NotApplicable):
         return None
     case = problem.case
@@ -98,14 +98,14 @@ def _axes(problem: Problem) -> list[dict[str, int]]:
 
 
 def _of_rank(numbers: Sequence[int], rank: int) -> Sequence[int]:
-    """Return a number for each axis: an invalid call may have more or fewer, and more than any memory holds."""
+    """Return a number for each axis; unknown ones if an invalid call has another count, or too large numbers."""
     few = len(numbers) != rank or any(abs(number) >= -_UNKNOWN for number in numbers)
     return (_UNKNOWN,) * rank if few else numbers
 
 
 def _words(problem: Problem) -> dict[str, str]:
     case, signature, attributes = problem.case, problem.signature, problem.case.attributes
-    # A layout that is not written is the dialect's.
+    # If no layout is written, the dialect's layout is used.
     data_format, filter_format = choose_layouts(attributes, problem.dialect)
     return {
         "dtype": str(case.x.dtype),
@@ -130,12 +130,12 @@ def _words(problem: Problem) -> dict[str, str]:
 
 
 def is_word(term: str) -> bool:
-    """Return whether a term is that a word has one of its values, and no number's."""
+    """Return whether a term says that a word has one of its values; False for numbers."""
     return "=" in term and " " not in term and not term.partition("=")[2][:1].isdigit()
 
 
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:
-    """Return for which calls each term holds, the plainest terms first; of terms that hold for the same calls one."""
+    """Return the calls for which each term holds, the plainest terms first; of terms for the same calls only one."""
     terms: dict[bytes, tuple[str, Mask]] = {}
     for text, holds in _terms(calls):
         if holds.any() and not holds.all():
@@ -150,7 +150,7 @@ def _terms(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 
 
 def _of_words(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
-    """Yield terms that a word is one of its values, or is not."""
+    """Yield terms that say that a word is, or is not, one of its values."""
     for name in calls[0].words if calls else ():
         column = np.array([call.words.get(name, "") for call in calls])
         values = sorted(set(column.tolist()) - {""})
@@ -176,19 +176,19 @@ def _of_sizes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
 
 
 class _Axes(NamedTuple):
-    """A number for each axis of each call, (calls, axes), and which of them there are."""
+    """A number for each axis of each call, (calls, axes), and a mask of the axes that exist."""
 
     numbers: Numbers
     known: Mask
 
     @property
     def several(self) -> Mask:
-        """Which calls have several axes."""
+        """The calls with several axes."""
         several: Mask = self.known.sum(axis=1) > 1
         return several
 
     def at(self, place: str) -> Numbers:
-        """Return the number of each call that is meant by a place, `_UNKNOWN` if it has none."""
+        """Return the number of each call at a place; `_UNKNOWN` if it has none."""
         some = self.known.any(axis=1)
         rows, last = np.arange(len(self.numbers)), np.maximum(self.known.sum(axis=1) - 1, 0)
         match place:
@@ -205,19 +205,19 @@ class _Axes(NamedTuple):
         return numbers
 
     def any(self, holds: Mask) -> Mask:
-        """Return for which calls something holds on some axis."""
+        """Return the calls for which something holds on at least one axis."""
         return np.asarray((holds & self.known).any(axis=1))
 
     def every(self, holds: Mask) -> Mask:
-        """Return for which calls something holds on every axis, and there is one."""
+        """Return the calls for which something holds on every axis; without axes it does not hold."""
         return np.asarray((holds | ~self.known).all(axis=1) & self.known.any(axis=1))
 
 
 _LAST = ("the last axis", "the second-last axis", "the third-last axis")
-"""W, H and D, whatever the rank."""
+"""W, H and D for every rank."""
 _SOME = ("an axis", "every axis")
 _PLACES = (*_LAST, "the first axis", *_SOME)
-"""Whose number is compared: at least a limit if the largest is, and on every axis if the smallest is."""
+"""Places whose numbers are compared. For "an axis" this is the largest number, for "every axis" the smallest."""
 
 
 def _table(name: str, calls: Sequence[Features]) -> _Axes:
@@ -229,7 +229,7 @@ def _table(name: str, calls: Sequence[Features]) -> _Axes:
 
 
 def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
-    """Yield terms on some axis, on every axis, and on the first and the last of several."""
+    """Yield terms on an axis, on every axis, and on the first and last axes."""
     tables = {name: _table(name, calls) for name in (*_PER_AXIS, _TOTAL)}
     for name in _PLAINEST_FIRST:
         axes = tables[name]
@@ -277,7 +277,7 @@ def _of_pairs(tables: Mapping[str, _Axes]) -> Iterator[tuple[str, Mask]]:
 
 
 def _of_products(calls: Sequence[Features], output: _Axes) -> Iterator[tuple[str, Mask]]:
-    """Yield terms on numbers of output elements, from which a kernel may tile, thread or overflow."""
+    """Yield terms on numbers of output elements, from which a kernel may use tiles or threads, or overflow."""
     known = output.known.any(axis=1)
     points = np.where(output.known, output.numbers, 1).prod(axis=1)
     yield from ((f"output points of a channel >= {limit}", known & (points >= limit)) for limit in _POINTS)
@@ -289,19 +289,19 @@ def _of_products(calls: Sequence[Features], output: _Axes) -> Iterator[tuple[str
 
 
 def _of_the_second(name: str, axes: _Axes) -> Iterator[tuple[str, Mask]]:
-    """Yield terms on the second of several axes: none of them holds for a line."""
+    """Yield terms on the second of several axes; none of them holds for rank 1."""
     numbers = np.where(axes.several, axes.numbers[:, min(1, axes.numbers.shape[1] - 1)], _UNKNOWN)
     yield from _equal(f"{name} of the second axis", numbers)
     yield from _compared(f"{name} of the second axis", numbers)
 
 
 def _equal(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
-    """Yield terms that a size is one of its values."""
+    """Yield terms that say that a size is one of its values."""
     yield from ((f"{name} = {value}", numbers == value) for value in _values(numbers)[:_LIMITS].tolist())
 
 
 def _compared(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
-    """Yield terms that compare a size with some of its values, both ways."""
+    """Yield terms that say that a size is below one of its values, or at least that value."""
     known = numbers != _UNKNOWN
     for limit in _values(numbers)[1 : _LIMITS + 1].tolist():
         yield f"{name} >= {limit}", numbers >= limit
@@ -313,7 +313,7 @@ def _values(numbers: Numbers) -> Numbers:
 
 
 def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
-    """Yield terms that vectors hold a size without a rest, or not: the one kernel or the other is reached then."""
+    """Yield terms that say that vectors divide a size, or do not: a runtime may have a kernel for each."""
     known = numbers != _UNKNOWN
     for of in _MULTIPLES:
         yield f"{name} is no multiple of {of}", known & (numbers % of > 0)
@@ -332,7 +332,7 @@ def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
 
 
 def _opposite(name: str) -> str:
-    """Return whose number is below a limit if not that of `name` is at least the limit."""
+    """Return the name in the opposite term: if `name >= limit` is false, the number of this name is below the limit."""
     if name.endswith(" of an axis"):
         return name.replace(" of an axis", " of every axis")
     return name.replace(" of every axis", " of an axis")

@@ -1,7 +1,7 @@
 """The simplest integer formula that gives some numbers, by exhaustive search in the order of length.
 
-A formula is a sum of terms, each added or subtracted, perhaps halved, and perhaps not below 0. It is found on some of
-the rows, held against all of them, and exact on each: nothing is fitted by least squares here.
+A formula is a sum of terms, each added or subtracted, perhaps halved, and perhaps at least 0. It is found on some rows
+and then checked on all of them. It must be exact on each row: there are no least squares here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _MOST_TERMS = 4
-"""Most terms of a sum that is tried. A longer one is found if it is one of the usual formulas."""
+"""The most terms of a sum that is tried. A longer sum is found only if it is one of the usual formulas."""
 _TRIED = 20
-"""Rows on which all sums are tried; those that fit are held against all rows."""
+"""Rows on which all sums are tried; sums that fit are then checked on all rows."""
 _SAMPLES = 8
-"""Samples of rows that are tried where no formula gives all of them."""
+"""The samples of rows that are tried if no formula gives all rows."""
 _SAMPLE = 10
-"""Rows of a sample."""
+"""The rows of a sample."""
 
 
 class Form(Enum):
-    """What is done with a sum: how it is written, its cost in length, how it is computed, and beside which term."""
+    """The form of a sum: its text, its cost in length, its function, and the other term of `min` or `max`."""
 
     PLAIN = "{}", 0, lambda sums, _: sums
     AT_LEAST_0 = "max(0, {})", 3, lambda sums, _: np.maximum(sums, 0)
@@ -67,14 +67,14 @@ class Form(Enum):
         self.beside = beside
 
     def of(self, sums: Array, columns: Mapping[str, Array]) -> Array:
-        """Return what becomes of sums, the last axis of which are the rows of the columns."""
+        """Return the results for sums whose last axis has the rows of the columns."""
         return self._compute(sums, columns[self.beside] if self.beside else sums)
 
 
 SUMS = tuple(form for form in Form if "/" not in form.pattern and form.beside != "(K-1)*d")
-"""What a size may be: a half is for pads."""
+"""Forms for a size: halves are for pads only."""
 HALVES = tuple(form for form in Form if form.beside in {"", "(K-1)*d"})
-"""What a pad may be: a convolution that is padded by (K-1)*d less the pad cannot be padded by less than nothing."""
+"""Forms for a pad. In a forward convolution with padding (K-1)*d less the pad, that padding cannot be negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class Formula:
 
     Attributes:
         terms: each with its sign, 1 or -1.
-        form: what is done with their sum.
+        form: the form of their sum.
     """
 
     terms: tuple[tuple[int, str], ...]
     form: Form = Form.PLAIN
 
     def __str__(self) -> str:
-        # What is added first, and of that the longest.
+        # Added terms come first, and longer ones before shorter ones.
         ordered = sorted(self.terms, key=lambda term: (-term[0], -len(term[1])))
         text = "".join(f" + {name}" if sign > 0 else f" - {_subtracted(name)}" for sign, name in ordered) or " + 0"
         text = _folded(text)
@@ -98,18 +98,18 @@ class Formula:
         return self.form.pattern.format(text)
 
     def values(self, columns: Mapping[str, Array]) -> Array:
-        """Return the formula's numbers, one for each row of the columns."""
+        """Return the results of the formula, one for each row of the columns."""
         start = np.zeros_like(next(iter(columns.values())))
         return self.form.of(sum((sign * columns[name] for sign, name in self.terms), start=start), columns)
 
     def value(self, numbers: Mapping[str, int]) -> int:
-        """Return the formula's number for the numbers of one row."""
+        """Return the result of the formula for the numbers of one row."""
         beside = {self.form.beside: np.array(numbers[self.form.beside])} if self.form.beside else {}
         return int(self.form.of(np.array(sum(sign * numbers[name] for sign, name in self.terms)), beside))
 
 
 def _folded(text: str) -> str:
-    """Return a sum with its constants as one: a term such as the full reach ends in one too."""
+    """Return a sum with its constants added up: a term such as the full size ends in a constant too."""
     constants = _CONSTANT.findall(text)
     if len(constants) < 2:  # noqa: PLR2004 - of one there is nothing to fold
         return text
@@ -122,13 +122,13 @@ _CONSTANT = re.compile(r" ([+-]) (\d+)(?= |$)")
 
 
 def _subtracted(name: str) -> str:
-    """Return a term as it is subtracted: a sum in parentheses."""
+    """Return a term with parentheses if it is a sum, so that it can be subtracted."""
     return f"({name})" if " + " in name else name
 
 
 @dataclass(frozen=True)
 class TermColumns:
-    """Columns of numbers by the names of terms, with the length of each; those that say the same are left out.
+    """Columns of numbers by the names of terms, with the length of each name; equal columns are left out.
 
     Args:
         columns: a number for each row, by name.
@@ -140,7 +140,7 @@ class TermColumns:
 
     @cached_property
     def distinct(self) -> tuple[str, ...]:
-        """The names, the shortest first, without columns of zeros, and without those equal to a shorter one."""
+        """The names, the shortest first, without columns of zeros and without columns that a shorter name has too."""
         seen: dict[bytes, str] = {}
         for name in sorted(self.columns, key=lambda name: self.lengths[name]):
             if self.columns[name].any():
@@ -149,7 +149,7 @@ class TermColumns:
 
 
 def simplest(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
-    """Return the shortest formula that gives every number of `target`; None if none of at most four terms does.
+    """Return the shortest formula that gives every number of `target`; None if no formula of at most four terms does.
 
     Args:
         target: the numbers, one for each row.
@@ -167,7 +167,7 @@ def simplest(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
     fitting: list[tuple[int, int, Form]] = []
     for form in possible:
         at = np.arange(sums.count)
-        # Nearly all sums that do not fit are seen not to on the first rows.
+        # The first rows exclude nearly all sums that do not fit.
         for row, number in enumerate(tried):
             if not len(at):
                 break
@@ -183,10 +183,10 @@ def simplest(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
 
 
 def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
-    """Return a formula that gives as many of the numbers as possible, where none gives all of them.
+    """Return a formula that gives as many of the numbers as possible, if none gives all of them.
 
-    Each of a few samples is small enough to have no exception among its rows, if exceptions are rare; what gives a
-    sample is held against all rows.
+    If exceptions are rare, a small sample often has none. So a formula is found for each of a few samples, and checked
+    on all rows.
 
     Args:
         target: the numbers.
@@ -195,7 +195,7 @@ def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
     """
     random = np.random.default_rng(0)
     best: tuple[int, Formula] | None = None
-    # Where a term is 0 it is not seen that it is missed: half of the samples are of rows with few zeros.
+    # Rows with zeros cannot show that a term is missing: half of the samples have rows with few zeros.
     by_zeros = np.argsort(sum(column == 0 for column in terms.columns.values()), kind="stable")
     for number in range(_SAMPLES):
         among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
@@ -210,11 +210,11 @@ def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
 
 
 class _Sums:
-    """Every sum of at most so many of some terms, each added or subtracted.
+    """All sums of at most `most` terms, each added or subtracted.
 
     Args:
         columns: the numbers of each term, (terms, rows).
-        most: the most terms of a sum.
+        most: the largest number of terms in a sum.
     """
 
     def __init__(self, columns: Array, most: int) -> None:
@@ -244,14 +244,14 @@ class _Sums:
 
 @lru_cache(maxsize=64)
 def _choices(count: int, size: int) -> tuple[Array, Array]:
-    """Return every choice of so many of the terms, (choices, size), and of their signs, (choices, size)."""
+    """Return all choices of `size` terms, (choices, size), and of their signs, (choices, size)."""
     sets, signs = [*combinations(range(count), size)], [*product((1, -1), repeat=size)]
     shaped = np.array(sets, dtype=np.int64).reshape(len(sets), size)
     return shaped, np.array(signs, dtype=np.int64).reshape(len(signs), size)
 
 
 def _telling(target: Array) -> Array:
-    """Return the rows on which sums are tried: spread over all of them, in an order that does not follow the corpus."""
+    """Return the rows on which sums are tried, in random order: an order that follows the corpus would show less."""
     return np.random.default_rng(0).permutation(len(target))[:_TRIED]
 
 

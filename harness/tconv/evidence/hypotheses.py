@@ -1,4 +1,4 @@
-"""What a runtime may do instead of what the text says, and what an explanation of a run says of it."""
+"""Hypotheses: what a runtime may do instead of what the text says, and the explanation with its evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Misreads:
-    """It follows misreadings of the catalogue, all of them together."""
+    """The runtime follows misreadings of the catalogue, all of them together."""
 
     name: Combination
 
@@ -23,12 +23,13 @@ class Misreads:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a runtime computes differently than the text says.
+    """A quantity that a runtime computes differently from the text.
 
     Attributes:
         quantity: `stride`, `dilation`, `size` or `pads_begin` of an axis.
-        formula: what the runtime computes.
-        expected: what the text says, as a formula of the same terms; None if none was found, or the formula has it.
+        formula: the runtime's formula.
+        expected: the text's formula in the same terms; None if none was found, or if `formula` contains the text's
+            result.
     """
 
     quantity: str
@@ -42,7 +43,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """It follows rules of its own, which were learnt from its answers."""
+    """The runtime follows rules of its own, which were learnt from its answers."""
 
     rules: tuple[Rule, ...]
 
@@ -52,11 +53,11 @@ class Follows:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """It gives no values: it refuses, ends, or fails, in the same way and in the same words.
+    """The runtime gives no values: it refuses, crashes, or fails, always in the same way and the same words.
 
     Attributes:
         kind: the kind of verdict.
-        words: the words without what varies.
+        words: the words without the parts that vary.
     """
 
     kind: str
@@ -68,7 +69,7 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Varies:
-    """Its answers vary from call to call."""
+    """The runtime's answers vary from call to call."""
 
     def __str__(self) -> str:
         return "answers vary from call to call"
@@ -76,10 +77,10 @@ class Varies:
 
 @dataclass(frozen=True, slots=True)
 class Relates:
-    """Its wrong elements have a relation to what is expected.
+    """The wrong elements have a relation to the expected elements.
 
     Attributes:
-        relation: the relation, without numbers that differ.
+        relation: the relation, without numbers that vary.
     """
 
     relation: str
@@ -90,7 +91,7 @@ class Relates:
 
 @dataclass(frozen=True, slots=True)
 class Errs:
-    """Its values are wrong, and nothing is known of them but where."""
+    """The values are wrong, and only the condition is known."""
 
     def __str__(self) -> str:
         return ""
@@ -102,8 +103,8 @@ class InContext:
 
     Attributes:
         kind: the kind of verdict.
-        levels: the smallest set of levels that fails, as `context.before=pad-both`.
-        words: what it says, without what varies; empty if it says nothing.
+        levels: the smallest set of levels that fails, such as `context.before=pad-both`.
+        words: the words of the failure, without the parts that vary; empty if there are none.
     """
 
     kind: str
@@ -123,23 +124,25 @@ STRENGTH: dict[type[Hypothesis], float] = {
     Relates: 1.25,
     Errs: 1.0,
 }
-"""Bits of an answer that a hypothesis tells: all of an output, or only that it is wrong.
+"""The bits that a hypothesis saves for each failure: more if it gives the whole output, fewer if only that it is wrong.
 
-8 bits for misreadings and rules are too many: a name that fits a part of the failures by chance hides their condition.
-A runtime leaves channels beyond a multiple of four at 0. Then an output of one column is also without its last column.
+8 bits for misreadings and rules are too many: a name that fits some failures by chance then hides their condition. For
+example, a runtime leaves channels beyond a multiple of four at 0. An output with one column then also lacks its last
+column.
 """
 CONTRADICTED = 1.1
-"""The same of a misreading or a rule that some calls contradict under its condition.
+"""The same for a misreading or a rule that some calls contradict under its condition.
 
-A condition without exceptions says more: a last channel that is dropped if channels a group are 1 more than a multiple
-of 16 was reported as channels beyond eight dropped, with 41 right answers. With equal exceptions the name says more.
+A condition without exceptions explains more. With a larger number here, a last channel that is dropped was reported as
+channels beyond eight dropped, with 41 right answers against it. The exact condition was: channels of a group are 1 more
+than a multiple of 16. If both have equally many exceptions, the name explains more.
 """
 DOUBTED = 0.5
-"""The same of a misreading that other calls contradict, if no condition tells where it is made."""
+"""The same for a misreading that other calls contradict, if no condition separates them."""
 
 
 _UNTESTED = ("timed-out", "accepted-invalid")
-"""What takes as long as a case may take, each time, and what needs an invalid call."""
+"""Not tested on new calls: a timeout takes the whole time limit each time, and the other needs an invalid call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +151,16 @@ class Explanation:
 
     Attributes:
         what: the hypothesis.
-        condition: the terms that hold for its calls together; none if it is so for all calls, and None if nobody knows.
+        condition: the terms that hold together for its calls; empty if it is true for all calls, None if unknown.
         cases: the ids of the failures that it explains.
-        met: for how many of them the condition holds.
-        against: the ids of the calls that the condition holds for, and that contradict the hypothesis.
-        others: how many calls might have contradicted it, in all of the run.
+        met: the number of them for which the condition holds.
+        against: the ids of the calls for which the condition holds and that contradict the hypothesis.
+        others: the number of calls in the whole run that might have contradicted it.
         clause: the text's words on the question, if there are any.
-        agreeing: how many new calls agree with it, of those for which all its terms hold, or all but one.
-        denying: how many of these do not.
-        silent: for how many calls with right answers the condition holds that say nothing against the hypothesis.
-        changes: of failures in a context, with which change the smallest one is right.
+        agreeing: the number of new calls that agree with it, of those for which at least all terms but one hold.
+        denying: the number of these new calls that contradict it.
+        silent: the number of right answers for which the condition holds and that do not contradict the hypothesis.
+        changes: for failures in a context, the changes that make the smallest context right.
     """
 
     what: Hypothesis
@@ -174,7 +177,7 @@ class Explanation:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes it the same explanation in another run, with the name if it has one."""
+        """The same explanation in another run has the same key; a name of misreadings is a part of it."""
         named = (self.what.name,) if isinstance(self.what, Misreads) else ()
         return (self.what, self.condition, *named)
 
@@ -185,7 +188,7 @@ class Explanation:
 
     @property
     def evidence(self) -> str:
-        """How sure it is, in words."""
+        """The strength of the evidence, in words."""
         count, against, others = len(self.cases), len(self.against), self.others
         if isinstance(self.what, InContext):
             contexts = f"{others:,} other context{'' if others == 1 else 's'}"
@@ -203,7 +206,7 @@ class Explanation:
 
     @property
     def is_testable(self) -> bool:
-        """Whether new calls can test it: not if answers vary, or come late, or are wrong nearly everywhere."""
+        """Whether new calls can test it: not if answers vary, time out, or are wrong nearly everywhere."""
         if self.condition is None or isinstance(self.what, Varies | InContext):
             return False
         if isinstance(self.what, Says):

@@ -1,9 +1,10 @@
-"""Failures that are explained by what other failures of the run show.
+"""Failures that are explained with the help of other failures of the run.
 
-A runtime with two bugs is wrong in three ways: by the one, by the other, and by both in one call. No single misreading
-gives an output of the third kind, and which pairs are worth a trial is known only after the run. Numbers that are
-stored with too few bits show in few elements of some outputs: too few for one output alone, and enough if many others
-show the same loss.
+A runtime with two bugs is wrong in three ways: by the first, by the second, or by both in one call. No single
+misreading gives an output of the third kind, and only after the run is it known which pairs are worth a trial.
+
+Numbers that are stored with too few bits show in few elements of some outputs. These are too few for one output alone,
+but enough if many others show the same loss.
 """
 
 from __future__ import annotations
@@ -34,30 +35,30 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _FEWEST = 4
-"""So many failures have a misreading as their only cause before it is looked for in others: a few may fit by chance."""
+"""A misreading is tried on other failures only if it is the only cause of so many: a few may fit by chance."""
 _MOST_NAMES = 6
-"""So many misreadings are tried together, those of most failures."""
+"""The most misreadings that are combined, those of most failures."""
 _LARGEST = 3
-"""So many of them in one call, at most."""
+"""The most misreadings in one call."""
 _MOST_TRIALS = 20_000
-"""So many sets of misreadings are tried in all, so that the same records are explained alike on every machine."""
+"""The most trials of sets in all: a count, not a time, so that every machine explains the same records alike."""
 SHOWN_ALONE, SHOWN_ELSEWHERE = "other failures show each of these alone", "other failures show it in more elements"
-"""How an output is described that is explained by what other failures of the run show."""
+"""Descriptions of an output that is explained with the help of other failures."""
 
 
 def explain_by_others(run: Run, failed: Container[str], find: Callable[[str], Case | None]) -> dict[str, Diagnosis]:
-    """Return, by ids, why the outputs of failures are wrong that misreadings of other failures explain.
+    """Return the diagnoses of wrong outputs that misreadings of other failures explain, by case id.
 
-    These are several misreadings together, or one that loses bits.
+    These are several misreadings together, or one misreading that loses bits.
 
     The outputs are read from the artifacts. A failure without an artifact stays as it is.
 
     Args:
         run: the records of the run.
-        failed: the ids of the cases that failed, as the gate says.
+        failed: the ids of the cases that failed, by the gate's decision.
         find: returns a case of the run by its id.
     """
-    # What is waived shows a misreading too.
+    # A waived failure shows a misreading too.
     wrong = [record for record in run.records if isinstance(record.verdict, ver.WrongOutput)]
     counts = Counter(single_explanations({record.case: record.diagnosis for record in wrong}).values())
     single = [(name, count) for name, count in counts.most_common() if len(name.names) == 1]
@@ -67,10 +68,10 @@ def explain_by_others(run: Run, failed: Container[str], find: Callable[[str], Ca
     if not named:
         return {}
     lossy = [(each,) for each in named if isinstance(each.change, PrecisionOtherwise) and each.change.joins]
-    # One alone comes before several: the search of a worker may have run out of time.
+    # One misreading comes before several: the search of a worker may have run out of time before it was found.
     sets = [*lossy, *chain.from_iterable(combinations(named, count) for count in range(1, _LARGEST + 1))]
     unnamed = (record for record in wrong if record.case in failed and set(names).isdisjoint(record.diagnosis))
-    # No more are tried than may be.
+    # The number of trials is limited.
     tried = islice(unnamed, _MOST_TRIALS // len(sets))
     found = ((record.case, _explain_by(sets, record, run, find(record.case))) for record in tried)
     return {case: explained for case, explained in found if explained is not None}
@@ -79,7 +80,7 @@ def explain_by_others(run: Run, failed: Container[str], find: Callable[[str], Ca
 def _explain_by(
     sets: Sequence[tuple[Misreading, ...]], record: Record, run: Run, case: Case | None
 ) -> Diagnosis | None:
-    """Return that the first set of misreadings that explains an output explains it; None where none does."""
+    """Return a diagnosis with the first set of misreadings that explains an output; None if no set does."""
     actual = artifacts.array(run.path.parent, record.artifact, "actual")
     if case is None or actual is None or case.context:
         return None
@@ -97,7 +98,7 @@ def _explain_by(
 
 
 def _joins(misreadings: Sequence[Misreading], problem: Problem, actual: Array) -> bool:
-    """Return whether the bits that one misreading loses explain an output, as other outputs show more of them."""
+    """Return whether the bits that one misreading loses explain an output: other outputs show the loss more clearly."""
     match misreadings, problem.held_against(actual.shape):
         case (Misreading(change=PrecisionOtherwise(joins=joins)),), Candidate(geometry=geometry) if joins is not None:
             fits = problem.truth.shape(geometry) == actual.shape

@@ -1,4 +1,4 @@
-"""Which calls a misreading would change: right answers among them contradict it."""
+"""The calls that a misreading would change: right answers among them contradict it."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 _SAMPLE = 300
-"""So many calls are asked whether a misreading would change them, evenly chosen of those that are not large."""
+"""The most calls that are checked for changes by a misreading; they are chosen at even distances, without large calls.
+"""
 
 
 def changing(name: Combination, dialect: Dialect) -> list[Misreading]:
-    """Return the misreadings of a name; none if it is a matter of chance which answers they change."""
+    """Return the misreadings of a name; none if chance decides which answers they change."""
     by_name = misreadings_by_name(dialect)
     misreadings = [by_name[part] for part in name.names if part in by_name]
-    # Whether fewer bits would be seen in an answer is such a matter.
+    # Chance decides whether fewer bits are visible in an answer.
     return [] if any(isinstance(part.change, PrecisionOtherwise) for part in misreadings) else misreadings
 
 
 def changed(misreadings: Sequence[Misreading], among: Mask, calls: Calls, most: int = _SAMPLE) -> Mask:
-    """Return which of some calls misreadings would change, (calls,).
+    """Return the calls among some that misreadings would change, (calls,).
 
     Args:
-        misreadings: what is followed together.
-        among: the calls that are meant, (calls,).
+        misreadings: the misreadings, followed together.
+        among: the calls to check, (calls,).
         calls: the calls of the run.
-        most: so many of them are looked at, evenly chosen of those that are not large.
+        most: the most calls that are checked, chosen at even distances, without large calls.
     """
     found = np.zeros_like(among)
     for number, problem in _chosen(among, calls, most):
@@ -58,7 +59,7 @@ def _chosen(among: Mask, calls: Calls, most: int) -> Iterator[tuple[int, Problem
 
 
 def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
-    """Return whether misreadings together change what is expected beyond all rounding; in a context, of the graph."""
+    """Return whether misreadings together change the expected output, in a context the graph's, beyond all rounding."""
     if problem.values is None:
         return False
     if problem.case.context:
@@ -67,7 +68,7 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     if misread is None:
         return False
     geometry = problem.values.primary.geometry
-    # A misread stride may make an output that no memory holds: its shape says enough.
+    # A misread stride may give an output too large for memory: a different shape is enough.
     if misread.output != geometry.output:
         return True
     expected, values = problem.truth.compute_values(geometry), misread.values(problem.case.x.dtype)
@@ -76,9 +77,9 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
 
 
 def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask:
-    """Return which of some wrong outputs are not those of misreadings that would change them, (calls,).
+    """Return the wrong outputs that misreadings do not give although they would change them, (calls,).
 
-    Only integers tell it by a record alone: how many elements are wrong, and the first of them.
+    This is decided by a record alone, by the number of wrong elements and the first of them, so only for integers.
     """
     found = np.zeros_like(among)
     for number, problem in _chosen(among, calls, _SAMPLE):

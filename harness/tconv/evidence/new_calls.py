@@ -1,12 +1,15 @@
-"""New calls that tell conditions apart which the records of a run cannot tell apart.
+"""New calls that separate conditions which fit the records of a run equally well.
 
-A runtime skips output rows beyond 32. In the smoke tier the outputs of the failures have 36 rows or more, and those of
-right answers 31 or fewer: `output of the first axis >= 36` is printed, and 33, 34 and 35, of every axis, would do as
-well. A call with 34 rows halves them. So the calls are chosen that divide the conditions which fit the records as well
-as the printed one (the version space of Mitchell, Generalization as search, Artificial Intelligence 18, 1982) as evenly
-as possible, one after the other (query by committee, Seung et al., 1992).
+For example, a runtime skips output rows beyond 32. In the smoke tier failing outputs have 36 rows or more, and right
+ones 31 or fewer. `output of the first axis >= 36` is printed, but the limits 33, 34 and 35, on any axis, fit as well. A
+call with 34 rows halves these conditions.
 
-A call is a case of the run with one size or attribute changed, or with those of the condition taken from a failure.
+The conditions that fit the records as well as the printed one are a version space (Mitchell, Generalization as search,
+Artificial Intelligence 18, 1982). Each new call divides them as evenly as possible (query by committee, Seung et al.,
+1992).
+
+A new call is a case of the run with one size or attribute changed, or with those of the condition copied from a
+failure.
 """
 
 from __future__ import annotations
@@ -44,29 +47,31 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Mask
 
 MOST = 50
-"""New calls of a run."""
+"""The most new calls of a run."""
 STEPS = 2
-"""How often new calls are chosen, the later ones with the answers to the earlier ones."""
+"""The number of times that new calls are chosen; later choices use earlier answers."""
 _OF_EACH, _MOST_OF_EACH = 4, 12
-"""New calls for an explanation in a step, and the most if there are few explanations."""
+"""The new calls for an explanation in a step, and the most if there are few explanations."""
 _OWN, _NEAR, _WITHOUT = 1.0, 2.0, 0.5
-"""How much conditions are believed: the printed one, all about the same numbers, and the one without a term.
+"""The weights of conditions: the printed one, all that compare the same numbers, and the one without a term.
 
-Of each other kind all have 1 together.
+All conditions of each other kind have the weight 1 together.
 """
 _WRONG, _UNSEEN = 0.01, 0.2
-"""What is left of the belief if a call fails differently than was said, or is right: a defect need not show."""
+"""Factors on the weight of a condition that a call contradicts: by an explained failure, or by another answer (defects
+may not show).
+"""
 _EVEN = 1e-6
-"""So little divides no conditions."""
+"""Calls below this value divide no conditions."""
 _BETWEEN = 16
-"""Numbers that are tried between the border of a term and the next number of the records."""
+"""The most numbers tried between the limit of a term and the next number in the records."""
 _DISTINCT = 2
-"""New numbers of each attribute of a formula, in a step."""
+"""The new numbers of each attribute of a formula, in a step."""
 _FIRST = "for a formula or a name"
 _LARGEST = 2**18
-"""Products of a new call, elements of its output, and numbers of its attributes, at most."""
+"""The most products, output elements and numbers of attributes of a new call."""
 _CASES = 12
-"""Right answers that the condition of a failure is taken over to, evenly chosen."""
+"""The most right answers to which the condition of a failure is copied, chosen at even distances."""
 _WORDS: Mapping[str, Sequence[Any]] = {
     "dtype": [str(dtype) for dtype in DType],
     "bias": [True, False],
@@ -78,46 +83,46 @@ _WORDS: Mapping[str, Sequence[Any]] = {
     "data_source": ["input", "initializer"],
     "filter_source": ["initializer", "input"],
 }
-"""What is no number, and its values."""
+"""Settings that are no numbers, and their values."""
 _LISTS = ("spatial", "kernel", *NEUTRAL)
 _SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
 _KNOBS = {*_WORDS, *_LISTS, *_SIZES, "output"}
 _LIMITS = {"kernel": 11, "strides": 8, "dilations": 5, "batch": 16, "groups": 16}
-"""The largest number that is asked of each, and of any other size."""
+"""The largest numbers that are tried of each attribute, and of any other size."""
 _LIMIT = 257
 _TURNS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
-"""Numbers of a size beside those of the condition: vectors of a kernel and what is next to them."""
+"""Further numbers of a size, apart from those of the condition: sizes of vectors in kernels, and their neighbours."""
 _TOGETHER = {
     "channels": _SIZES[1:], "out_channels": _SIZES[1:], "group": _SIZES[1:], "batch * out_channels": _SIZES,
     "total padding": ("pads_begin", "pads_end"), "output points": ("output",), "output elements": ("output",),
     "filter_data": ("data",),
 }  # fmt: skip
-"""What is changed for a word of a term that has no name of its own among the settings."""
+"""The settings to change for a word of a term that is not the name of a setting."""
 _GENERAL_SIZES = {"batch": 3, "channels / groups": 3, "out_channels / groups": 2}
 _GENERAL = {"kernel": (4, 2, 3), "spatial": (5, 4, 6)}
-"""Sizes that differ along the axes, so that a bug that takes one part for another shows."""
+"""Different sizes on each axis: they show a bug that uses one part instead of another."""
 _IN_FORMULAS = {
     "X": "spatial", "K": "kernel", "s": "strides", "d": "dilations", "op": "output_padding", "pads": "pads_end",
     **{name: name for name in ("output_shape", *NEUTRAL)},
 }  # fmt: skip
-"""The attribute that each name of a formula stands for."""
+"""The attribute of each name in a formula."""
 
 
 def ask_new_calls(
     calls: Calls, explanations: Sequence[Explanation], ask: Callable[[list[Case]], Sequence[Answer]]
 ) -> Calls:
-    """Ask new calls that test what explains the failures of a run; return the calls with them.
+    """Ask new calls that test the explanations of a run; return the calls of the run with them.
 
     Args:
         calls: the calls of the run.
-        explanations: what explains its failures.
-        ask: returns what comes of each new call.
+        explanations: the explanations of its failures.
+        ask: returns the answers to new calls.
     """
     asked: dict[str, Case] = {}
     for step in range(STEPS):
         tested = [each for each in (explain(calls) if step else explanations) if each.is_testable]
         answers: list[Answer] = []
-        # What is left of them is shared by the steps.
+        # The steps share the remaining calls.
         most = (MOST - len(asked)) // (STEPS - step) // max(len(tested), 1)
         tested = tested[: (MOST - len(asked)) // _OF_EACH]
         for new in _choose(tested, calls, answers, min(max(most, _OF_EACH), _MOST_OF_EACH)):
@@ -136,7 +141,7 @@ def _find(asked: Mapping[str, Case], find: Callable[[str], Case | None], case: s
 def _choose(
     explanations: Sequence[Explanation], calls: Calls, answers: Sequence[Answer], most: int
 ) -> Iterator[list[Case]]:
-    """Yield new calls, one for each explanation and at most so many, each chosen by the answers to those before it."""
+    """Yield at most `most` times a new call for each explanation; each choice uses the answers to those before it."""
     seen = {problem.case.content for problem in calls.problems if problem is not None}
     made: list[list[Problem]] = []
     for each in explanations:
@@ -169,20 +174,20 @@ def _can_be_asked(problem: Problem) -> bool:
 
 
 def _has_huge_numbers(case: Case) -> bool:
-    """Return whether a case has numbers that formulas of 64 bits cannot hold the products of."""
+    """Return whether a case has numbers whose products do not fit into the 64 bits of formulas."""
     return any(number > _LARGEST for name in NEUTRAL for number in case.signature.per_axis(name))
 
 
 class _Committee:
     """The conditions that fit the records as well as that of an explanation, and the new calls that divide them.
 
-    They have one term more, or one in the place of one or two.
+    These conditions have one term more, or one other term instead of one or two.
 
     Args:
         each: the explanation.
         calls: the calls of the run.
-        terms: for which of these, and of all new calls, each term holds.
-        problems: its new calls.
+        terms: the calls, and all new calls, for which each term holds.
+        problems: the new calls of this explanation.
         start: the number of the first of them.
     """
 
@@ -197,13 +202,13 @@ class _Committee:
         self._asked: set[int] = set()
         self._weights: dict[bytes, float] = {}
         holds = self._find_members(each, calls, terms)
-        # Those that test a formula or a name.
+        # The calls that test a formula or a name.
         self._first = [n for n, of in enumerate(self.problems) if of.case.about == _FIRST and holds[n]]
         self._says = np.array([np.frombuffer(row, dtype=bool) for row in self._weights])
         self._weight = np.array([*self._weights.values()])
 
     def _find_members(self, each: Explanation, calls: Calls, terms: Mapping[str, Mask]) -> Mask:
-        """Find the conditions, and return for which new calls that of the explanation holds."""
+        """Find the conditions; return the new calls for which that of the explanation holds."""
         table, known, words = np.array([*terms.values()]), len(calls.problems), [*terms]
         kept = [text for text in each.condition or () if text in terms]
         members = np.zeros(known, dtype=bool)
@@ -227,13 +232,13 @@ class _Committee:
         return own
 
     def _add(self, conditions: Iterable[Mask], weight: float) -> None:
-        """Add conditions, and believe them so much together, or more if they are known."""
+        """Add conditions that share a weight; a condition that is already known keeps the larger weight."""
         rows = sorted({holds[self._new].tobytes() for holds in conditions})
         for row in rows:
             self._weights[row] = max(self._weights.get(row, 0.0), weight / len(rows))
 
     def choose(self) -> int | None:
-        """Return the number of the call that divides them best, the smallest one of several; None if none does."""
+        """Return the number of the call that divides the conditions best, the smallest of several; None if none can."""
         says, weight = self._says, self._weight
         holds = weight @ says
         divided = holds * (weight.sum() - holds)
@@ -249,7 +254,7 @@ class _Committee:
         return None
 
     def _tells(self, problem: Problem) -> bool:
-        """Return whether an answer says something: an output of the bias alone, or that no name changes, does not."""
+        """Return whether an answer can show something: not if all values are the bias, or no misreading changes it."""
         few = problem.case.w.shape[1] * (problem.case.attributes.groups or 1)
         varied = problem.output is not None and len(np.unique(problem.output)) > few
         return isinstance(self._what, Says) or (
@@ -257,24 +262,24 @@ class _Committee:
         )
 
     def _confirms(self, answer: Answer) -> bool:
-        """Return whether a call fails as the failures do that are explained."""
+        """Return whether a call fails in the same way as the explained failures."""
         if answer.failure is None or not isinstance(self._what, Says):
             return answer.failure is not None and isinstance(answer.verdict, WrongOutput)
         return (answer.failure.kind, answer.failure.words) == (self._what.kind, self._what.words)
 
     def learn(self, number: int, answer: Answer) -> None:
-        """Believe less in those that said something else than what came of a call."""
+        """Reduce the weight of conditions that predict something else than the answer to a call."""
         if self._confirms(answer):
             self._weight = self._weight * np.where(self._says[:, number], 1, _WRONG)
         elif is_right(answer.verdict):
             self._weight = self._weight * np.where(self._says[:, number], _UNSEEN, 1)
         elif answer.failure is not None:
-            # It fails in another way: perhaps it would fail as was said, too.
+            # It fails in another way: perhaps the other failure hides the predicted one.
             self._weight = self._weight * np.where(self._says[:, number], 1, _UNSEEN)
 
 
 def _subject(term: str) -> str:
-    """Return what a term is about."""
+    """Return the subject of a term."""
     return re.split(r" (?:is|>=|<|=|!=) |!?=", term)[0]
 
 
@@ -292,7 +297,7 @@ def _failing(each: Explanation, calls: Calls) -> list[Case]:
 
 
 def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case]:
-    """Yield cases in which all attributes of a learnt formula have numbers that no failure has, twice others."""
+    """Yield two cases in which all attributes of a learnt formula have numbers that no failure has."""
     if not isinstance(each.what, Follows) or not (failing := _failing(each, calls)):
         return
     names = {name for rule in each.what.rules for name in re.findall("[A-Za-z_]+", str(rule.formula))}
@@ -312,9 +317,10 @@ def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case]:
 
 
 def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case]:
-    """Yield failures of a misreading in which all that its condition does not mention has several, different numbers.
+    """Yield failures of a misreading with several, different numbers for all that its condition does not mention.
 
-    Of a batch of two the last item is the second one, and of a single channel the first is the last.
+    Special sizes hide differences: in a batch of two the last item is also the second, and a single channel is first
+    and last.
     """
     if not isinstance(each.what, Misreads):
         return
@@ -330,7 +336,7 @@ def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case]:
 
 
 def _entries(case: Case, knob: str) -> Sequence[int]:
-    """Return the numbers of an attribute that a case has, one for each axis."""
+    """Return the numbers of an attribute of a case, one for each axis."""
     if knob in {"spatial", "kernel"}:
         return (case.x if knob == "spatial" else case.w).shape[2:]
     return case.attributes.output_shape or () if knob == "output_shape" else case.signature.per_axis(knob)
@@ -368,7 +374,7 @@ def _written(knob: str) -> Sequence[str]:
 
 
 def _knobs(term: str) -> set[str]:
-    """Return what is changed to come to the border of a term."""
+    """Return the knobs that move a call to the limit of a term."""
     parts = re.findall(
         r"(?:out_)?channels / groups|batch \* out_channels|total padding|output (?:points|elements)|[a-z_]+", term
     )
@@ -376,7 +382,7 @@ def _knobs(term: str) -> set[str]:
 
 
 def _numbers(term: str, calls: Calls) -> Iterator[int]:
-    """Yield numbers beside the border of a term, and between it and the next number of the records."""
+    """Yield numbers next to the limit of a term, and between it and the next number in the records."""
     for text in re.findall(r"\d+", term):
         number, head = int(text), term[: term.rindex(text)]
         yield from (number - 1, number, number + 1, 2 * number, 2 * number + 1, 3 * number)
@@ -408,7 +414,7 @@ def _turned(base: Case, knob: str, near: Iterable[int], turns: Sequence[int], ca
 
 
 def _resized(written: Mapping[str, Any], knob: str, number: int) -> dict[str, Any]:
-    """Return the settings of another batch, number of groups, or number of channels of each."""
+    """Return the settings with another batch, number of groups, or number of channels of each group."""
     full = {**DEFAULTS, **written}
     groups = full.get("groups") or 1
     sizes = {"batch": full["batch"], "groups": groups}
@@ -419,7 +425,7 @@ def _resized(written: Mapping[str, Any], knob: str, number: int) -> dict[str, An
 
 
 def _with_output(base: Case, geometry: Geometry, axis: int, size: int) -> dict[str, Any]:
-    """Return the settings of another output: as it is written, or of more data and cropped at its end."""
+    """Return the settings for another output size: another output_shape, or more data and a crop at its end."""
     if base.attributes.output_shape:
         return {"output_shape": [*geometry.output[:axis], size, *geometry.output[axis + 1 :]]}
     spatial, end = list(base.x.shape[2:]), list(base.signature.per_axis("pads_end"))
@@ -431,8 +437,8 @@ def _with_output(base: Case, geometry: Geometry, axis: int, size: int) -> dict[s
 
 
 def _built(base: Case, written: Mapping[str, Any], change: Mapping[str, Any], about: str = "") -> Iterator[Case]:
-    """Yield a case with some settings changed, named by what it asks; nothing if there is no such case."""
-    # Values that are written one by one are of the old sizes.
+    """Yield a case with some settings changed, and an id made from them; nothing if no such case is possible."""
+    # Written values have the old sizes, so they are left out.
     plain = {name: value for name, value in written.items() if name not in {"x", "w", "b"} or "values" not in value}
     new = {**plain, **change}
     name = blake2b(json.dumps(new, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -1,7 +1,7 @@
-"""The geometry that an output of a runtime shows, axis by axis, whether or not it is the text's; and its situation.
+"""The geometry that an output of a runtime shows, axis by axis, also if it is not the text's; and its situation.
 
-A situation is what decides which rule of a text applies to a call. The terms of an axis are the numbers that a formula
-may be made of.
+The situation of a call decides which rule of a text applies to it. The terms of an axis are the numbers that a formula
+may use.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ if TYPE_CHECKING:
 
 FULL = "(X-1)*s + (K-1)*d + 1"
 FORWARD = "(ceil(size/s)-1)*s + (K-1)*d + 1"
-"""How far a forward convolution over the output reaches whose own output has ceil(size/s) elements, as SAME_* gives."""
+"""The full size of a forward convolution's input, if that convolution gives ceil(size/s) elements, as SAME_* does."""
 LENGTHS = {
     "1": 1, "X": 1, "K": 1, "s": 1, "d": 1, "op": 1, "pads_begin": 1, "pads_end": 1, "output_shape": 1, "size": 1,
     "2": 2, "X*s": 2, "X*s + op": 3, "K*d": 2, "op*s": 2, "2*pads_begin": 2, "2*pads_end": 2,
     "pads_begin*s": 2, "pads_end*s": 2, "pads_begin*d": 2, "pads_end*d": 2,
     "(X-1)*s": 2, "(K-1)*d": 2, FULL: 2,
 }  # fmt: skip
-"""How long each term is: by this the simplest of several formulas is chosen. Texts have the full reach; it is short."""
+"""Lengths of terms: the formula with the shortest terms is the simplest. The full size is short, as texts use it."""
 OTHER_AXES = {
     "pads_begin[-1-i]": 4, "pads_end[-1-i]": 4, "output_padding[-1-i]": 4, "pads[2*i]": 4, "pads[2*i+1]": 4,
 }  # fmt: skip
-"""Terms that are tried where those above do not do: entries of other axes."""
+"""Terms that are tried if those above are not enough: entries of other axes."""
 SPACING = {
     "strides[i]": 2, "dilations[i]": 2, "strides[0]": 3, "dilations[0]": 3, "strides[-1-i]": 4, "dilations[-1-i]": 4,
 }  # fmt: skip
-"""The strides and dilations as they are written, where s and d are those that the values show."""
+"""The strides and dilations as written; s and d are those that the values show."""
 OF_TEXT = {"size": "the text's size", "pads_begin": "the text's pads_begin"}
-"""What the text itself gives for a quantity: a runtime may be off by one in all padding modes."""
+"""The text's own result for a quantity: a runtime may be off by one in all padding modes."""
 LEGEND = (
     "X, K, s, d, op: an axis's input and kernel size, stride, dilation and output_padding; i: its number; s and d are "
     "those that the values show"
 )
 QUANTITIES = ("stride", "dilation", "size", "pads_begin")
-"""What a rule gives for an axis, in the order in which they depend on each other."""
+"""Quantities of an axis that rules give, in the order in which they depend on each other."""
 _SHOWING_SPACING = 2
-"""Elements, or taps, that show how far they are apart."""
+"""So many elements or taps show the distance between them."""
 SPACINGS = QUANTITIES[:2]
-"""What says how far elements and taps are apart."""
+"""Quantities that are distances between elements or taps."""
 _SAME = {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
 
 
@@ -76,7 +76,7 @@ def situation_of(case: Case) -> Situation:
 
 
 def situation_names(situations: Iterable[Situation]) -> str:
-    """Return a name for several situations together, as short as it can be."""
+    """Return a name for several situations together, as short as possible."""
     modes: dict[bool, list[str]] = {False: [], True: []}
     for situation in sorted(situations):
         modes[situation.output_shape].append(situation.auto_pad)
@@ -101,9 +101,9 @@ def terms(signature: Signature, axis: int, stride: int, dilation: int, size: int
     Args:
         signature: the call.
         axis: the number of the spatial axis, from 0.
-        stride: the answer's, which need not be the one that is written.
-        dilation: the answer's.
-        size: the output's.
+        stride: the answer's stride, perhaps another one than the written stride.
+        dilation: the answer's dilation.
+        size: the size of the output.
     """
     lists = {
         name: signature.per_axis(name) for name in ("strides", "dilations", "pads_begin", "pads_end", "output_padding")
@@ -131,10 +131,11 @@ class ObservedAxis:
 
     Attributes:
         case: the case's id.
-        expected: what the text gives, by quantity.
-        observed: what the runtime gave, as far as its values tell: a stride shows in more than one element, and a
-            dilation in more than one tap.
-        text_terms, observed_terms: the axis's terms, with the stride and dilation of the text, and with those observed.
+        expected: the numbers that the text gives, by quantity.
+        observed: the runtime's numbers that the values show, by quantity. One element shows no stride, and one tap no
+            dilation.
+        text_terms, observed_terms: the axis's terms, with the stride and dilation of the text, and with the observed
+            ones.
     """
 
     case: str
@@ -146,13 +147,13 @@ class ObservedAxis:
 
 @dataclass(frozen=True, slots=True)
 class ObservedGeometry:
-    """The geometry of the output that a runtime gave to a case, as far as its values tell.
+    """The geometry of the output that a runtime gave to a case, as far as its values show it.
 
     Attributes:
         case: the case.
         signature: the call.
         expected: the geometry of the text's primary reading.
-        placement: where the values lie.
+        placement: the placement of the values.
     """
 
     case: Case
@@ -162,7 +163,7 @@ class ObservedGeometry:
 
     @property
     def geometry(self) -> Geometry:
-        """The geometry, if the values tell one place."""
+        """The geometry, if the values show only one."""
         (begin,), placement = self.placement.pads_begin, self.placement
         return replace(
             self.expected,
@@ -174,7 +175,7 @@ class ObservedGeometry:
 
     @property
     def deviates(self) -> bool:
-        """Whether the output is known to have another geometry than is expected."""
+        """Whether the output is known to have another geometry than the expected one."""
         placement, expected = self.placement, self.expected
         moved = bool(placement.pads_begin) and expected.pads_begin not in placement.pads_begin
         return moved or (placement.output, placement.strides, placement.dilations) != (
@@ -185,15 +186,15 @@ class ObservedGeometry:
 
     @property
     def lost(self) -> bool:
-        """Whether its values were looked for, and lie nowhere: they are wrong in another way, or in another way too."""
+        """Whether a search found no placement for its values: they are wrong in another way, or also in another way."""
         return self.placement.searched and not self.placement.pads_begin
 
     def tells(self, quantity: str) -> bool:
-        """Return whether the output shows a quantity, or that no value of it gives the output."""
+        """Return whether the output shows a quantity, or shows that none of its values gives the output."""
         return quantity == "size" or bool(self.placement.pads_begin) or self.placement.searched
 
     def gives(self, quantity: str, computed: Sequence[int]) -> bool:
-        """Return whether numbers, one for each axis, are those of the output, as far as its values tell."""
+        """Return whether numbers, one for each axis, are those of the output, as far as its values show them."""
         placement = self.placement
         if quantity == "size":
             return tuple(computed) == placement.output
@@ -209,7 +210,7 @@ class ObservedGeometry:
         return all(size < _SHOWING_SPACING or a == b for a, b, size in zip(computed, shown, sizes, strict=True))
 
     def _within_reach(self, begins: Sequence[int]) -> Ints:
-        """Return where an output begins, no further off than where it first has nothing that a tap reaches."""
+        """Return pads_begin, limited to the range in which it makes a difference: beyond it no tap meets the output."""
         placement, signature = self.placement, self.signature
         axes = zip(signature.spatial, signature.kernel, placement.strides, placement.dilations, strict=True)
         most = [reach(*axis) for axis in axes]
@@ -220,8 +221,8 @@ class ObservedGeometry:
         """Yield the axes of the output.
 
         Args:
-            spacing: the formulas of stride and dilation, for axes whose values do not tell them; where there is none,
-                the text's are used.
+            spacing: the formulas of stride and dilation, for axes whose values do not show them; without a formula the
+                text's numbers are used.
         """
         placement, expected, signature = self.placement, self.expected, self.signature
         for axis, size in enumerate(placement.output):
@@ -252,7 +253,7 @@ class ObservedGeometry:
 
 
 def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) -> Iterator[ObservedGeometry]:
-    """Yield the geometries that records show.
+    """Yield the geometries that the outputs in records show.
 
     Args:
         cases: the records with their cases.
@@ -260,7 +261,7 @@ def observed_geometries(cases: Iterable[tuple[Record, Case]], dialect: Dialect) 
     """
     for record, case in cases:
         problem = share_problem(case, dialect)
-        # What the output of a graph shows of the operator's is not known.
+        # The output of a graph does not show the output of its operator.
         if problem.values is None or not problem.signature.rank or case.context:
             continue
         expected = problem.values.primary.geometry
@@ -273,13 +274,13 @@ SHOWING = ver.Allowed | ver.Inconclusive | ver.Differed | ver.WrongShape
 
 
 def _placement(record: Record, problem: Problem, expected: Values) -> Placement | None:
-    """Return where the values of an output lie, as far as is known; None where not even its size is."""
+    """Return the placement of an output's values, as far as it is known; None if not even the size is known."""
     verdict = record.verdict
     if isinstance(verdict, ver.Allowed):
         geometry = find_geometry(verdict, expected)
         if geometry is None:
             return None
-        # No value tells where the output of an empty operand lies.
+        # The values do not show the placement if an operand is empty.
         sizes = (*problem.case.x.shape, *problem.case.w.shape, *geometry.output)
         return _of(geometry, (geometry.pads_begin,) if verdict.rule != "shape" and 0 not in sizes else ())
     if isinstance(verdict, ver.Inconclusive):
@@ -295,7 +296,7 @@ def _placement(record: Record, problem: Problem, expected: Values) -> Placement 
 
 
 def _of_rank(placement: Placement, rank: int) -> bool:
-    """Return whether every list has an entry for each axis: those of a file need not."""
+    """Return whether every list has an entry for each axis: those from a file may have other lengths."""
     lists = (placement.output, placement.strides, placement.dilations, *placement.pads_begin)
     return all(len(entries) == rank for entries in lists)
 

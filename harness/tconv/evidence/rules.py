@@ -1,6 +1,6 @@
-"""What is learnt of one situation: the formulas that its answers follow, and which answers follow them.
+"""The rules of a runtime in one situation: the formulas that its answers follow, and which answers follow them.
 
-The rule sheet of a runtime has the formulas of every situation, beside the text's.
+The rule sheet of a runtime has its formulas and the text's in every situation.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Learner:
-    """The outputs of one situation, and what is learnt of them.
+    """The outputs of one situation, and the formulas that are learnt from them.
 
     Attributes:
         situation: the situation.
-        shown: its records with their cases, those that agree with the text too.
+        shown: its records with their cases, also those that agree with the text.
         dialect: the text.
     """
 
@@ -52,7 +52,7 @@ class Learner:
         return list(observed_geometries(self.shown, self.dialect))
 
     def deviates(self, wanted: Container[str]) -> bool:
-        """Return whether the geometry of one of some outputs, by the ids of cases, is not the text's."""
+        """Return whether at least one of some outputs, by case ids, deviates from the text's geometry."""
         some = ((record, case) for record, case in self.shown if record.case in wanted)
         return any(observed.deviates for observed in observed_geometries(some, self.dialect))
 
@@ -64,7 +64,7 @@ class Learner:
 
     @cached_property
     def _as_written(self) -> dict[str, list[ObservedAxis]]:
-        """The axes of each answer, by the case's id, as if no formula gave strides or dilations."""
+        """The axes of each answer, by the case's id, without formulas for strides or dilations."""
         return {observed.case.id: list(observed.axes({})) for observed in self.geometries}
 
     @cached_property
@@ -82,13 +82,13 @@ class Learner:
 
     @cached_property
     def expected(self) -> dict[str, Formula | None]:
-        """The text's own formulas, by quantity: they hold on the answers' axes, and on any others of the situation."""
+        """The text's own formulas, by quantity: they hold on the answers' axes, and on all others of the situation."""
         axes = [*text_axes(self.situation, self.dialect), *self.all_axes]
         return {quantity: learn_expected(axes, quantity) for quantity in QUANTITIES}
 
     @cached_property
     def followed(self) -> dict[str, tuple[Formula, ...]]:
-        """The formulas that the answers follow, by quantity, where some deviate."""
+        """The formulas that the answers follow, by quantity, if some deviate."""
         rest = [quantity for quantity in QUANTITIES if quantity not in SPACINGS]
         return {**self.spacing, **{quantity: learn_followed(self.all_axes, quantity) for quantity in rest}}
 
@@ -98,14 +98,14 @@ class Learner:
         yield from (rules for rules, count in counts.items() if rules and count > 1)
 
     def rules_of(self, observed: ObservedGeometry) -> tuple[Rule, ...]:
-        """Return the rules of an answer that are not the text's; none where no rules give all of it."""
+        """Return the rules of an answer that differ from the text's; empty if no rules explain all of it."""
         rules = []
         for quantity in QUANTITIES:
             formulas, of_text = self.followed[quantity], self.of_text(observed, quantity)
             fitting = next((formula for formula in formulas if self.gives(observed, quantity, (formula,))), None)
             if not of_text and fitting is None:
                 return ()
-            # A rule for all answers is the rule of this one too, where it gives what the text gives.
+            # A rule for all answers is also the rule of an answer for which it gives the text's number.
             if fitting is not None and (not of_text or len(formulas) == 1):
                 of_text_terms = in_terms_of(self.expected[quantity], fitting, self.all_axes)
                 says_text = any(name in OF_TEXT.values() for _, name in fitting.terms)
@@ -113,23 +113,24 @@ class Learner:
         return tuple(rule for rule in rules if str(rule.formula) != str(rule.expected))
 
     def of_text(self, observed: ObservedGeometry, quantity: str) -> bool:
-        """Return whether a quantity is what is expected, or what its formula gives for the answer's other numbers."""
+        """Return whether a quantity is as expected, or as the text's formula gives it from the other numbers."""
         formula = self.expected[quantity]
         if formula is not None and self.gives(observed, quantity, (formula,)):
             return True
         return observed.gives(quantity, [axis.expected[quantity] for axis in self.axes[observed.case.id]])
 
     def follows(self, observed: ObservedGeometry, rules: Sequence[Rule]) -> bool | None:
-        """Return whether an answer is these rules'; None if its values do not tell.
+        """Return whether an answer follows these rules; None if its values do not show it.
 
-        An answer that lies nowhere is wrong in another way too: it does not say whether the rules were followed.
+        If the values have no placement, the answer is also wrong in another way: it does not show if the rules were
+        followed.
         """
         if observed.lost or not all(observed.tells(rule.quantity) for rule in rules):
             return None
         return all(self.gives(observed, rule.quantity, (rule.formula,)) for rule in rules)
 
     def is_exactly(self, observed: ObservedGeometry, rules: Sequence[Rule]) -> bool:
-        """Return whether an answer deviates from the text, and is these rules' and the text's in all else."""
+        """Return whether an answer deviates from the text, follows these rules, and follows the text in all else."""
         formulas = {rule.quantity: rule.formula for rule in rules}
         return observed.deviates and all(
             self.gives(observed, quantity, (formulas[quantity],))
@@ -139,7 +140,7 @@ class Learner:
         )
 
     def gives(self, observed: ObservedGeometry, quantity: str, formulas: Sequence[Formula]) -> bool:
-        """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values tell."""
+        """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values show."""
         axes = self.axes[observed.case.id]
         return any(
             observed.gives(quantity, [formula.value(axis.observed_terms) for axis in axes]) for formula in formulas
@@ -152,7 +153,7 @@ class Learner:
         )
 
     def clause(self, rules: Sequence[Rule]) -> str:
-        """Return the text's words on the first question that these rules answer differently."""
+        """Return the text's words on the first question to which these rules give another answer."""
         if rules[0].quantity in SPACINGS:
             return ""
         mode, sized = self.situation.auto_pad, self.situation.output_shape
@@ -169,12 +170,12 @@ class Learner:
 
 
 class RuleEvidence(NamedTuple):
-    """What the answers of a run say of a set of rules.
+    """A set of rules with its evidence from the answers of a run.
 
     Attributes:
         rules: the rules.
-        cases: the ids of the answers that deviate from the text, and are exactly these rules'.
-        against: the ids of the answers that the rules do not give.
+        cases: the ids of the answers that deviate from the text exactly as these rules do.
+        against: the ids of the answers that do not follow the rules.
         clause: the text's words on the question.
     """
 
@@ -187,10 +188,10 @@ class RuleEvidence(NamedTuple):
 def learn_rules(
     records: Iterable[Record], find: Callable[[str], Case | None], dialect: Dialect, wanted: Container[str]
 ) -> list[RuleEvidence]:
-    """Return what the answers of a run say of each set of rules that several of them follow.
+    """Return the evidence for each set of rules that several answers of a run follow.
 
     Args:
-        records: the records of a run, those that passed too.
+        records: the records of a run, also those that passed.
         find: returns a case by its id; None if the corpus has no such case.
         dialect: the dialect of the run.
         wanted: the ids of the cases to explain.
@@ -213,7 +214,7 @@ def learn_rules(
                         of.update([str(learner.expected[rule.quantity])] if rule.expected else [])
                 elif learner.follows(observed, rules) is False:
                     against.add(observed.case.id)
-        # One formula may stand for several of the text's.
+        # One formula of a runtime may replace several of the text's.
         said = [rule if len(of) == 1 else replace(rule, expected=None) for rule, of in zip(rules, texts, strict=True)]
         found.append(RuleEvidence(tuple(said), frozenset(cases), frozenset(against), clause))
     return found
@@ -241,11 +242,11 @@ class SheetLine:
     """A quantity in one or more situations.
 
     Attributes:
-        situations: where.
+        situations: the situations.
         quantity: `stride`, `dilation`, `size` or `pads_begin`.
-        formulas: what the runtime computes, the formula of most answers first; none where no formula was found.
-        expected: what the text says; None where no formula of the same terms says it.
-        fits, of: how many answers one of the formulas gives, of how many.
+        formulas: the runtime's formulas, that of most answers first; empty if none was found.
+        expected: the text's formula; None if none was found in the same terms.
+        fits, of: the number of answers that one of the formulas gives, and the number of all answers.
     """
 
     situations: tuple[Situation, ...]
@@ -257,17 +258,17 @@ class SheetLine:
 
     @property
     def deviates(self) -> bool:
-        """Whether the runtime computes something else than the text says."""
+        """Whether the runtime's formulas differ from the text's."""
         return self.expected is not None and tuple(map(str, self.formulas)) != (str(self.expected),)
 
     @property
     def where(self) -> str:
-        """The situations, named."""
+        """The names of the situations."""
         return situation_names(self.situations)
 
     @property
     def computes(self) -> str:
-        """What the runtime computes, in one line."""
+        """The runtime's formulas, in one line."""
         return " or ".join(map(str, self.formulas)) or "no formula that was found"
 
     def __str__(self) -> str:
@@ -278,13 +279,13 @@ class SheetLine:
 
 
 def sheet(records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect) -> tuple[SheetLine, ...]:
-    """Return a runtime's rules in every situation that it answered, the same rules of several situations in one line.
+    """Return a runtime's rules in all situations that it answered; a rule of several situations has one line.
 
-    Strides and dilations have a line only where they are not the text's.
+    Strides and dilations have a line only if they differ from the text's.
 
     Args:
         records: the records of a run.
-        find: returns a case by its id; None where the corpus has no such case.
+        find: returns a case by its id; None if the corpus has no such case.
         dialect: the dialect of the run.
     """
     groups: dict[tuple[str, ...], list[SheetLine]] = defaultdict(list)
@@ -303,14 +304,14 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
         whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
         formulas = followed if whole or expected is None else (expected, *followed)
         telling = [observed for observed in learner.geometries if observed.tells(quantity)]
-        # Beside a size of its own a runtime may still begin where the text does, by the size that the text has.
+        # A runtime with its own size may still begin as the text's formula says, computed with the text's size.
         by_text = expected in formulas
         fits = sum(
             learner.gives(observed, quantity, formulas) or (by_text and learner.of_text(observed, quantity))
             for observed in telling
         )
         if not followed and fits < len(telling) / 2:
-            # The text's formula is not the runtime's, and no other one was found.
+            # The runtime does not follow the text's formula, and no other formula was found.
             formulas, fits = (), 0
         if telling:
             yield SheetLine((learner.situation,), quantity, formulas, expected, fits, len(telling))
