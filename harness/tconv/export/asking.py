@@ -1,4 +1,4 @@
-"""Who is asked by a script without tconv, and by which lines: the backend's own, or what stands there instead."""
+"""How a script without tconv runs a backend: with the backend's own lines, or with lines that stand in for them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DEFAULT_DIALECT = "onnx/ConvTranspose-22"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How a script asks a backend.
+    """How a script runs a backend.
 
     Attributes:
-        snippet: the Python that asks.
-        hint: what a reader has to replace; empty where nothing is.
-        stands_in: whether onnxruntime stands there for a runtime that only the reader can ask.
+        snippet: the Python code that runs the backend.
+        hint: what a reader must replace; empty if nothing.
+        stands_in: whether onnxruntime stands in for a runtime that only the reader can run.
     """
 
     snippet: Snippet
@@ -34,20 +34,20 @@ class Asked:
 
 
 def usual_dialect(backend: str) -> str:
-    """Return the name of the dialect for a backend of which only its name is known: ONNX's, unless it speaks others."""
+    """Return the dialect's name for a backend of which only the name is known: ONNX's, unless it speaks others."""
     spoken: tuple[str, ...] = getattr(shipped(backend), "DIALECTS", (DEFAULT_DIALECT,))
     return DEFAULT_DIALECT if DEFAULT_DIALECT in spoken else spoken[0]
 
 
 def asking(problem: Problem, backend: str) -> Asked:
-    """Return how a backend is asked; of one that does not ship, or needs tconv, what is to be replaced.
+    """Return how to run a backend. If it does not ship, or needs tconv, the hint says what to replace.
 
     Args:
         problem: the case in the dialect.
         backend: an installed name, `package.module:attribute` or `exec:COMMAND`.
 
     Raises:
-        UsageError: the backend does not speak the dialect, or cannot be given the call.
+        UsageError: the backend does not speak the dialect, or cannot get the call.
     """
     call, adapter = problem.call, shipped(backend)
     if adapter is not None and problem.dialect.name not in adapter.DIALECTS:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def clauses(problem: Problem) -> Iterator[str]:
-    """Yield what the case cites of what it writes, and what its constraint, its rules or its attributes rest on.
+    """Yield the citations of the case that concern it, and the clauses of its constraint, rules and attributes.
 
-    A case that was made smaller still has the citations of the one that it came from, and not all of its attributes.
+    A smaller case made from another one keeps the citations of that one, but not all of its attributes.
     """
     cited = [f"cited by the case, of {dialect}: {clause}" for dialect, clause in _cites(problem)]
     yield from cited
@@ -38,10 +38,10 @@ def clauses(problem: Problem) -> Iterator[str]:
 
 
 def _cites(problem: Problem) -> list[tuple[str, str]]:
-    """Return the citations of the dialect, or else of its family, that speak of what the case writes."""
+    """Return the citations of the dialect, or of its family if it has none, about attributes that the case writes."""
     family = problem.dialect.name.partition("/")[0]
     cites = [cite for cite in problem.case.cites if cite.dialect == problem.dialect.name]
-    # The clauses of another version of the operator apply too, unless a rule says otherwise.
+    # The clauses of another version of the operator apply too, unless a rule differs.
     cites = cites or [cite for cite in problem.case.cites if cite.dialect.startswith(f"{family}/")]
     spoken = [(cite, _spoken_of(problem, cite.clause)) for cite in cites]
     return [
@@ -52,13 +52,13 @@ def _cites(problem: Problem) -> list[tuple[str, str]]:
 
 
 def _spoken_of(problem: Problem, clause: str) -> set[str]:
-    """Return the attributes of which a clause speaks, in the dialect's words; those in its formulas aside."""
+    """Return the attributes that a clause mentions outside of formulas, in the dialect's words."""
     words = {word for word in problem.dialect.spelling.attributes.values() if isinstance(word, str) and word}
     return {word for word in words if re.search(rf"\b{re.escape(word)}s?\b(?!\[)", clause)}
 
 
 def _descriptions(problem: Problem, described: set[str]) -> Iterator[str]:
-    """Yield ONNX's first sentence on each attribute that the case writes, and on the bias; nothing of other texts."""
+    """Yield ONNX's first sentence on each attribute that the case writes, and on the bias; nothing for other texts."""
     if problem.dialect.opset is None:
         return
     schema = onnx.defs.get_schema("ConvTranspose", problem.dialect.opset)

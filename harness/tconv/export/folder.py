@@ -1,4 +1,4 @@
-"""A case as a folder for someone without tconv: in the layout of ONNX's backend tests, with a script."""
+"""A case as a folder for a reader without tconv: in the layout of ONNX's backend tests, with a script."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _WORDS = 100
 
 
 def export(case: Case, dialect: Dialect, folder: Path, backend: str = DEFAULT) -> Path:
-    """Write a case as a test of ONNX's backends, with a script that asks a runtime, and return the folder.
+    """Write a case as a test of ONNX's backends, with a script that runs a runtime, and return the folder.
 
-    In a dialect other than ONNX's there is no model, and constants are inputs like the others.
+    For dialects other than ONNX's there is no model, and constants are inputs like the others.
 
     Args:
         case: the case.
         dialect: the dialect.
-        folder: where the case gets a folder of its own, named by `folder_name`.
-        backend: whom the script asks, see `asking`.
+        folder: the parent of the case's own folder, which `folder_name` names.
+        backend: the backend that the script runs, see `asking`.
 
     Raises:
-        UsageError: the dialect cannot express the case, or the backend cannot be given it.
+        UsageError: the dialect cannot express the case, or the backend cannot get it.
         FileError: the folder cannot be written.
     """
     problem = expressed(case, dialect)
@@ -64,20 +64,20 @@ def export(case: Case, dialect: Dialect, folder: Path, backend: str = DEFAULT) -
 
 
 def folder_name(case: Case, dialect: Dialect) -> str:
-    """Return a file name that is safe anywhere and that no other case, or dialect, has."""
+    """Return a file name that is safe on every system, and differs for each case and dialect."""
     words = re.sub(r"[^A-Za-z0-9.+-]+", "_", case.id)[:_WORDS].strip("._-")
     digest = blake2b(f"{dialect.name}|{case.id}".encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"{words}-{digest}" if words else digest
 
 
 def _clear(target: Path) -> None:
-    """Make the folders, and remove the files of an earlier export from them."""
+    """Create the folders, and remove the files of an earlier export from them."""
     data = target / DATA_SET
     for path in (target, data):
         if path.is_symlink():
             raise FileError(path, "must be a folder of its own (got a link)")
     data.mkdir(parents=True, exist_ok=True)
-    # A link among the files would be followed when they are written.
+    # Writing to one of these files would follow a link.
     for path in (target / "model.onnx", target / "repro.py", target / TOLERANCE, *data.glob("*put_*.pb")):
         path.unlink(missing_ok=True)
 
@@ -100,7 +100,7 @@ def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _range(truth: Truth | SurroundedTruth, geometry: Geometry) -> dict[str, Array]:
-    """Return how far each element of a graph's output may be from the middle of its range; nothing if it is exact."""
+    """Return how far each element of a graph's output may be from the middle of its range; empty if it is exact."""
     if not isinstance(truth, SurroundedTruth) or truth.exact(geometry):
         return {}
     low, high = truth.compute_range(geometry)
@@ -116,19 +116,19 @@ _DTYPES: dict[np.dtype[Any], DType | Quantised] = {
 
 
 def tensor(name: str, array: Array) -> TensorProto:
-    """Return an array as a tensor of ONNX."""
-    # The only array without an element type of ours is output_shape.
+    """Return an array as an ONNX tensor."""
+    # Only output_shape has a type that no operand has.
     element_type = ELEMENT_TYPES[_DTYPES[array.dtype]] if array.dtype in _DTYPES else TensorProto.INT64
     return TensorProto(name=name, data_type=element_type, dims=array.shape, raw_data=array.tobytes())
 
 
 def _tolerance(problem: Problem) -> dict[str, Array]:
-    """Return how far each element may be from the reference, in the call's layout; nothing where every bit counts.
+    """Return how far each element may be from the reference, in the call's layout; empty if every bit counts.
 
-    `reference` is the exact output, before it is rounded, and `allowed` the distance from it. An element may also be
-    infinite where it `overflows`, or where a partial sum `rises` or `falls` beyond every number, NaN where it does both
-    or is `poisoned` by inserted zeros, and zero where it is `subnormal` and
-    the runtime flushes such numbers.
+    `reference` is the exact output, before rounding, and `allowed` the distance from it. An element may also be
+    infinite if it `overflows`, or if a partial sum `rises` or `falls` beyond the largest number. It may be NaN if
+    both happen, or if inserted zeros make it `poisoned`. It may be zero if it is `subnormal` and the runtime flushes
+    such numbers.
     """
     if problem.values is None:
         return {}

@@ -1,4 +1,4 @@
-"""Folders of ONNX node tests as cases: the call of the model, its data and the output that the test expects."""
+"""ONNX node tests as cases: the call of the model, its data and the output that the test expects."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _ROLES = ("x", "w", "b")
 _LARGEST = 65536
-"""Elements of an operand at most: a case file is read by people."""
+"""The most elements of an operand: people read case files."""
 
 
 def import_tests(folders: Iterable[Path]) -> list[Case]:
-    """Return the cases of node tests of ConvTranspose, named after their folders.
+    """Return the cases of ConvTranspose node tests, named after their folders.
 
     Args:
-        folders: a test each, or folders with tests in them.
+        folders: each is a test, or has tests in it.
 
     Raises:
         FileError: a folder is no such test, or its model is not one ConvTranspose with known data.
@@ -81,7 +81,7 @@ def _case(folder: Path) -> Case:
 
 
 def _name(folder: Path) -> str:
-    """Return the name of a test as that of a case: small letters, digits and hyphens."""
+    """Return the name of a test as a case id: small letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9.+]+", "-", folder.name.lower().removeprefix("test_")).strip("-.+") or "test"
 
 
@@ -91,7 +91,7 @@ def _array(path: Path) -> Array:
         tensor.ParseFromString(path.read_bytes())
     except FileNotFoundError:
         raise FileError(path, "must be there: a node test has its data in protobufs") from None
-    except Exception as error:  # noqa: BLE001 - of protobuf, whose class depends on its version
+    except Exception as error:  # noqa: BLE001 - protobuf's exception class depends on its version
         raise FileError(path, f"must be a tensor of ONNX (got {type(error).__name__})") from None
     return numpy_helper.to_array(tensor)
 

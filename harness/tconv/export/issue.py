@@ -1,4 +1,4 @@
-"""A bug report for the maintainers of a runtime: what it did with one case."""
+"""A bug report for the maintainers of a runtime: its answer to one case."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _INSTALLED_BY = (
     "on no index of packages: 'pip install .' in a clone of its repository, or 'pip install FILE' with the wheel that "
     "'pip wheel --no-deps .' makes there"
 )
-"""How tconv itself is installed, for the readers of a report."""
+"""How the reader of a report installs tconv."""
 TITLES = {
     "differed": "gives wrong values",
     "imprecise": "gives values that are less exact than sums are",
@@ -59,19 +59,19 @@ TITLES = {
     "unstable": "answers the same call differently",
     "backend-error": "fails",
 }
-"""What a report says of a runtime in its title, for each kind of failure."""
+"""The words for a runtime in a report's title, for each kind of failure."""
 
 
 def recorded_issue(assessment: Assessment, member: RecordStatus, find: Callable[[str], Case | None]) -> str | None:
-    """Return the report of a failure of a run, made of its record, without asking the backend again.
+    """Return the report of a failure, made from its record, without running the backend again.
 
-    None if there is nothing to report, if the answer depends on the calls before it, so that the case alone may not
-    show it, or if the case is not at hand.
+    None if there is nothing to report, if the answer depends on earlier calls, so that the case alone may not show
+    it, or if the case is not available.
 
     Args:
         assessment: the run.
-        member: a record of it.
-        find: returns the case of an id; None if the corpus has none.
+        member: one of its records.
+        find: returns the case with an id; None if the corpus has none.
     """
     record, header = member.record, assessment.run.header
     case, dialect = find(record.case), DIALECTS.get(record.dialect)
@@ -82,7 +82,7 @@ def recorded_issue(assessment: Assessment, member: RecordStatus, find: Callable[
     problem = Problem(case, dialect)
     if isinstance(problem.expectation, NotApplicable):
         return None
-    # The explanations that the other records of the run leave. The reader asks the case alone anyway.
+    # The explanations that remain after the run's other records. The reader runs the case alone anyway.
     record = replace(record, diagnosis=member.why.explained or record.diagnosis, alone=None)
     actual = artifacts.array(assessment.run.path.parent, record.artifact, "actual")
     found_by = {"tconv": header.tconv} | header.platform
@@ -98,16 +98,16 @@ def issue(
     cases: str = "",
     timeout: float = USUAL_TIMEOUT,
 ) -> str:
-    """Return a report in Markdown; ids and the texts of a runtime are written as code.
+    """Return a report in Markdown; ids and texts of the runtime are formatted as code.
 
     Args:
         problem: the case in the dialect.
         record: the record of the case.
         header: the backend.
-        actual: the wrong output, in NCX; None where there is none.
-        found_by: the versions of what judged: of tconv first, and of what it computes with.
+        actual: the wrong output, in NCX; None if there is no output.
+        found_by: the versions of tconv, which comes first, and of the libraries that it computes with.
         cases: the value of --cases; empty for tconv's own corpus.
-        timeout: seconds that the case had.
+        timeout: the limit for the case, in seconds.
     """
     command = reproduce(record, (*header.arguments, *timeout_option(timeout)), cases)
     return "\n".join(_markdown(problem, record, header, actual, found_by, command, cases))
@@ -198,7 +198,7 @@ def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[
     if isinstance(record.verdict, ver.Crashed) and record.verdict.stderr:
         yield from ("", "It printed at last:", "", _fenced(record.verdict.stderr))
     if actual is not None:
-        # An output of another rank has no layout, and is recorded as it was returned.
+        # An output of another rank has no layout, and is shown as it was returned.
         layout = problem.call.data_format if actual.ndim == problem.call.rank + 2 else DataFormat.NCX
         actual = from_ncx(actual, layout)
         yield from ("", f"{list(actual.shape)}, as it came")
@@ -218,7 +218,7 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
     try:
         asked = asking(problem, backend)
     except UsageError:
-        # It is asked for a geometry, which this call does not have.
+        # The backend needs a geometry, which this call does not have.
         return
     if (source := snippet(problem, backend)) is not None:
         yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
@@ -229,7 +229,7 @@ def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: 
 
 
 def _without_tconv(asked: Asked, backend: str) -> str:
-    """Return what a report says above the Python that asks a runtime."""
+    """Return the report's text above the Python code that runs the runtime."""
     if asked.stands_in:
         what = f"this asks onnxruntime, and not {_code(backend)}"
         return f"Without tconv, {what}. For another runtime replace the lines that are marked:"
@@ -243,14 +243,14 @@ def _full(array: Array) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text as code in a line, with more backticks around it than in it."""
+    """Return a text as inline code, with more backticks around it than in it."""
     line = one_line(text)
     fence = "`" * (_longest(line) + 1)
     return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """Return a text as a block of code, with a longer fence than any in it and its control characters escaped."""
+    """Return a text as a code block. The fence is longer than any in the text, and control characters are escaped."""
     fence = "`" * max(3, _longest(text) + 1)
     return f"{fence}{language}\n{printable(text)}\n{fence}"
 

@@ -1,4 +1,4 @@
-"""The script of an exported case, which does not need tconv."""
+"""The script of an exported case; it does not need tconv."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def script(problem: Problem, backend: str = DEFAULT) -> str:
-    """Return the source of repro.py. Every value from the case is a literal in it, so that no id can be code.
+    """Return the source of repro.py. Every value from the case is a literal in it, so no id can run as code.
 
     Args:
         problem: the case in the dialect.
-        backend: whom it asks, see `asking`.
+        backend: the backend that the script runs, see `asking`.
 
     Raises:
-        UsageError: the backend cannot be given the call.
+        UsageError: the backend cannot get the call.
     """
     asked = asking(problem, backend)
     ask = asked.snippet
@@ -51,7 +51,7 @@ def script(problem: Problem, backend: str = DEFAULT) -> str:
 
 
 def _head(ask: Snippet) -> str:
-    """Return what the script says of itself, and its imports."""
+    """Return the script's docstring and imports."""
     modules = [module for module in ask.modules if module != "onnx"]
     installed = [ask.package] if ask.package else []
     installed += [_package(module) for module in modules if module not in sys.stdlib_module_names]
@@ -67,7 +67,7 @@ def _package(module: str) -> str:
 
 
 def _answer(problem: Problem, asked: Asked) -> str:
-    """Return the function that asks the runtime."""
+    """Return the function that runs the runtime."""
     loading = ['model = onnx.load(str(HERE / "model.onnx"))'] if problem.dialect.opset is not None else []
     if asked.snippet.of_model:
         loading.append('feeds = tensors("input")')
@@ -80,12 +80,12 @@ def _answer(problem: Problem, asked: Asked) -> str:
 
 
 def _smallest_normal(dtype: DType) -> float:
-    # numpy does not know bfloat16, which has the exponents of float32.
+    # numpy has no bfloat16; its exponents are those of float32.
     return float(np.finfo(NUMPY_TYPES[DType.F32 if dtype is DType.BF16 else dtype]).smallest_normal)
 
 
 def _refusal(problem: Problem) -> str | None:
-    """Return why the model must be refused, or None where a value is expected."""
+    """Return why the model must be refused; None if a value is expected."""
     expected = problem.expectation
     if not isinstance(expected, Refuse):
         return None

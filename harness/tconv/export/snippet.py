@@ -1,4 +1,4 @@
-"""A snippet for a bug report: Python that asks a runtime for a case."""
+"""A snippet for a bug report: Python code that runs a case on a runtime."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 LITERAL = 256
-"""The most elements of an array that a snippet writes as numbers; a larger one is packed."""
+"""The most elements of an array that a snippet has as numbers; a larger array is packed."""
 LONGEST = 30_000
-"""The most characters of a snippet: a forum limits the length of a report."""
+"""The most characters of a snippet: forums limit the length of a report."""
 
 
 def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
-    """Return Python that asks a backend for a case and prints the output; it needs no file.
+    """Return Python code that runs a case on a backend and prints the output; it needs no file.
 
-    None where the arrays are too large for a report.
+    None if the arrays are too large for a report.
 
     Args:
         problem: the case in the dialect.
-        backend: whom to ask, see `asking`.
+        backend: the backend, see `asking`.
 
     Raises:
-        UsageError: the backend cannot be given the call.
+        UsageError: the backend cannot get the call.
     """
     asked = asking(problem, backend)
     ask = asked.snippet
@@ -53,7 +53,7 @@ def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
 
 
 def _comparison(problem: Problem, *, shape_only: bool) -> Iterator[str]:
-    """Yield lines that print the output, and where it is farthest from the expected one."""
+    """Yield lines that print the output, and the element that is farthest from the expected output."""
     yield "print(y.dtype, y.shape)" if shape_only else "print(y)"
     if (expected := problem.output) is None:
         return
@@ -70,7 +70,7 @@ def _comparison(problem: Problem, *, shape_only: bool) -> Iterator[str]:
 
 
 def _imports(body: str, modules: Sequence[str]) -> Iterator[str]:
-    """Yield the imports of the names in a snippet, and of these modules."""
+    """Yield the imports for the names in a snippet, and for these modules."""
     for module in ("base64", "zlib", "ml_dtypes"):
         if f"{module}." in body:
             yield f"import {module}"
@@ -84,14 +84,14 @@ def _imports(body: str, modules: Sequence[str]) -> Iterator[str]:
 
 
 def _arrays(problem: Problem) -> Iterator[str]:
-    """Yield a line for each input, under its name in the dialect."""
+    """Yield a line for each input, with its name in the dialect."""
     for tensor in problem.call.inputs:
         array = problem.arrays[tensor.role] if tensor.role in problem.arrays else np.array(tensor.values, np.int64)
         yield f"{tensor.name} = {_literal(array)}"
 
 
 def _literal(array: Array) -> str:
-    """Return an expression for the array: with its numbers, or where they are many with its bytes."""
+    """Return an expression for the array: its numbers, or its bytes if there are many."""
     dtype = f"{'ml_dtypes' if array.dtype == NUMPY_TYPES[DType.BF16] else 'np'}.{array.dtype}"
     if array.size > LITERAL:
         packed = base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
@@ -104,7 +104,7 @@ def _literal(array: Array) -> str:
 
 
 def _constant(tensor: TensorProto) -> str:
-    """Return an expression for a constant of the model that is no input of the call: sizes, axes or limits."""
+    """Return an expression for a constant of the model that is not an input of the call: sizes, axes or limits."""
     array = numpy_helper.to_array(tensor)
     return f"np.array({array.tolist()}, np.{array.dtype})"
 

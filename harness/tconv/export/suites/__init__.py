@@ -1,7 +1,7 @@
-"""Cases in the form of other projects' test suites: each suite is a module that writes files from problems.
+"""Cases in the form of other projects' test suites. Each suite is a module that writes files from problems.
 
-A suite has only cases on which the text allows one thing, and whose values are exact: an upstream test must not demand
-more than the specification does.
+A suite has only cases for which the text allows one result, and whose values are exact: an upstream test must not
+demand more than the specification does.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A form in which another project has its tests.
+    """The form of another project's tests.
 
     Attributes:
-        dialects: the texts that its tests are by; a case is asked in the first one that has words for it.
-        takes: returns whether the suite has words for a problem.
-        write: writes the tests into a folder, and returns how many they are.
+        dialects: the texts for its tests; a case is written in the first one that can express it.
+        takes: returns whether the suite can express a problem.
+        write: writes the tests into a folder, and returns their number.
     """
 
     dialects: tuple[Dialect, ...]
@@ -64,12 +64,12 @@ def write_suite(name: str, cases: Iterable[Case], folder: Path) -> tuple[int, in
 
     Args:
         name: a name of `SUITES`.
-        cases: the cases; those are left out that the suite cannot say, or on which its text allows several things.
-        folder: where the files go.
+        cases: the cases; a case is left out if the suite cannot express it, or if its text allows several results.
+        folder: the folder of the files.
 
     Raises:
         UsageError: no case is left.
-        BackendMissing: the suite needs a runtime to write it, which is not there.
+        BackendMissing: the suite is written by a runtime that is not installed.
     """
     cases = list(cases)
     problems = list(suite_problems(name, cases))
@@ -82,7 +82,7 @@ def write_suite(name: str, cases: Iterable[Case], folder: Path) -> tuple[int, in
 
 
 def suite_problems(name: str, cases: Iterable[Case]) -> Iterator[Problem]:
-    """Yield the cases that a suite can have, as problems, each in the suite's own layouts and once."""
+    """Yield the cases for a suite as problems in the suite's own layouts, each problem once."""
     seen: set[tuple[object, ...]] = set()
     for case in cases:
         attributes = replace(case.attributes, data_format=None, filter_format=None)
@@ -93,7 +93,7 @@ def suite_problems(name: str, cases: Iterable[Case]) -> Iterator[Problem]:
 
 
 def _said(case: Case, suite: Suite) -> Iterator[Problem]:
-    """Yield the case in the first dialect that has words for it, if the suite may have it."""
+    """Yield the case in the first dialect that can express it, if the suite takes it."""
     if case.breaks is not None or case.context or 0 in (*case.x.shape, *case.w.shape):
         return
     for dialect in suite.dialects:

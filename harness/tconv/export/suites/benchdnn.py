@@ -1,6 +1,6 @@
 """oneDNN's benchdnn: lines of its deconvolution driver, and graphs for its graph driver.
 
-benchdnn makes the data and the reference itself, so a test is a geometry. Two cases of one geometry are one line.
+benchdnn makes the data and the reference itself, so a test is a geometry. Two cases with one geometry are one line.
 
 Source: tests/benchdnn/doc (driver_conv.md, driver_graph.md, knobs_desc.md, knobs_dt.md) and the files in
 tests/benchdnn/inputs of https://github.com/uxlfoundation/oneDNN at the commit 3f27bec21fdc.
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 FILE = "test_deconv_tconv"
 _AXES = ("d", "h", "w")
 _INT8 = ("u8:s8:s32", "s8:s8:s32", "u8:s8:u8", "s8:s8:f32")
-"""Types of data, filter and output: the inputs of benchdnn have these, but not beside strides and dilations above 1."""
+"""Types of data, filter and output. benchdnn's inputs have these, but not with both stride and dilation above 1."""
 _GRAPHS = 24
-"""Graphs of each type at most: each is a file of its own."""
+"""The most graphs of each type: each is a file of its own."""
 
 
 def takes(problem: Problem) -> bool:
-    """Return whether the driver can say it: one to three axes, no negative padding at the beginning, f32."""
+    """Return whether the driver can express it: one to three axes, no negative padding at the beginning, f32."""
     geometry = _geometry(problem)
     alone = problem.case.x.dtype == DType.F32 and problem.case.plain
     return alone and 1 <= len(geometry.output) <= len(_AXES) and min(geometry.pads_begin) >= 0
 
 
 def write(problems: Sequence[Problem], folder: Path) -> int:
-    """Write a batch file with lines for the driver and graphs beside it; return the number of lines and graphs."""
+    """Write a batch file for the driver, and graphs next to it; return the number of lines and graphs."""
     lines = {_descriptor(problem): problem for problem in reversed(problems)}
     by_bias: dict[bool, list[str]] = {False: [], True: []}
     spaced: list[str] = []
@@ -75,12 +75,12 @@ def _block(types: str, direction: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _geometry(problem: Problem) -> Geometry:
-    assert problem.values is not None  # noqa: S101 - a suite has only what has a value
+    assert problem.values is not None  # noqa: S101 - a suite has only cases with a value
     return problem.values.primary.geometry
 
 
 def _descriptor(problem: Problem) -> str:
-    """Return the problem descriptor. Its dilation counts the elements between two taps, and 0 is none."""
+    """Return the problem descriptor. Its dilation counts the elements between two taps: 0 means no dilation."""
     geometry, case = _geometry(problem), problem.case
     axes = _AXES[-len(geometry.output) :]
     outputs = case.w.shape[1] * geometry.groups
@@ -100,7 +100,7 @@ def _descriptor(problem: Problem) -> str:
 
 
 def graph(problem: Problem, *, int8: bool) -> dict[str, Any]:
-    """Return a graph for `--graph --case=FILE`: ConvTranspose, for int8 between Dequantize and Quantize.
+    """Return a graph for `--graph --case=FILE`: ConvTranspose, between Dequantize and Quantize for int8.
 
     Args:
         problem: the problem.

@@ -22,7 +22,7 @@ PREFIX = "test_convtranspose_"
 
 
 def takes(problem: Problem) -> bool:
-    """Return whether it is the operator alone, and declares its shapes, which onnx's checker demands of a model."""
+    """Return whether the problem is the operator alone, with declared shapes, as onnx's checker demands."""
     return problem.case.shapes == "static" and len(build(problem.call, problem.arrays).graph.node) == 1
 
 
@@ -35,11 +35,11 @@ def write(problems: Sequence[Problem], folder: Path) -> int:
             (target / "model.onnx").write_bytes(build(problem.call, problem.arrays).SerializeToString())
             for number, (name, array) in enumerate(problem.fed.items()):
                 (target / DATA_SET / f"input_{number}.pb").write_bytes(tensor(name, array).SerializeToString())
-            assert problem.output is not None  # noqa: S101 - a suite has only what has a value
+            assert problem.output is not None  # noqa: S101 - a suite has only cases with a value
             (target / DATA_SET / "output_0.pb").write_bytes(tensor(OUTPUT, problem.output).SerializeToString())
     return len(problems)
 
 
 def name_of(problem: Problem) -> str:
-    """Return the name of a test's folder, which is a name of Python too, as its runner makes a method of it."""
+    """Return the name of a test's folder. It is a valid Python name, because the runner makes a method of it."""
     return PREFIX + re.sub(r"\W+", "_", folder_name(problem.case, problem.dialect)).lower()

@@ -1,6 +1,6 @@
-"""WebNN's convTranspose2d as web-platform-tests have its conformance tests: graphs with data in a script.
+"""WebNN's convTranspose2d in the form of web-platform-tests: graphs with data in a script.
 
-WebNN has written padding alone, or output sizes that keep it; so a test is by the geometry that a text leads to.
+WebNN has only explicit padding, or output sizes that keep it. So a test has the geometry that follows from a text.
 
 Source: https://www.w3.org/TR/webnn/#api-mlgraphbuilder-convtranspose2d. In web-platform-tests at the commit
 dfa296f88cac, webnn/conformance_tests/conv_transpose2d.https.any.js takes its data from a file of JSON. Later ones have
@@ -54,7 +54,7 @@ webnn_conformance_test(
 
 
 def takes(problem: Problem) -> bool:
-    """Return whether WebNN has words for it: two axes, padding of 0 or more, output padding below the stride."""
+    """Return whether WebNN can express it: two axes, padding of 0 or more, output padding below the stride."""
     case = problem.case
     if case.x.dtype not in _TYPES or not case.plain or len(case.x.shape) != _RANK + 2 or problem.values is None:
         return False
@@ -73,7 +73,7 @@ def write(problems: Sequence[Problem], folder: Path) -> int:
 
 
 def _geometry(problem: Problem) -> Geometry:
-    assert problem.values is not None  # noqa: S101 - a suite has only what has a value
+    assert problem.values is not None  # noqa: S101 - a suite has only cases with a value
     return problem.values.primary.geometry
 
 
