@@ -31,9 +31,9 @@ CONVERTED = (
     *(
         f"harness/tconv/{name}"
         for name in (
-            *("api", "backends", "cli", "corpus", "dialects", "documents", "execution", "gate", "pytest_plugin"),
-            *("records", "verdict", "__init__.py", "__main__.py", "datafiles.py", "errors.py", "nearest_word.py"),
-            *("schemas.py", "shown_texts.py", "vocabulary.py"),
+            *("api", "backends", "cli", "corpus", "dialects", "documents", "execution", "export", "gate"),
+            *("porting", "pytest_plugin", "records", "verdict", "__init__.py", "__main__.py", "datafiles.py"),
+            *("errors.py", "nearest_word.py", "schemas.py", "shown_texts.py", "vocabulary.py"),
         )
     ),
 )
@@ -80,7 +80,8 @@ def prose_of(source: str) -> str:
     texts = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            fields = re.sub(r"^ {4}(?=[*\w., ]+: )", "- ", inspect.cleandoc(node.value.value), flags=re.MULTILINE)
+            named = re.sub(r"^ {4}(\w+): ", r"- `\1`: ", inspect.cleandoc(node.value.value), flags=re.MULTILINE)
+            fields = re.sub(r"^ {4}(?=[*\w., ]+: )", "- ", named, flags=re.MULTILINE)
             texts.append("\n\n" + re.sub(r"^ *>>> .*(?:\n.+)*|^ +", "", fields, flags=re.MULTILINE))
     row = 0
     for token in tokenize.generate_tokens(StringIO(source).readline):

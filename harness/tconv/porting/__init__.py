@@ -1,1 +1,1 @@
-"""What changes from one text to another, and from one runtime to another; the calls of a model."""
+"""What changes between two texts, and between two runtimes; the calls of a model."""

@@ -1,4 +1,4 @@
-"""What a runtime does with each node of a model alone: with integers, then with the model's own filter and bias."""
+"""Run each node of a model alone on a runtime: with integers, then with the model's own filter and bias."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _MOST_VALUES = 2**20
-"""Numbers of a filter that are given to a runtime as the model has them."""
+"""The most numbers of a filter for which a runtime gets the model's own filter."""
 _MOST_PRODUCTS = 2**33
-"""Products of a call at most; the spatial sizes of larger ones are halved."""
+"""The most products of a call; the spatial sizes of larger calls are halved."""
 
 
 def presented(model: Model, case: Case) -> Case:
-    """Return a call as the model has it: a runtime may do something else where a size is open."""
+    """Return a call with the model's static or open sizes: if a size is open, a runtime may compute something else."""
     return with_facts(replace(case, shapes="symbolic" if model.symbolic else "static"))
 
 
 def run_alone(model: Model, nodes: Sequence[NodeAudit], runtime: Runtime) -> None:
-    """Ask a runtime each node alone, and add what is found."""
+    """Run each node alone on a runtime, and add the findings."""
     asked: dict[str, tuple[NodeAudit, By, Case]] = {}
     for number, node in enumerate(nodes):
         if node.call.case is None or not isinstance(expect(node.call.case, node.call.dialect), Values):
@@ -66,7 +66,7 @@ def _cases(model: Model, call: ModelCall) -> Iterator[tuple[By, Case]]:
     if call.case is None or call.node is None:
         return
     case = fitted(call.case)
-    # What follows from constants is a constant of the call, and anything else an input.
+    # If the filter follows from constants, it is a constant of the call. If not, it is an input.
     w = model.constant(call.node.input[1], call.scope)
     as_it_is = presented(model, replace(case, filter_source="input" if w is None else "initializer"))
     yield "integers", as_it_is
@@ -85,13 +85,13 @@ def _operand(array: Array, like: Operand) -> Operand:
 
 
 def _only_user(call: ModelCall, name: str) -> onnx.NodeProto | None:
-    """Return the node that alone uses a tensor; None if several do, or none."""
+    """Return the only node that uses a tensor; None if several do, or none."""
     users = [user for user in call.scope[-1].node if name in user.input]
     return users[0] if len(users) == 1 else None
 
 
 def _bias(model: Model, call: ModelCall, w: Array) -> Array | None:
-    """Return the bias of a node: its own, or that of an Add behind it, which runtimes make one of."""
+    """Return the bias of a node: its own, or that of an Add behind it, which runtimes fuse into the node."""
     node = call.node
     if node is None:
         return None
@@ -118,7 +118,7 @@ def _bias(model: Model, call: ModelCall, w: Array) -> Array | None:
 
 
 def fitted(case: Case) -> Case:
-    """Return a case whose spatial sizes are halved until it is not too large; with output_shape, as it is."""
+    """Return a case with spatial sizes halved until it is small enough; a case with output_shape does not change."""
     while case.attributes.output_shape is None and max(case.x.shape[2:]) > 2 and _is_large(case):  # noqa: PLR2004
         spatial = list(case.x.shape[2:])
         largest = spatial.index(max(spatial))
@@ -136,7 +136,7 @@ def _is_large(case: Case) -> bool:
 
 
 def _of_record(title: str, by: By, case: Case, call: ModelCall, member: RecordStatus) -> Finding:
-    """Return the finding that the record of a node alone is."""
+    """Return the finding that follows from the record of a node alone."""
     verdict, data = member.record.verdict, str(list(case.x.shape))
     match verdict:
         case ver.Agreed():

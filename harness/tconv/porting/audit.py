@@ -1,7 +1,7 @@
-"""The audit of a model: what the text says of each ConvTranspose, what is known of a runtime, and what it does with it.
+"""The audit of a model: for each ConvTranspose, what the text says, what is known of a runtime, and what it computes.
 
-A node is asked alone, with its own attributes, sizes, filter and bias: first with integers, whose sums are exact in any
-order, then with the model's own filter, whose sums have a bound.
+A node is run alone, with its own attributes, sizes, filter and bias. The first run is with integers, whose sums are
+exact in any order. The second is with the model's own filter, whose sums have an error bound.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from tconv.porting.runtime import Runtime
 
 _TRIED = (64, 33, 96, 8)
-"""Sizes that stand for those that a model leaves open; the last is for an output_shape that is small."""
+"""Sizes to try if a model leaves sizes open; the last is for a small output_shape."""
 _MOST_TRIED = 2
 _ASSUMED = 16
-"""The spatial sizes of data of which a model says nothing."""
+"""The spatial sizes of data if the model does not give any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAudit:
-    """What is found of a model.
+    """The findings of a model.
 
     Attributes:
         path: its file.
-        nodes: its nodes, each with the sizes that were taken.
-        left_out: sizes that other nodes of the model cannot have, each with what onnx says.
-        tried: whether sizes were taken that nobody gave.
-        model: the model, with the first of the sizes.
+        nodes: its nodes, once for each set of sizes.
+        left_out: sizes that other nodes of the model cannot have, each with onnx's message.
+        tried: whether the sizes were chosen by tconv.
+        model: the model, with the first set of sizes.
     """
 
     path: Path
@@ -60,22 +60,22 @@ class ModelAudit:
 
     @property
     def recipes(self) -> dict[str, Port]:
-        """The recipes that were proven, by the output of their nodes."""
+        """The proven recipes, by the outputs of their nodes."""
         proven = [node for node in self.nodes if node.recipe and not node.unproven and node.call.node]
         return {node.call.node.output[0]: node.recipe for node in proven if node.call.node and node.recipe}
 
 
 def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> ModelAudit:
-    """Return what is found of a model.
+    """Return the findings of a model.
 
     Args:
         path: its file.
-        sizes: the sizes of its symbols and axes.
-        runtimes: the runtimes that it is to run on.
+        sizes: sizes for the model's symbols and axes.
+        runtimes: the runtimes to run it on.
 
     Raises:
         FileError: the file is no ONNX model, or has no ConvTranspose.
-        UsageError: a size is for none of the model's symbols and axes.
+        UsageError: a size is for a symbol or axis that the model does not have.
     """
     models, left_out, tried = _with_sizes(path, sizes)
     nodes = []
@@ -99,7 +99,7 @@ def audit(path: Path, sizes: Mapping[str, int], runtimes: Sequence[Runtime]) -> 
 
 
 def _nodes(model: Model) -> Iterator[NodeAudit]:
-    """Yield the nodes; the data of those behind one have the size that the text gives it."""
+    """Yield the nodes. The nodes behind one get data of the size that the text gives for it."""
     for number in range(len(model.calls(_ASSUMED))):
         call, known = model.calls(_ASSUMED)[number], model.calls()[number]
         yield NodeAudit(call, model.sizes, list(_by_text(call)))
@@ -108,7 +108,7 @@ def _nodes(model: Model) -> Iterator[NodeAudit]:
 
 
 def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> None:
-    """Look for another way to write a node that is valid and unsafe, which every runtime gives."""
+    """For a node that is valid and unsafe, look for another way to write it that every runtime computes correctly."""
     case, dialect = node.call.case, node.call.dialect
     if case is None or not isinstance(expect(case, dialect), Values):
         return
@@ -125,10 +125,10 @@ def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> 
 
 
 def _with_sizes(path: Path, sizes: Mapping[str, int]) -> tuple[list[Model], list[str], bool]:
-    """Return the model with the sizes that are given, or with some of those that were tried."""
+    """Return the model with the given sizes, or with sizes to try if some are open."""
     given = Model(path, sizes)
     if all(call.case for call in given.calls()):
-        # A node does not depend on the batch, and its neighbours have to be given one.
+        # A node does not depend on the batch size, but its neighbours need one.
         whole = Model(path, {**sizes, **dict.fromkeys(given.batches, 1)}) if given.batches else given
         return [whole], [f"{_sizes(sizes)}: {given.failing}"] if given.failing and sizes else [], False
     if not given.open:
@@ -150,7 +150,7 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 
 def _by_text(call: ModelCall) -> Iterator[Finding]:
-    """Yield what the model's own text says of a node, and what the same words say in the other texts."""
+    """Yield what the model's own text says about a node, and what the same words mean in other texts."""
     if call.case is None:
         yield Finding("text", "", "not known", "unknown", call.unknown)
         return
@@ -169,7 +169,7 @@ def _by_text(call: ModelCall) -> Iterator[Finding]:
 
 
 def _in_other_texts(case: Case, dialect: Dialect, geometry: Geometry) -> Iterator[Finding]:
-    """Yield in which other specifications the same words give another output."""
+    """Yield the other specifications in which the same words give another output."""
     differing: dict[str, list[str]] = {}
     own = dialect.name.partition("/")[0]
     for name, other in DIALECTS.items():
@@ -183,7 +183,7 @@ def _in_other_texts(case: Case, dialect: Dialect, geometry: Geometry) -> Iterato
 
 
 def _by_known(model: Model, call: ModelCall, runtime: Runtime) -> Iterator[Finding]:
-    """Yield what waivers and pins say of a node."""
+    """Yield what waivers and pins say about a node."""
     if call.case is None:
         return
     case, title = presented(model, call.case), runtime.title
@@ -191,7 +191,7 @@ def _by_known(model: Model, call: ModelCall, runtime: Runtime) -> Iterator[Findi
         when = f" ({deviation.when})" if deviation.when else ""
         says = f"{deviation.because}{when}"
         if deviation.holds:
-            # A waiver may be for more calls than deviate.
+            # A waiver may cover calls that do not deviate.
             yield Finding("known", title, "to look at", deviation.kind, f"it may deviate: {says}")
         else:
             yield Finding("known", title, None, deviation.kind, f"not in this version: {says}")
@@ -203,7 +203,7 @@ def _by_known(model: Model, call: ModelCall, runtime: Runtime) -> Iterator[Findi
 
 
 def _by_scale(model: Model, call: ModelCall) -> Iterator[Finding]:
-    """Yield that a quantised filter's one scale is too coarse for an output channel, which no runtime can help."""
+    """Yield a finding if the only scale of a quantised filter is too coarse for a channel; no runtime can fix this."""
     graphs = (model.proto.graph, *call.scope[1:])
     name = call.node.input[1] if call.node else ""
     maker = next((node for graph in graphs for node in graph.node if name in node.output), None)
@@ -220,14 +220,14 @@ def _by_scale(model: Model, call: ModelCall) -> Iterator[Finding]:
 
 
 def _drop_unseen(node: NodeAudit, title: str) -> None:
-    """Leave out that a runtime may deviate, if it does not."""
+    """Remove the findings that the runtime may deviate, if all its runs are safe."""
     own = [finding for finding in node.findings if finding.runtime == title and finding.by != "known"]
     if own and all(finding.answer == "safe" for finding in own):
         node.findings = [finding for finding in node.findings if finding.runtime != title or finding in own]
 
 
 def _among_neighbours(model: Model, node: NodeAudit, runtime: Runtime) -> Iterator[Finding]:
-    """Yield what a runtime does with a node among its neighbours, if it is safe alone."""
+    """Yield a finding about a node among its neighbours, if the node is safe alone."""
     if node.answer(runtime.title)[0] != "safe":
         return
     changes = runtime.pool(node.call.dialect).options

@@ -1,4 +1,4 @@
-"""A port between runtimes: what the source's runtime computes, and what of it the target's runtime gives."""
+"""A port between runtimes: what the source's runtime computes, and how the target's runtime can compute the same."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _REFUSING = {"refused-valid", "unsupported", "crashed", "timed-out", "backend-er
 
 @dataclass(slots=True)
 class Asked:
-    """A runtime, and how it is known what it gives.
+    """A runtime, and what it computes for calls.
 
     Attributes:
         runtime: the runtime.
-        seen: what each call was found to give when it was run: a geometry, or why there is none.
+        seen: the result of each call that was run: a geometry, or why there is none.
     """
 
     runtime: Runtime
@@ -33,7 +33,7 @@ class Asked:
 
     @property
     def basis(self) -> str:
-        """By what it is known what the runtime gives."""
+        """The source of this knowledge: a run, or pins and waivers."""
         missing = self.runtime.missing
         return (
             f"{self.runtime.title} {f'by its pins and waivers, as it was not run: {missing}' if missing else 'was run'}"
@@ -42,8 +42,8 @@ class Asked:
     def gives(self, case: Case, dialect: Dialect) -> Geometry | str | None:
         """Return the geometry of a runtime's output.
 
-        If it is installed, it is run on integers: their values tell the geometry, also one that no reading of the text
-        gives. If not, pins and waivers tell.
+        If it is installed, it is run on integers. Their values show the geometry, even one that no reading of the text
+        gives. If not, pins and waivers show it.
 
         Returns:
             The geometry; why there is none; None if nothing is known.
@@ -82,7 +82,7 @@ class Asked:
                 return f"{title} {unknown} ({verdict.kind})"
 
     def accepts(self, way: PortedCase, dialect: Dialect) -> str:
-        """Return why a way to write a call is of no use on this runtime; empty if it is."""
+        """Return why this runtime cannot use a way to write a call; empty if it can."""
         given = self.gives(way.case, dialect)
         if isinstance(given, str):
             return given

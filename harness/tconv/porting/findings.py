@@ -1,4 +1,4 @@
-"""What is found of the nodes of a model."""
+"""The findings about the nodes of a model."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 Answer = Literal["safe", "to look at", "not known", "unsafe"]
 ANSWERS: tuple[Answer, ...] = ("safe", "to look at", "not known", "unsafe")
-"""The answers, the worst last."""
+"""The answers, from best to worst."""
 By = Literal["text", "known", "integers", "own filter", "neighbourhood"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is found of a node.
+    """A finding about a node.
 
     Attributes:
-        by: by what it is found.
-        runtime: of which runtime; empty for the text.
+        by: its source.
+        runtime: the runtime that it is about; empty for the text.
         answer: what follows for the node; None if nothing follows.
-        kind: what it is, in a word: the kind of a verdict, `invalid`, `disputed`, `reading` or `other-text`.
-        says: what was found, in a sentence; of a verdict, what is to be said besides.
-        verdict: the verdict on what a runtime did; None if it did nothing, or what a reading gives.
-        data: the sizes of the data with which it was found; empty for those of the model.
+        kind: a keyword: the kind of a verdict, `invalid`, `disputed`, `reading` or `other-text`.
+        says: the finding in a sentence; if there is a verdict, what to say in addition to it.
+        verdict: the verdict on the runtime's answer; None if it was not run, or if a reading explains the answer.
+        data: the sizes of the data that showed it; empty for those of the model.
     """
 
     by: By
@@ -48,14 +48,14 @@ class Finding:
 
 @dataclass(slots=True)
 class NodeAudit:
-    """What is found of a node with some sizes of the model.
+    """The findings about a node with one set of the model's sizes.
 
     Attributes:
         call: the node.
         sizes: the sizes of the model.
-        findings: what is found.
-        recipe: how to write the node so that every runtime gives what the text says; None if it need not be.
-        unproven: why the recipe is of no use; empty if runtimes were seen to give the output.
+        findings: the findings.
+        recipe: how to write the node so that every runtime gives what the text says; None if this is not needed.
+        unproven: why the recipe cannot be used; empty if the runtimes gave the right output.
     """
 
     call: ModelCall
@@ -68,7 +68,7 @@ class NodeAudit:
         """Return the answer for a runtime, and the finding that decides it."""
         own = [finding for finding in self.findings if finding.runtime in {runtime, ""}]
         ran = any(finding.by == "integers" for finding in own)
-        # What a runtime does says more than what is known of others of its kind.
+        # A run on this runtime says more than waivers and pins, which are for more calls.
         decisive = [finding for finding in own if finding.answer and not (ran and finding.by == "known")]
         worst = max(decisive, key=lambda finding: ANSWERS.index(finding.answer or "safe"), default=None)
         if worst is None or (not ran and worst.answer == "to look at"):
@@ -77,11 +77,11 @@ class NodeAudit:
 
 
 def printed(geometry: Geometry) -> str:
-    """Return pads and output of a geometry."""
+    """Return pads and output of a geometry as text."""
     return f"output {list(geometry.output)}, pads {[*geometry.pads_begin, *geometry.pads_end]}"
 
 
 def by_reading(case: Case, dialect: Dialect, geometry: Geometry) -> str:
-    """Return that a runtime follows another reading, which gives this geometry."""
+    """Return the sentence that a runtime follows another reading, which gives this geometry."""
     names = " or ".join(reading_names(case, dialect, geometry))
     return f"it follows another reading, {names}: {printed(geometry)}"

@@ -1,4 +1,4 @@
-"""A model with its unsafe nodes written differently, so that runtimes give what the text says of the old ones."""
+"""A model with its unsafe nodes written differently, so that runtimes compute what the text says of the old ones."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _PADS_ARE_INPUTS = 11
 
 
 def write_fixed(model: Model, recipes: Mapping[str, Port]) -> onnx.ModelProto:
-    """Return a model in which nodes are written as their recipes say.
+    """Return a model with nodes written as their recipes say.
 
     Args:
-        model: the model; weights beside it are read.
+        model: the model; weights in files next to it are read.
         recipes: the recipes, by the names of the nodes' outputs.
 
     Raises:
@@ -68,12 +68,12 @@ def _replace(graph: onnx.GraphProto, output: str, port: Port, version: int) -> N
 def rewritten_nodes(
     node: onnx.NodeProto, port: Port, way: PortedCase, version: int
 ) -> Iterator[onnx.NodeProto | onnx.TensorProto]:
-    """Yield the nodes, and their constants, that stand for a node.
+    """Yield the nodes, and their constants, that replace a node.
 
     Args:
         node: the node.
         port: its recipe.
-        way: how it is written.
+        way: how to write it.
         version: the model's operator set.
     """
     attributes: dict[str, Any] = dict(express(way.case, port.target).attributes)
@@ -107,7 +107,7 @@ def rewritten_nodes(
 
 
 def prove(port: Port, version: int, askings: Sequence[Asking]) -> str:
-    """Return why runtimes do not give what the text says of the old node; empty if they do, exactly, on integers."""
+    """Return why runtimes do not compute what the text says of the old node; empty if they do, exactly, on integers."""
     if port.written is None:
         return port.refused
     case = port.case

@@ -1,4 +1,4 @@
-"""What is known of a runtime without asking it: its waivers, and by its pins the readings that it follows."""
+"""What is known of a runtime without a run: its waivers, and by its pins the readings that it follows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """What a runtime is known to do with a call.
+    """A deviation that a runtime is known to have for a call.
 
     Attributes:
         kind: the kind of its verdict.
-        because: what it does, in a sentence.
-        when: for which versions and machines that is so; empty for all.
-        holds: whether it does so in the version that is asked about.
+        because: what the runtime does, in a sentence.
+        when: its versions and machines, in words; empty for all.
+        holds: whether the version in question deviates.
     """
 
     kind: str
@@ -39,11 +39,11 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What ships about a runtime.
+    """The waivers and pins that ship for a runtime.
 
     Attributes:
         name: the backend's name.
-        version: its version; empty if any is meant.
+        version: its version; empty for any.
         file: its waivers and pins; None if there are none.
     """
 
@@ -53,11 +53,11 @@ class Known:
 
     @classmethod
     def of(cls, name: str, version: str) -> Known:
-        """Return what ships about a backend; of one of a user's own, nothing."""
+        """Return what ships for a backend; nothing for a user's own backend."""
         return cls(name, version, None if ":" in name else choose_waivers(None, name))
 
     def deviations(self, case: Case, dialect: Dialect) -> Iterator[Deviation]:
-        """Yield what waivers say of a call, those of other versions too."""
+        """Yield what waivers say about a call, including those of other versions."""
         if self.file is None:
             return
         for waiver in self.file.waivers:
@@ -69,10 +69,10 @@ class Known:
                 yield Deviation("unsupported", entry.because, "", holds=True)
 
     def followed(self, case: Case, dialect: Dialect) -> Geometry | str | None:
-        """Return the geometry that a runtime gives a valid call by its pins.
+        """Return the geometry that a runtime computes for a valid call, according to its pins.
 
         Returns:
-            The geometry; why it refuses the call; None if the pins do not tell.
+            The geometry; why it refuses the call; None if the pins do not show it.
         """
         expected = expect(case, dialect)
         if not isinstance(expected, Values):
@@ -116,7 +116,7 @@ def in_words(versions: str) -> str:
 
 
 def reading_names(case: Case, dialect: Dialect, geometry: Geometry) -> tuple[str, ...]:
-    """Return the readings of a text each of which gives a call this geometry; none if its first reading does."""
+    """Return the readings of a text that give this geometry for a call; empty if it is no reading's geometry."""
     expected = expect(case, dialect)
     if not isinstance(expected, Values):
         return ()

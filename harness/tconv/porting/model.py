@@ -1,4 +1,4 @@
-"""An ONNX model: its sizes, those that inference finds, and its constants."""
+"""An ONNX model: its given and inferred sizes, and its constants."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Ints
 
 _SMALL: Final = 1024
-"""Numbers of a constant that shapes may depend on; larger ones are weights."""
+"""The most numbers of a constant that shapes may depend on; larger ones are weights."""
 
 
 class Model:
-    """An ONNX model whose functions are put in their places, and whose shapes are inferred.
+    """An ONNX model with inlined functions and inferred shapes.
 
-    Weights are read if they are asked for: in files beside the model they need not be there.
+    Weights are read on demand: weights in files next to the model need not exist before.
 
     Args:
         path: the model's file.
-        sizes: the sizes to take for symbols of the model's inputs, and for axes of them, such as `x[2]`.
+        sizes: sizes for symbols of the model's inputs, and for their axes, such as `x[2]`.
 
     Attributes:
         proto: the model, without inferred shapes.
-        open: the sizes of its inputs that are not known: a symbol, or input and axis.
-        batches: those of `open` that are an input's first axis.
+        open: the unknown sizes of its inputs: a symbol, or input and axis.
+        batches: the part of `open` that is the first axis of an input.
         constants: the names of its initializers.
-        symbolic: whether it has sizes that only the command line knows.
-        failing: what cannot have these sizes, as onnx says it; empty if nothing is known.
+        symbolic: whether some sizes are known from the command line only.
+        failing: onnx's message about a node that cannot have these sizes; empty if there is none.
 
     Raises:
         FileError: the file is no ONNX model.
-        UsageError: a size is for none of the model's symbols and axes.
+        UsageError: a size is for a symbol or axis that the model does not have.
     """
 
     def __init__(self, path: Path, sizes: Mapping[str, int]) -> None:
@@ -67,24 +67,24 @@ class Model:
         self._infer()
 
     def _infer(self) -> None:
-        """Infer shapes, and note what fails."""
+        """Infer shapes, and keep the first error."""
         self.shaped, self.failing = self._light, ""
         self._found: dict[int | None, list[ModelCall]] = {}
         try:
             self.shaped = onnx.shape_inference.infer_shapes(self._light, strict_mode=True, data_prop=True)
         except (onnx.shape_inference.InferenceError, ValueError) as error:
-            # The first node that fails; those behind it fail with it.
+            # The first node that fails; the nodes behind it fail because of it.
             self.failing = re.split(
                 r"(?<=.) (?=\(op_type:)", " ".join(str(error).partition("Inference error(s): ")[2].split())
             )[0]
-            # Without inference there is what the model itself declares.
+            # If inference fails, the shapes that the model itself declares remain.
             with suppress(onnx.shape_inference.InferenceError, ValueError):
                 self.shaped = onnx.shape_inference.infer_shapes(self._light, data_prop=True)
 
     def resize(self, name: str, output: Ints) -> None:
-        """Give a node of the model's own graph the output that a reading or a runtime gives it.
+        """Set the output size of a node in the main graph, as a reading or a runtime gives it.
 
-        onnx infers one reading's sizes. The nodes behind this one get data of the sizes that are given here.
+        onnx infers the sizes of one reading. The nodes behind this one get data of the size given here.
 
         Args:
             name: the node's output.
@@ -105,7 +105,7 @@ class Model:
         for each in graph.node:
             if not behind.isdisjoint(each.input):
                 behind.update(each.output)
-        # What a file declares of these is of the size that was inferred.
+        # The shapes that the file declares for these follow from the inferred size.
         declared = [value for value in graph.value_info if value.name not in behind]
         del graph.value_info[:]
         graph.value_info.extend(declared)
@@ -117,13 +117,13 @@ class Model:
         self._infer()
 
     def calls(self, assumed: int | None = None) -> list[ModelCall]:
-        """Return the calls of every ConvTranspose, those in subgraphs too, in the order of the graph.
+        """Return the calls of every ConvTranspose, including those in subgraphs, in the order of the graph.
 
         Args:
-            assumed: the spatial size of data of which the model says none; None for unknown.
+            assumed: the spatial size of data if the model gives none; None leaves it unknown.
 
         Raises:
-            FileError: there is none.
+            FileError: there is no ConvTranspose.
         """
         if assumed in self._found:
             return self._found[assumed]
@@ -137,16 +137,16 @@ class Model:
         return calls
 
     def constant(self, name: str, scope: Sequence[onnx.GraphProto]) -> Array | None:
-        """Return the value of a tensor that follows from constants alone, by any operations; None of any other.
+        """Return the value of a tensor if it follows from constants alone, by any operations; None if not.
 
         Args:
             name: the tensor.
-            scope: the graphs in which it may be.
+            scope: the graphs that may have it.
 
         Raises:
-            FileError: it lies in a file beside the model that is not there.
+            FileError: it is stored in a file next to the model, and that file is missing.
         """
-        # The graphs of the scope have no weights but in their nodes.
+        # The graphs in `scope` have no weights except those in their nodes.
         graphs = (self.proto.graph, *scope[1:])
         makers = {output: node for graph in graphs for node in graph.node for output in node.output if output}
         tensors = {tensor.name: tensor for graph in graphs for tensor in graph.initializer}
@@ -167,7 +167,7 @@ class Model:
         ordered = [node for graph in graphs for node in graph.node if id(node) in nodes]
         output = onnx.ValueInfoProto(name=name)
         graph = onnx.helper.make_graph(ordered, "constant", [], [output], list(used.values()))
-        # The evaluator has no DequantizeLinear of older sets, which computes the same.
+        # The evaluator has DequantizeLinear only of newer sets; it computes the same.
         versions = (self.version, _DEQUANTIZING)
         return next((value for version in versions if (value := _evaluated(graph, version)) is not None), None)
 
@@ -179,10 +179,10 @@ class Model:
             raise FileError(self.path, f"{must}; correct the model") from None
 
     def read(self, tensor: onnx.TensorProto) -> onnx.TensorProto:
-        """Return a tensor with its values, those of a file beside the model too.
+        """Return a tensor with its values, which may be in a file next to the model.
 
         Raises:
-            FileError: the file is not there.
+            FileError: the file is missing.
         """
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return tensor
@@ -200,7 +200,7 @@ class Model:
 
 
 _DEQUANTIZING: Final = 21
-"""An operator set of which onnx's evaluator has DequantizeLinear."""
+"""An operator set with a DequantizeLinear that onnx's evaluator has."""
 
 
 def _evaluated(graph: onnx.GraphProto, version: int) -> Array | None:
@@ -211,7 +211,7 @@ def _evaluated(graph: onnx.GraphProto, version: int) -> Array | None:
     try:
         outputs: Any = ReferenceEvaluator(model).run(None, {})
         return np.asarray(outputs[0])
-    except Exception:  # noqa: BLE001 - it has no exceptions of its own; what it cannot evaluate is not known
+    except Exception:  # noqa: BLE001 - the evaluator raises any exception; the value is unknown then
         return None
 
 
@@ -234,10 +234,10 @@ def _loaded(path: Path) -> onnx.ModelProto:
 
 
 def _refuse_broken(path: Path, graph: onnx.GraphProto, outer: set[str]) -> None:
-    """Refuse a graph that no runtime can have: each tensor is made once, and before it is needed.
+    """Refuse a graph that is not in order: each tensor must be made once, and before a node needs it.
 
     Raises:
-        FileError: it is not so.
+        FileError: the graph is not in order.
     """
     fed = (*graph.input, *graph.initializer, *(sparse.values for sparse in graph.sparse_initializer))
     own = {value.name for value in fed}
@@ -262,12 +262,12 @@ def _refuse_broken(path: Path, graph: onnx.GraphProto, outer: set[str]) -> None:
 def _inlined(path: Path, model: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return inline_local_functions(model)
-    except Exception as error:  # noqa: BLE001 - it is C++ that may raise anything
+    except Exception as error:  # noqa: BLE001 - the C++ code may raise anything
         raise FileError(path, f"must have functions that can be put in their places (got: {error})") from None
 
 
 def _without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a model without the values of its large initializers: no shape depends on them."""
+    """Return a model without the values of large initializers: no shape depends on them."""
     light = onnx.ModelProto(ir_version=model.ir_version)
     light.opset_import.extend(model.opset_import)
     graph = model.graph
@@ -283,13 +283,13 @@ def _without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _fed(model: onnx.ModelProto) -> Iterator[onnx.ValueInfoProto]:
-    """Yield the inputs that are fed; before IR 4 initializers are inputs too."""
+    """Yield the inputs that the caller feeds; before IR 4, initializers are inputs too."""
     constants = {tensor.name for tensor in model.graph.initializer}
     return (value for value in model.graph.input if value.name not in constants)
 
 
 def _open_sizes(model: onnx.ModelProto) -> dict[str, set[int]]:
-    """Return the sizes of the model's inputs that are not known, a symbol, or input and axis, each with its axes."""
+    """Return the unknown sizes of the model's inputs, named by a symbol or by input and axis, each with its axes."""
     names: dict[str, set[int]] = {}
     for value in _fed(model):
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):

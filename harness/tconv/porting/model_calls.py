@@ -1,4 +1,4 @@
-"""The calls of ConvTranspose in a graph of ONNX, as cases."""
+"""The ConvTranspose calls of an ONNX graph, as cases."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OPERATOR: Final = "ConvTranspose"
 OWN_DOMAINS: Final = frozenset({"", "ai.onnx"})
 _TYPES: Final[dict[int, DType]] = {ELEMENT_TYPES[dtype]: dtype for dtype in DType}
 _ATTRIBUTE_TYPES: Final = {"auto_pad": onnx.AttributeProto.STRING, "group": onnx.AttributeProto.INT}
-"""The types of the attributes that are no lists of integers."""
+"""The types of the attributes that are not lists of integers."""
 _CHANNELS, _FIRST_AXIS = 1, 2
 Dimensions = tuple[int | str, ...]
-"""Sizes; of one that is not known its symbol, or an empty text."""
+"""Sizes; an unknown one is its symbol, or an empty text."""
 
 
-class _Unknown(ValueError):  # noqa: N818 - what is not known of a node is no error of the model
-    """The model does not say what a call depends on."""
+class _Unknown(ValueError):  # noqa: N818 - an unknown size is no error of the model
+    """The model does not give something that a call depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class ModelCall:
     """A node of a model.
 
     Attributes:
-        name: the node's name, or its output's where it has none.
+        name: the node's name, or its output's name if it has none.
         dialect: the operator's version in the model's operator set.
-        case: the call; None where the model does not say enough.
-        unknown: what it does not say.
-        node: the node; None of a call that is of no model.
-        scope: the graphs that the node sees, the model's own first.
+        case: the call; None if the model does not give enough.
+        unknown: what the model does not give.
+        node: the node; None if the call is not from a model.
+        scope: the graphs that the node can use, the main graph first.
     """
 
     name: str
@@ -58,7 +58,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class KnownSizes:
-    """What is known of sizes: those that are open, and what stands for data of which nothing is known."""
+    """Which sizes are open, and the size to assume for data of unknown size."""
 
     open: Sequence[str]
     assumed: int | None
@@ -71,14 +71,14 @@ def find_calls(
     dialect: Dialect,
     known: KnownSizes,
 ) -> Iterator[ModelCall]:
-    """Yield the calls of a graph and of those in it, in their order.
+    """Yield the calls of a graph and of its subgraphs, in their order.
 
     Args:
         graph: the graph, with inferred shapes.
-        outer: what is known of the values outside of it, by name.
-        scope: the graphs around it, the model's own first.
+        outer: types and sizes of the values outside of it, by name.
+        scope: the graphs around it, the main graph first.
         dialect: the operator's version.
-        known: what is known of sizes.
+        known: the open and the assumed sizes.
     """
     tensors, scope = {**outer, **_tensors(graph)}, (*scope, graph)
     for node in graph.node:
@@ -95,7 +95,7 @@ def find_calls(
 
 
 def with_facts(case: Case) -> Case:
-    """Return a case with the facts by which waivers and pins cover it."""
+    """Return a case with the facts that decide which waivers and pins cover it."""
     if len(case.x.shape) <= _FIRST_AXIS or len(case.w.shape) <= _FIRST_AXIS:
         return case
     facts = partial(work_out_facts, "model", (settings(case),), case.attributes, case.x, case.w)
@@ -103,15 +103,15 @@ def with_facts(case: Case) -> Case:
 
 
 _Tensor = tuple[int, Dimensions | None]
-"""The element type of a value, and its sizes where it has any."""
+"""The element type of a value, and its sizes if they are declared."""
 
 
 def _tensors(graph: onnx.GraphProto) -> dict[str, _Tensor]:
-    """Return what is known of the values of a graph, by name."""
+    """Return types and sizes of the values of a graph, by name."""
     tensors: dict[str, _Tensor] = {}
     for value in (*graph.value_info, *graph.output, *graph.input):
         tensor = value.type.tensor_type
-        # A negative size stands for one that is not known in some models.
+        # Some models write a negative size if it is unknown.
         known = [(dim.HasField("dim_value") and dim.dim_value >= 0, dim) for dim in tensor.shape.dim]
         sizes = tuple(dim.dim_value if is_known else dim.dim_param for is_known, dim in known)
         tensors[value.name] = tensor.elem_type, sizes if tensor.HasField("shape") else None
@@ -141,7 +141,7 @@ def _case(name: str, node: onnx.NodeProto, tensors: Mapping[str, _Tensor], diale
         x = (*x[:_FIRST_AXIS], *(_size(size, known.assumed) for size in x[_FIRST_AXIS:]))
     data = _known("X", x, range(_FIRST_AXIS, len(x)), known.open)
     attributes = attributes_of(node, dialect)
-    # A size or a type that the model does not say is assumed to be valid; the dialect's constraints judge the others.
+    # If the model gives no size or type, a valid one is assumed; the dialect's constraints judge the others.
     batch, channels = _size(x[0], 1), _size(x[_CHANNELS], kernel[0] if kernel else 0)
     outputs = (kernel[_CHANNELS] if len(kernel) > _CHANNELS else 1) * (attributes.groups or 1)
     bias = _bias(node, tensors, outputs)
@@ -170,7 +170,7 @@ def _bias(node: onnx.NodeProto, tensors: Mapping[str, _Tensor], outputs: int) ->
 
 
 def _size(size: int | str, valid: int) -> int:
-    """Return a size, or a valid one for a symbol."""
+    """Return a size; the valid one if the size is a symbol."""
     return valid if isinstance(size, str) else size
 
 
@@ -184,11 +184,11 @@ def _known(what: str, sizes: Dimensions, axes: range, symbols: Sequence[str]) ->
 
 
 def _advice(missing: Sequence[str], symbols: Sequence[str]) -> str:
-    """Return what to do where sizes are not known.
+    """Return what to do if sizes are not known.
 
     Args:
-        missing: their symbols; shape inference makes up some, which --size cannot name.
-        symbols: those of the model's inputs that have no size, and their axes that have not even a symbol.
+        missing: their symbols; shape inference invents some, which --size cannot name.
+        symbols: the symbols of the model's inputs that have no size, and the axes without a symbol.
     """
     own = set(missing) <= set(symbols)
     size_options = " ".join(f"--size {shlex.quote(symbol)}=N" for symbol in symbols if symbol in missing or not own)
@@ -206,7 +206,7 @@ def _dtype(what: str, elem_type: int) -> DType:
 
 
 def attributes_of(node: onnx.NodeProto, dialect: Dialect) -> Attributes:
-    """Return a node's attributes in the canonical vocabulary; auto_pad NOTSET is as good as not written."""
+    """Return a node's attributes in the canonical vocabulary; auto_pad NOTSET counts as not written."""
     names = {word: name for name, word in dialect.spelling.attributes.items()}
     modes = {word: mode for mode, word in dialect.spelling.auto_pad.items()}
     attributes: dict[str, Any] = {}

@@ -1,9 +1,9 @@
-"""What a runtime does with a node among its neighbours, cut out of the model.
+"""Run a node on a runtime among its neighbours, cut out of the model.
 
-No text bounds the error of a graph with real weights. So the output is compared with that of onnx's evaluator, in which
-tconv's reference computes the node, and with that of the runtime without optimisations: a difference is to be looked
-at. If all neighbours keep integers exact, weights and data become small integers, and a difference that optimisations
-alone make is wrong.
+No text bounds the error of a graph with real weights. So the output is compared with two others: that of onnx's
+evaluator, in which tconv's reference computes the node, and that of the runtime without optimisations. A person
+should look at a difference. If all neighbours keep integers exact, weights and data become small integers. Then a
+difference that only optimisations cause is wrong.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 STEPS = 3
-"""How many nodes before the operator, and how many behind it, are cut out with it."""
+"""The number of steps before the operator, and behind it, to the nodes that are cut out with it."""
 _EXACT: Final = frozenset(
     {"Add", "Concat", "Conv", OPERATOR, "Flatten", "Identity", "Max", "MaxPool", "Mul", "Pad", "Relu", "Reshape",
      "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"}
 )  # fmt: skip
-"""Operators that make integers of integers."""
+"""Operators with integer outputs for integer inputs."""
 _EVALUATED = 21
-"""The operator set in which onnx's evaluator evaluates: it has no QuantizeLinear before 19, and a BatchNormalization
-before 14 that takes the variance for something else (onnx 1.23.2)."""
+"""The operator set that onnx's evaluator uses. Before 19 it has no QuantizeLinear, and before 14 its
+BatchNormalization takes the variance for another value (onnx 1.23.2)."""
 _LARGEST = 2.0**24
 _LINE = 2.0**-10
-"""By this part of the largest output values may differ before they are to be looked at; no text gives a bound."""
+"""Values may differ by this part of the largest output before a person should look; no text gives a bound."""
 _NUMBERS = {np.dtype(t) for t in (np.float32, np.float16, np.float64)}
 _BYTES = {np.dtype(t) for t in (np.uint8, np.int8)}
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A part of a model around a node.
+    """A node and its neighbours, cut out of a model.
 
     Attributes:
-        model: the part, with the weights that it needs.
-        inputs: the arrays that are fed, by name.
+        model: the nodes, with the weights that they need.
+        inputs: the input arrays by name.
         kinds: the operators of its nodes, in order.
-        exact: the same part with integers for weights and data; None if they do not stay exact.
-        steps: the largest scale of a QuantizeLinear in it: so far may a rounding move a value.
+        exact: the same nodes with integers for weights and data; None if they do not stay exact.
+        steps: the largest scale of a QuantizeLinear in it; a rounding may move a value by this much.
     """
 
     model: onnx.ModelProto
@@ -72,11 +72,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of a part.
+    """The result for a cut.
 
     Attributes:
-        answer: what follows.
-        says: why, in a sentence.
+        answer: the answer for the node.
+        says: the reason, in a sentence.
     """
 
     answer: Literal["safe", "to look at", "unsafe"]
@@ -84,13 +84,13 @@ class Compared:
 
 
 def compare(model: Model, call: ModelCall, asking: Asking, options: Mapping[str, str]) -> Compared | str:
-    """Return what a runtime does with a node among its neighbours, or why it is not asked.
+    """Return what a runtime computes for a node among its neighbours, or why it was not run.
 
     Args:
         model: the model, with all sizes.
         call: the node.
-        asking: how the runtime is asked.
-        options: those with which it changes a graph less; empty if it has none.
+        asking: how to run the runtime.
+        options: the options with which it changes a graph less; empty if it has none.
     """
     if len(call.scope) > 1:
         return "it is in a branch or a loop, and is asked alone"
@@ -100,7 +100,7 @@ def compare(model: Model, call: ModelCall, asking: Asking, options: Mapping[str,
     exact = cut.exact or cut
     try:
         expected = evaluate(exact.model, exact.inputs, call.dialect)
-    except Exception as error:  # noqa: BLE001 - onnx's evaluator has no exceptions of its own
+    except Exception as error:  # noqa: BLE001 - onnx's evaluator may raise any exception
         return f"onnx's evaluator does not evaluate its neighbours: {' '.join(str(error).split())[:200]}"
     whole = [WholeModel(exact.model.SerializeToString(), exact.inputs)]
     (usual,) = run_models(asking, whole, call.dialect.name)
@@ -130,7 +130,7 @@ def _judged(
 
 
 def _differs(outcome: Outcome, expected: Array, cut: Cut, *, is_exact: bool) -> str:
-    """Return how an outcome differs from what is expected, in a sentence; empty if it does not."""
+    """Return how an outcome differs from the expected one, in a sentence; empty if it does not."""
     if not isinstance(outcome, Produced):
         return in_words(outcome)
     if outcome.array.shape != expected.shape:
@@ -148,7 +148,7 @@ def _differs(outcome: Outcome, expected: Array, cut: Cut, *, is_exact: bool) -> 
 
 
 def _cut(model: Model, call: ModelCall) -> Cut | str:
-    """Return the neighbours of a node, or why there are none."""
+    """Return a node with its neighbours, or why there are none."""
     graph, node = model.proto.graph, call.node
     if node is None:
         return "it is of no model"
@@ -167,7 +167,7 @@ def _cut(model: Model, call: ModelCall) -> Cut | str:
     before = _reached(
         [end, own], lambda n: (makers[i] for i in nodes[n].input if i in makers and i not in constants), nodes
     )
-    # What does not lead to the end is left out, so that there is one output.
+    # Nodes that do not lead to the end are left out, so there is one output.
     wanted, chosen = [end], set()
     while wanted:
         n = wanted.pop()
@@ -178,7 +178,7 @@ def _cut(model: Model, call: ModelCall) -> Cut | str:
     if own not in chosen:
         return "its output is not used by a neighbour"
     kept = [nodes[n] for n in sorted(chosen)]
-    # What makes their constants stays as it is: a runtime may treat a filter behind DequantizeLinear differently.
+    # The nodes that make their constants stay: a runtime may treat a filter behind DequantizeLinear in its own way.
     making, names = set(), [name for node in kept for name in node.input if name in constants]
     while names:
         name = names.pop()
@@ -189,7 +189,7 @@ def _cut(model: Model, call: ModelCall) -> Cut | str:
 
 
 def _reached(start: Sequence[int], following: Any, nodes: Sequence[onnx.NodeProto]) -> set[int]:  # noqa: ANN401
-    """Return the numbers of the nodes that some steps lead to; a node with a graph of its own is none of them."""
+    """Return the numbers of the nodes that can be reached in `STEPS` steps, except nodes with a subgraph."""
     found, last = set(start), set(start)
     for _ in range(STEPS):
         last = {n for each in last for n in following(each) if not any(a.HasField("g") for a in nodes[n].attribute)}
@@ -210,7 +210,7 @@ def _is_constant(model: Model, name: str, makers: Mapping[str, int], nodes: Sequ
 def _made(
     model: Model, kept: Sequence[onnx.NodeProto], making: Sequence[onnx.NodeProto], output: str, dialect: Dialect
 ) -> Cut | str:
-    """Return the part of these nodes, and its inputs."""
+    """Return the cut with these nodes, and its inputs."""
     made = {name for node in kept for name in node.output}
     known = {
         value.name: value.type.tensor_type for value in (*model.shaped.graph.value_info, *model.shaped.graph.input)
@@ -256,10 +256,10 @@ def _made(
 
 
 def _is_small(cut: Cut, dialect: Dialect) -> bool:
-    """Return whether the sums of absolute values, which bound those of the integers, are exact in f32."""
+    """Return whether the sums of absolute values, which bound the sums of the integers, are exact in f32."""
     try:
         return float(np.max(evaluate(cut.model, cut.inputs, dialect), initial=0.0)) <= _LARGEST
-    except Exception:  # noqa: BLE001 - as above: then real weights are taken
+    except Exception:  # noqa: BLE001 - as above: then real weights are used
         return False
 
 
@@ -287,7 +287,7 @@ def _model(
     typed = onnx.shape_inference.infer_shapes(made)
     known = [value for value in typed.graph.output if value.type.tensor_type.elem_type]
     if known:
-        # Of the output at most type and rank are declared: the runtime has to find the sizes.
+        # At most type and rank of the output are declared: the runtime has to find the sizes.
         rank = (
             [None] * len(known[0].type.tensor_type.shape.dim) if known[0].type.tensor_type.HasField("shape") else None
         )
@@ -302,10 +302,10 @@ def evaluate(model: onnx.ModelProto, inputs: Mapping[str, Array], dialect: Diale
     """Return the first output of a model by onnx's evaluator, with tconv's reference for the operator."""
     from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - it loads 200 modules
 
-    with suppress(Exception):  # as above: what cannot be converted is evaluated as it is
+    with suppress(Exception):  # as above: a model that cannot be converted is evaluated unchanged
         model = onnx.version_converter.convert_version(model, _EVALUATED)
     evaluator = ReferenceEvaluator(model, new_ops=list(_operators(dialect)))
-    # Infinities come and go in its functions.
+    # Functions of the evaluator may compute with infinities.
     with np.errstate(all="ignore"):
         outputs: Any = evaluator.run(None, dict(inputs))
     return np.asarray(outputs[0])

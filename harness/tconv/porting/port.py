@@ -1,8 +1,8 @@
-"""One call, ported: what to write in another text so that the output stays, and what else has to be done for it.
+"""One port: how to write a call in another text so that its output stays the same, and what else is needed.
 
-What is proposed is proven: both texts are resolved, and the geometries are equal. Where no attributes of the target
-give the geometry, the nearest one is taken whose output is a part of the source's. What is missing lies beyond all
-taps, so that it holds the bias alone, and is appended behind the operator.
+Every proposal is proven: both texts are resolved, and the geometries are equal. If no attributes of the target give
+the geometry, the largest output is taken that is a part of the source's. The missing elements lie beyond all taps,
+so they are equal to the bias, and are appended behind the operator.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ AXES = {
 
 @dataclass(frozen=True, slots=True)
 class PortedCase:
-    """A case as it is written in the target, and what the target's text makes of it.
+    """A case as written in the target, and its meaning by the target's text.
 
     Attributes:
         case: the case.
-        values: the values that are expected of the target.
-        before: how many elements of the bias are to be put before the output, for each spatial axis; below 0, how many
-            of the output are to be cropped there.
-        behind: how many are to be put, or cropped, behind it.
+        values: the values that the target's text expects.
+        before: how many elements of the bias to put before the output, for each spatial axis; a negative number crops.
+        behind: how many to put, or crop, behind the output.
     """
 
     case: Case
@@ -57,7 +56,7 @@ class PortedCase:
 
     @property
     def disputed(self) -> tuple[str, ...]:
-        """The readings of the target's text that give another output, or a refusal."""
+        """The readings of the target's text that give another output, or refuse the call."""
         refusals = [str(refusal) for refusal in self.values.refusals if isinstance(refusal, Combination)]
         return (*(str(Combination(candidate.readings)) for candidate in self.values.disputed), *refusals)
 
@@ -69,19 +68,19 @@ class PortedCase:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A call in a source, and what gives its output in a target.
+    """A call in a source, and how to write it in a target.
 
     Attributes:
         case: the call.
-        source: the dialect in which it is written.
-        target: the dialect in which it can be said: what was asked for, or another operator of the same text.
-        geometry: what the source's text makes of it.
-        disputed: the readings of the source's text that make something else of it, with their geometries.
-        same_words: what the target's text makes of the same attributes; where it cannot say them, the reason.
-        same_words_disputed: the readings of the target's text that make something else of the same attributes.
-        written: what to write there; None where the target cannot say the call at all.
+        source: the dialect of the call.
+        target: the dialect that can express it: the requested one, or another operator of the same text.
+        geometry: the geometry by the source's text.
+        disputed: the readings of the source's text that give another geometry, with it.
+        same_words: the geometry by the target's text for the same attributes, or why it cannot express them.
+        same_words_disputed: the readings of the target's text that give another geometry for the same attributes.
+        written: how to write it in the target; None if the target cannot express it at all.
         besides: what else changes: layouts, types, operations before or behind the operator; each a sentence.
-        refused: why nothing is written that the target's text can say: its runtime does not give it.
+        refused: why nothing is written although the target's text can express it: its runtime does not compute it.
     """
 
     case: Case
@@ -97,7 +96,7 @@ class Port:
 
 
 Accepts: TypeAlias = "Callable[[PortedCase, Dialect], str]"
-"""Returns why a way to write a call is of no use; empty if it is."""
+"""Returns why a way to write a call cannot be used; empty if it can."""
 
 
 def ported(
@@ -110,20 +109,20 @@ def ported(
     accepts: Accepts = lambda *_: "",
     pads_first: bool = False,
 ) -> Port:
-    """Return what gives a call's output in another dialect.
+    """Return how to write a call in another dialect with the same output.
 
     Args:
-        case: the call, as the source's words say it.
-        source: the dialect in which it is written.
-        target: the dialect to which it goes.
+        case: the call in the source's words.
+        source: the dialect of the call.
+        target: the dialect to write it in.
         reading: a disputed reading of the source that its runtime follows, if it changes the output; None for the
             primary ones.
-        followed: the geometry that the source's runtime gives instead; None for that of the text.
-        accepts: says which ways to write the call are of use in the target.
+        followed: the geometry that the source's runtime gives; None if it gives that of the text.
+        accepts: returns why a way to write the call cannot be used in the target.
         pads_first: whether explicit pads are better than the same words.
 
     Raises:
-        Invalid: no value is expected of the source for the call.
+        Invalid: the source expects no value for the call.
         UsageError: the source has no such reading.
     """
     expected = expect(case, source)
@@ -131,7 +130,7 @@ def ported(
         raise Invalid(expected.violation)
     geometry = followed or _find_followed(expected, reading, source)
     adapted, target, besides = _adapted(case, source, target)
-    # Runtimes part most where a size is asked for: there the pads are written, unless both texts have the same rules.
+    # Runtimes differ most for output_shape: then the pads are written, unless both texts have the same rules.
     sized = adapted.attributes.output_shape is not None and source.rules != target.rules
     written, refused = None, ""
     for way in _ways(adapted, geometry, target, pads_first=sized or pads_first):
@@ -154,9 +153,9 @@ def ported(
 
 
 def is_of_every_size(port: Port, again: Callable[[Case], Port]) -> bool:
-    """Return whether what is written does not depend on the data's sizes.
+    """Return whether the written attributes do not depend on the data's sizes.
 
-    Without output_shape no rule makes a pad depend on them, see `dialects.geometry`; two other sizes are ported too.
+    Without output_shape no rule makes a pad depend on them (see `dialects.geometry`). Two other sizes are ported too.
 
     Args:
         port: the port of a call.
@@ -183,7 +182,7 @@ def _find_followed(expected: Values, reading: str | None, source: Dialect) -> Ge
     if reading is None:
         return expected.primary.geometry
     here = {name: candidate.geometry for candidate in expected.disputed for name in candidate.names}
-    # A reading need not make a difference to each node of a model.
+    # Not every reading changes each node of a model.
     known = [*here, *(other.name for other in source.disputed)]
     if reading not in known:
         what = f"a reading of {source}: {', '.join(dict.fromkeys(known)) or 'there is none'}"
@@ -203,7 +202,7 @@ def _same_words(case: Case, target: Dialect) -> tuple[Geometry | str, tuple[tupl
 
 
 def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialect, list[str]]:
-    """Return the case without what the target does not have, its operator for groups, and what makes up for both."""
+    """Return the case without what the target lacks, the target's operator for groups, and the operations needed."""
     besides: list[str] = []
     broken = {violation.constraint for violation in target.violations(write_signature(case, target))}
     if "without-groups" in broken and (other := _with_groups(target)) is not None:
@@ -216,14 +215,14 @@ def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialec
     if "type-known" in broken:
         besides.append(f"type: {case.x.dtype} is none of the text's; convert the operands to f32, and the output back")
         case = _in_f32(case)
-    # The filter's sizes say what kernel_shape says.
+    # The filter's sizes are enough without kernel_shape.
     attributes = replace(case.attributes, kernel_shape=None)
     attributes, layouts = _in_layouts(attributes, source, target)
     return replace(case, attributes=attributes, expected=()), target, besides + layouts
 
 
 def _with_groups(target: Dialect) -> Dialect | None:
-    """Return another operator of the target's text that has groups."""
+    """Return another operator of the target's text that supports groups."""
     text = target.name.partition("/")[0]
     others = (dialect for dialect in DIALECTS.values() if dialect.name.partition("/")[0] == text)
     return next((other for other in others if not isinstance(other.spelling.attributes["groups"], NoWord)), None)
@@ -235,7 +234,7 @@ def _in_f32(case: Case) -> Case:
 
 
 def _in_layouts(attributes: Attributes, source: Dialect, target: Dialect) -> tuple[Attributes, list[str]]:
-    """Return the attributes with the source's layouts where the target has words for them, and what else to do."""
+    """Return the attributes with the source's layouts if the target can express them, and the operations needed."""
     besides: list[str] = []
     formats: dict[str, Any] = {}
     for name, what, default, there, words in (
@@ -256,10 +255,10 @@ def _rearranged(layout: DataFormat | FilterFormat, there: DataFormat | FilterFor
 
 
 def _ways(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) -> Iterator[PortedCase]:
-    """Yield the ways to write a geometry, those first that the target's text does not dispute.
+    """Yield the ways to write a geometry; those that the target's text does not dispute come first.
 
-    The ways are the case's own words, explicit pads, explicit pads of a smaller output that is padded, and those of a
-    larger output that is cropped.
+    The ways are the case's own words, explicit pads, a smaller output that is padded, and a larger output that is
+    cropped.
     """
     nothing = (0,) * len(geometry.output)
     plain = _said(case, geometry, target), rewritten(case, geometry, target)
@@ -271,9 +270,9 @@ def _ways(case: Case, geometry: Geometry, target: Dialect, *, pads_first: bool) 
 
 
 def _cropped(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
-    """Yield larger outputs, and what they have more at both sides, below 0.
+    """Yield larger outputs, and how many elements they have too many on both sides, as negative numbers.
 
-    They have the same padding on both sides, or none: a target may have symmetric padding alone, or no pads.
+    They have the same padding on both sides, or none: some targets have only symmetric padding, or no pads.
     """
     axes = tuple(zip(geometry.pads_begin, geometry.pads_end, strict=True))
     if min((begin for begin, _ in axes), default=0) < 0:
@@ -288,9 +287,9 @@ def _cropped(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
 
 
 def _nearest(geometry: Geometry) -> Iterator[tuple[Geometry, Ints, Ints]]:
-    """Yield parts of a geometry with no pad below 0, and what they lack at both sides, the largest part first.
+    """Yield parts of a geometry with no negative pad, and what they lack on both sides, the largest part first.
 
-    output_padding is at first as large as it has to be, then less than the larger of stride and dilation, then 0.
+    output_padding is first as large as needed, then less than the larger of stride and dilation, then 0.
     """
     wanted = tuple(max(-end, 0) for end in geometry.pads_end)
     bounds = tuple(max(steps) - 1 for steps in zip(geometry.strides, geometry.dilations, strict=True))
@@ -307,7 +306,7 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> PortedCase | N
     """Return the case with explicit pads and output_padding that give `geometry` in `target`.
 
     Returns:
-        The case under the same id, without padding mode and output_shape; None where the target cannot express it.
+        The case with the same id, without padding mode and output_shape; None if the target cannot express it.
     """
     if any(pad < 0 for pad in geometry.pads_begin):
         return None
@@ -327,7 +326,7 @@ def rewritten(case: Case, geometry: Geometry, target: Dialect) -> PortedCase | N
 
 
 def _said(case: Case, geometry: Geometry, target: Dialect) -> PortedCase | None:
-    """Return the case, if the target's text makes this geometry of it."""
+    """Return the case, if it has this geometry by the target's text."""
     expected = expect(case, target)
     if isinstance(expected, Values) and expected.primary.geometry == geometry:
         return PortedCase(case, expected)

@@ -1,4 +1,4 @@
-"""A runtime that models are asked about: its workers, if it is run, and what ships about it."""
+"""A runtime that models are checked on: its workers, if it is run, and the waivers and pins that ship for it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Runtime:
-    """A runtime that a model is asked about.
+    """A runtime that a model is checked on.
 
     Args:
-        asking: how it is asked.
+        asking: how to run it.
         runs: whether it is run.
 
     Attributes:
         title: its name, with its version if that is known.
         missing: why it is not run; empty if it is.
-        known: what ships about it.
+        known: the waivers and pins that ship for it.
     """
 
     def __init__(self, asking: Asking, *, runs: bool) -> None:
@@ -44,11 +44,11 @@ class Runtime:
                 self.known = Known.of(backend.name, backend.version)
 
     def pool(self, dialect: Dialect | None) -> Pool:
-        """Return its workers for a dialect.
+        """Return the workers for a dialect.
 
         Raises:
-            BackendMissing: it is not there.
-            DialectError: it does not speak the dialect.
+            BackendMissing: the runtime is not installed.
+            DialectError: the runtime does not speak the dialect.
         """
         key = dialect.name if dialect else ""
         if key not in self._pools:
@@ -56,5 +56,5 @@ class Runtime:
         return self._pools[key]
 
     def close(self) -> None:
-        """End its workers."""
+        """Stop its workers."""
         self._stack.close()
