@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 MADE = {"docs/reference/history.md"}
 CONVERTED = (
     "cases",
-    *(f"harness/tconv/{room}" for room in ("evidence",)),
+    *(f"harness/tconv/{room}" for room in ("diagnosis", "evidence")),
     "conformance",
     "docs/check_sentences.py",
     *(f"tests/{name}" for name in ("drawn.py", "made_records.py", "mutants.py", "small_corpus.py", "wrong_backends")),

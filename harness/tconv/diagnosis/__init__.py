@@ -1,4 +1,4 @@
-"""Which misreadings explain a wrong output; if none explains it, in which elements and how it is wrong."""
+"""Misreadings that explain a wrong output; if none does, a description of which elements are wrong, and how."""
 
 from tconv.diagnosis.in_context import explain_in_context
 from tconv.diagnosis.search import UNDIAGNOSED, Diagnosis, diagnose, explains, single_explanations

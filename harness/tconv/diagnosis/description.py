@@ -1,6 +1,6 @@
-"""Where and how an output is wrong, in words.
+"""The description of a wrong output in words: which elements are wrong, and how.
 
-What wrong elements are beside what is expected is said in words that are the same for one bug whatever the case.
+The relation between wrong and expected elements has the same words for every case with the same bug.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s, Mask
 
 _SLIGHT = 1e-2
-"""The largest difference that is described as one of accuracy, as a share of the largest element."""
+"""The largest difference that counts as a loss of accuracy, as a share of the largest element."""
 _FEWEST = 2
-"""Wrong elements that show a relation which a single one may have by chance."""
+"""A relation needs at least so many wrong elements: a single one may have it by chance."""
 _NEAR = 1e-2
-"""How far what is compared may be apart, as a part of it: both are sums of rounded numbers."""
+"""The largest relative difference between two numbers that count as equal: both are sums of rounded numbers."""
 _FAR = 0.05
-"""How far from 1 a factor is that no rounding explains."""
+"""The smallest distance of a factor from 1 that rounding does not explain."""
 _WITH_FRACTIONS = 64
-"""Below it every type has numbers between the integers."""
+"""Below this number every type has numbers between the integers."""
 
 
 def described(actual: Array, expected: Float64s, geometry: Geometry, wrong: Mask | None, relation: str = "") -> str:
-    """Return where and how an output is wrong, in words.
+    """Return a description of a wrong output in words: which elements are wrong, and how.
 
     Args:
         actual: the output, in NCX.
-        expected: what is expected, in NCX.
-        geometry: the geometry that is expected.
-        wrong: which elements are wrong; None if the shape is another.
-        relation: what these are beside what is expected, see `related`; empty where it is not seen.
+        expected: the expected output, in NCX.
+        geometry: the expected geometry.
+        wrong: True for wrong elements; None if the shape is another.
+        relation: the relation of wrong elements to the expected ones, see `related`; empty if none was found.
     """
     if wrong is None:
         shape, right = list(actual.shape), list(expected.shape)
@@ -51,7 +51,7 @@ def described(actual: Array, expected: Float64s, geometry: Geometry, wrong: Mask
 
 
 def _distance(values: Array, expected: Array, wrong: Mask) -> str:
-    """Return how far off an output is where that is little."""
+    """Return the distance between an output and the expected one in words, if it is small."""
     with np.errstate(invalid="ignore"):
         largest, distance = np.abs(expected).max(), np.abs(values - expected)[wrong].max()
     slight = np.isfinite(distance) and 0 < distance < _SLIGHT * largest < np.inf
@@ -59,7 +59,7 @@ def _distance(values: Array, expected: Array, wrong: Mask) -> str:
 
 
 def _along(wrong: Mask, axis: int, name: str, stride: int = 1) -> list[str]:
-    """Return at which indices of an axis an output is wrong, in words; nothing where at all or at none."""
+    """Return the indices of an axis with wrong elements in words; empty if none or all have them."""
     size = wrong.shape[axis]
     indices = np.flatnonzero(wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis)))
     if len(indices) in {0, size}:
@@ -78,12 +78,12 @@ def _along(wrong: Mask, axis: int, name: str, stride: int = 1) -> list[str]:
 
 
 def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
-    """Return what wrong elements are, as `are 0`; empty where no relation is seen.
+    """Return the relation of wrong elements to the expected ones, such as `are 0`; empty if none is found.
 
     Args:
         output: the output, (N, O, Y...), in its own type.
-        expected: what is expected, of the same shape.
-        wrong: which elements are wrong, of the same shape; at least one.
+        expected: the expected output, of the same shape.
+        wrong: True for wrong elements, of the same shape; at least one element is wrong.
         bias: (O,), or None.
     """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -98,7 +98,7 @@ def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) 
         largest = float(limits.max)
         if np.array_equal(values, np.copysign(largest, right)) and (np.abs(right) > largest).all():
             return f"are limited to ±{largest:.5g}".replace("+", "")
-        # Of infinity, NaN and subnormal numbers every relation may hold by chance.
+        # Infinity, NaN and subnormal numbers may have any relation by chance.
         tell = np.isfinite(right) & (np.abs(right) >= float(limits.smallest_normal)) | (right == 0)
         if len(values) < _FEWEST or not tell.any():
             return ""
@@ -111,7 +111,7 @@ def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) 
 
 
 def _bits(output: Array, right: Float64s) -> str:
-    """Return whose bits elements are, or the integers that they are, if that is what is expected; empty if no one's."""
+    """Return the type whose bits the elements are, or that they are integers read as bits; empty if neither is true."""
     own = output.dtype
     integer = np.dtype(f"int{8 * own.itemsize}")
     others = (other for other in (integer, *NUMPY_TYPES.values()) if other.itemsize == own.itemsize and other != own)
@@ -141,7 +141,7 @@ def _bias(actual: Float64s, expected: Float64s, wrong: Mask, bias: Array) -> str
 
 
 def _another_bias(off: Float64s, wrong: Mask) -> str:
-    """Return whether each channel is off by one number, in all of its elements."""
+    """Return the words for another bias if all elements of each channel are off by the same number; empty if not."""
     by_channel, wrong_ones = (np.moveaxis(array, 1, 0).reshape(array.shape[1], -1) for array in (off, wrong))
     off_by = by_channel[wrong_ones.any(axis=1)]
     if off_by.shape[1] < _FEWEST or not np.isfinite(off_by).all():
@@ -151,31 +151,31 @@ def _another_bias(off: Float64s, wrong: Mask) -> str:
 
 
 def _cut_off(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
-    """Return the limits at which larger and smaller numbers end; empty where numbers are beyond them."""
+    """Return the limits that cut off larger and smaller numbers; empty if there are numbers beyond them."""
     high, low = wrong & (expected > actual), wrong & (expected < actual)
     limits = [np.unique(actual[low]), np.unique(actual[high])]
     if any(len(limit) > 1 for limit in limits) or not all(np.isfinite(limit).all() for limit in limits):
         return ""
     if not np.isfinite(expected[wrong]).all() or (high | low).sum() != wrong.sum():
         return ""
-    # A number that is cut off upwards is the largest of all, and one that is cut off downwards the smallest.
+    # The upper limit must be the largest of all numbers, and the lower limit the smallest.
     if any(limit.size and limit[0] != end for limit, end in zip(limits, (actual.min(), actual.max()), strict=True)):
         return ""
     ends = [limit[0] for limit in limits if limit.size]
-    # Right elements lie between the limits, or nothing tells a limit from a constant.
+    # Right elements must lie between the limits: if none does, the limit may be a constant.
     between = (actual[~wrong] < max(ends)) if limits[1].size else (actual[~wrong] > min(ends))
     return f"are cut off at {' and '.join(f'{end:g}' for end in ends)}" if between.any() else ""
 
 
 def _integers(values: Float64s, right: Float64s) -> str:
-    """Return whether fractions are lost; numbers that any type writes without a fraction say nothing."""
+    """Return the words for lost fractions; large numbers, which have no fraction in every type, show nothing."""
     whole = np.array_equal(values, np.rint(values)) and (np.abs(values - right) < 1).all()
     telling = right[np.abs(right) < _WITH_FRACTIONS]
     return "are rounded to integers" if whole and len(telling) >= _FEWEST and (telling % 1 != 0).all() else ""
 
 
 def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
-    """Return along which axis whole parts of the output are where others are expected."""
+    """Return the axis along which whole parts of the output are in the place of other parts; empty if there is none."""
     for axis in range(actual.ndim):
         name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of axis {axis - 2}")
         parts, right = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))

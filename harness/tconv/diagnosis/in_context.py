@@ -1,4 +1,4 @@
-"""Which misreading gives the output of a graph: the operator or quanta are misread, and the rest is as it should be."""
+"""Misreadings that give the output of a graph: the operator or its quanta are misread, and the rest is right."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _NEAR = 2.0
-"""An output that is further off, with ties and scales rounded as the text says first, is none of a misreading's."""
+"""The largest distance, in quanta, between the output and that of a misreading with the text's first rounding."""
 
 
 def explain_in_context(problem: Problem, actual: Array) -> tuple[Combination, ...]:
-    """Return the misreadings that give the output of a case in its context, each by itself.
+    """Return the misreadings that each give the output of a case in its context.
 
     Args:
         problem: the problem; it expects a value.
@@ -37,7 +37,7 @@ def explain_in_context(problem: Problem, actual: Array) -> tuple[Combination, ..
 
 
 def misread(misreading: Misreading, problem: Problem) -> MisreadGraph | None:
-    """Return a case in its context as it is misread; None if that changes nothing, or leaves no output."""
+    """Return a case in its context with a misreading; None if nothing changes, or if there is no output."""
     if problem.surrounded is None or problem.values is None:
         return None
     graph = MisreadGraph(problem.surrounded, problem.values.primary.geometry)
@@ -45,14 +45,14 @@ def misread(misreading: Misreading, problem: Problem) -> MisreadGraph | None:
         return misreading.change.change(graph)
     call = apply([misreading], problem.signature, problem.dialect, problem.truth.operands)
     if call is None or call.precision is not None or call.output != graph.geometry.output:
-        # Another size may not fit what stands behind the operator.
+        # The operations behind the operator may not accept another size.
         return None
     y = call.values(DType.F32)
     return MisreadGraph(graph.surrounded, graph.geometry, lambda _: y)
 
 
 def is_changed(misreading: Misreading, problem: Problem) -> bool:
-    """Return whether a misreading makes an output in a context that the text does not allow."""
+    """Return whether a misreading gives an output in a context that the text does not allow."""
     with np.errstate(all="ignore"):
         graph = misread(misreading, problem)
         if graph is None or problem.values is None:

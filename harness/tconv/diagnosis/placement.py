@@ -1,8 +1,7 @@
-"""Where the values of a wrong output lie: the geometry that the runtime computed, found by search and not from a list.
+"""The placement of the values of a wrong output: the geometry that the runtime computed, found by search.
 
-A misreading is a mistake that somebody thought of before. This module needs none: the values of an output show at which
-point it begins and how far its taps are apart, as every shift of the full output is compared with it. The result holds
-for one output; `evidence.rules` learns a formula of many.
+A misreading is a mistake from a list. This module needs no list: it compares the output with every shift of the full
+output, for several strides and dilations. The result is for one output; `evidence.rules` learns a formula from many.
 """
 
 from __future__ import annotations
@@ -25,22 +24,24 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, DType
 
 MOST_BEGINS = 48
-"""Shifts that may fit an output; where more do, as with equal values everywhere, its place is not known."""
+"""The most shifts that may fit an output. With more, as for equal values everywhere, the placement is unknown."""
 _STEPS = 2**29
-"""So many steps the search may take, see `Truth.steps`: a spacing that would take more is not tried, and none after."""
+"""The most steps of the search, see `Truth.steps`. It ends before strides and dilations that would need more."""
 _PIVOTS = 6
-"""Elements that every shift is held against first, so that few shifts are held against all elements."""
+"""Elements that are compared first for every shift, so that only few shifts are compared with all elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement(Recorded):
-    """The geometry that gives an output, as far as its values tell; each has an entry for each spatial axis.
+    """The geometry that gives an output, as far as its values show it; each list has an entry for each spatial axis.
 
     Attributes:
         output: the spatial sizes.
-        strides, dilations: those that give these values; the call's own where the values do not tell.
-        pads_begin: every list of pads_begin that gives these values; empty where the values do not tell, or none does.
-        searched: whether every shift was held against the values: without pads_begin none gives them.
+        strides, dilations: those that give these values; the call's own if the values do not show them.
+        pads_begin: every list of pads_begin that gives these values; empty if the values show none, or if none gives
+            them.
+        searched: whether every shift was compared with the values: if so, an empty pads_begin says that none gives
+            them.
     """
 
     output: Ints
@@ -50,7 +51,7 @@ class Placement(Recorded):
     searched: bool = False
 
     def differs_from(self, geometry: Geometry) -> str:
-        """Return where the values lie that do not lie where they must, in words; empty if several places give them."""
+        """Return the differences from a geometry in words; empty if there are none, or if several placements fit."""
         if len(self.pads_begin) != 1:
             return ""
         names, begin = ("pads_begin", "strides", "dilations"), self.pads_begin[0]
@@ -60,16 +61,15 @@ class Placement(Recorded):
 
 
 def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> Placement | None:
-    """Return where the values of an output lie.
+    """Return the placement of the values of an output.
 
     Args:
         actual: the output, (N, O, Y...).
         truth: the reference for the call's operands.
-        geometry: what is expected, with the call's own strides and dilations.
+        geometry: the expected geometry, with the call's own strides and dilations.
         accumulator: the type that products of f16 or bf16 are added in.
 
-    Returns:
-        The placement; one without pads_begin where only the size is known, and None where not even the channels fit.
+    Returns: The placement, without pads_begin if only the size is known; None if the channels do not fit.
     """
     output = tuple(actual.shape[2:])
     if not output or actual.shape[:2] != truth.shape(geometry)[:2] or len(output) != len(geometry.output):
@@ -90,7 +90,7 @@ def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) 
 
 
 def _spacings(geometry: Geometry) -> Iterator[tuple[Ints, Ints]]:
-    """Yield strides and dilations: the call's own, then what may be made of them by overlooking or exchanging some."""
+    """Yield strides and dilations: first the call's own, then those with some ignored or exchanged."""
     strides, dilations = geometry.strides, geometry.dilations
     rank = len(geometry.output)
     strides_made, dilations_made = (
@@ -108,15 +108,15 @@ def _spacings(geometry: Geometry) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _wide(geometry: Geometry) -> Geometry:
-    """Return a geometry whose output holds all shifts of an output."""
-    # Shifts further out reach no tap at all: one such shift on each side stands for all of them.
+    """Return a geometry whose output contains all shifts of an output."""
+    # Further shifts reach no tap: one such shift on each side represents all of them.
     pads_begin = tuple(-size for size in geometry.output)
     output = tuple(reached + 2 * size for reached, size in zip(geometry.full, geometry.output, strict=True))
     return replace(geometry, pads_begin=pads_begin, output=output)
 
 
 def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) -> tuple[Ints, ...] | None:
-    """Return each pads_begin for which a geometry gives the output; None where too many are to be tried, or fit."""
+    """Return each pads_begin for which a geometry gives the output; None if too many must be tried, or fit."""
     full, sizes, wide = geometry.full, geometry.output, _wide(geometry)
     if min(full) < 1:
         return ()
@@ -144,7 +144,7 @@ def _begins(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType)
 
 
 def _pivots(values: Array) -> Iterator[tuple[int, ...]]:
-    """Yield places of elements that tell most shifts apart: of the largest magnitudes, and from the corners."""
+    """Yield places of elements that exclude most shifts: those with the largest magnitudes, and the corners."""
     largest = np.argsort(np.abs(values), axis=None)[::-1][:_PIVOTS]
     yield from ((*map(int, np.unravel_index(flat, values.shape)),) for flat in largest)
     corners = {0, values.size - 1, values.size // 2, values.size // 3}

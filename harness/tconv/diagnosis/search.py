@@ -1,4 +1,4 @@
-"""Which misreading gives exactly the output that is wrong."""
+"""The search for misreadings that give exactly a wrong output."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, DType
 
 UNDIAGNOSED = "undiagnosed"
-"""The beginning of the description of an output for which no search was completed."""
+"""The beginning of the description of an output if its search was not completed."""
 STEPS = 2**33
-"""So many steps the search for the explanations of an output may take, see `Truth.steps`: 2 x 64 x 256 x 256 numbers
-of an f16 output under 4 x 4 taps are compared whole with eight misreadings. A misreading that would take more than what
-is left is not tried."""
+"""The most steps of the search for explanations of an output, see `Truth.steps`. They are enough to compare the 2 x 64
+x 256 x 256 numbers of an f16 output under 4 x 4 taps with eight misreadings. A misreading that needs more than the
+remaining steps is not tried.
+"""
 _SMALL = 2**18
-"""An output of so many steps is compared whole at once."""
+"""An output with at most so many steps is compared whole at once."""
 _KNOWN = 16
-"""So many products take as long as an element of which the reference is known already."""
+"""An element whose reference is already known takes as long as so many products."""
 _OF_SUBNORMALS = {"subnormal-results-are-zero", "subnormal-operands-are-zero"}
-"""Misreadings that show in subnormal numbers."""
+"""Misreadings that are visible in subnormal numbers."""
 _EDGE = 8
-"""So many channels, and positions along each axis, are compared of a larger one first."""
+"""A larger output is first compared in so many channels, and so many positions along each axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,11 @@ class Diagnosis:
     """Why an output is wrong.
 
     Attributes:
-        explained: misreadings that give exactly this output, each by itself or a pair together.
-        described: where and how it is wrong, if nothing explains it.
-        relation: what the wrong elements are beside what is expected, if nothing explains them and it is seen.
-        placement: where its values lie; None where not even the channels fit, or it was not looked for.
-        by_others: whether other failures explain it, and not this output alone.
+        explained: misreadings that give exactly this output, each alone or a pair together.
+        described: which elements are wrong and how, if nothing explains it.
+        relation: the relation of wrong elements to the expected ones, if nothing explains them and one was found.
+        placement: the placement of its values; None if the channels do not fit, or if it was not searched.
+        by_others: whether it is explained only with the help of other failures.
     """
 
     explained: tuple[Combination, ...]
@@ -63,19 +64,19 @@ class Diagnosis:
 
 
 def diagnose(problem: Problem, actual: Array, accumulator: DType, steps: int = STEPS) -> Diagnosis:
-    """Return why an output is not what a dialect expects.
+    """Return why an output differs from what a dialect expects.
 
     Args:
         problem: the problem; it expects a value.
         actual: the output, in NCX.
         accumulator: the type that products of f16 or bf16 are added in.
-        steps: how many steps the search may take, so that it finds the same on every machine.
+        steps: the most steps of the search: a number, not a time, so that every machine finds the same.
 
     Raises:
         ValueError: the problem expects no value.
     """
     wrong = _WrongOutput(problem, actual, accumulator)
-    # What a misreading makes of large operands may overflow, and of special ones be no number.
+    # A misreading of large operands may overflow, and one of special numbers may give NaN.
     with np.errstate(over="ignore", invalid="ignore"):
         placement = placed(actual, problem.truth, wrong.candidate.geometry, accumulator)
         explained, untried = _search(wrong, steps)
@@ -84,13 +85,13 @@ def diagnose(problem: Problem, actual: Array, accumulator: DType, steps: int = S
 
 
 def _search(wrong: _WrongOutput, steps: int) -> tuple[list[Combination], list[Combination]]:
-    """Return the misreadings that give an output, searched in so many steps, and those that would take more."""
+    """Return the misreadings that give an output, and those that need more than the remaining steps."""
     values = wrong.problem.values
     explained: list[Combination] = []
     untried: list[Combination] = []
     disputed = [other.readings for other in values.disputed] if values else []
     for misreadings in trials(wrong.problem.dialect, disputed):
-        # Several together are tried only where no single misreading explains the output.
+        # Several misreadings together are tried only if no single one explains the output.
         if explained and len(misreadings) > 1:
             break
         found = wrong.may_be(misreadings)
@@ -107,7 +108,7 @@ def _search(wrong: _WrongOutput, steps: int) -> tuple[list[Combination], list[Co
 
 
 def _described(wrong: _WrongOutput, found: Diagnosis, untried: Sequence[Combination]) -> Diagnosis:
-    """Return that no misreading gives an output: where and how it is wrong."""
+    """Return a diagnosis without misreadings: a description of which elements are wrong, and how."""
     actual, truth, candidate, compared = wrong.actual, wrong.problem.truth, wrong.candidate, wrong.compared
     expected, elements = truth.compute_values(candidate.geometry), compared and compared.wrong
     relation = "" if elements is None else related(actual, expected, elements, truth.operands.get("b"))
@@ -122,7 +123,7 @@ def _described(wrong: _WrongOutput, found: Diagnosis, untried: Sequence[Combinat
 
 
 def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array, accumulator: DType) -> bool:
-    """Return whether misreadings together, which other outputs show, give an output.
+    """Return whether misreadings that other outputs show give this output together.
 
     Args:
         misreadings: the misreadings.
@@ -138,7 +139,7 @@ def explains(misreadings: Sequence[Misreading], problem: Problem, actual: Array,
 
 @dataclass(frozen=True)
 class _WrongOutput:
-    """An output that is wrong.
+    """A wrong output.
 
     Attributes:
         problem: the problem.
@@ -152,7 +153,7 @@ class _WrongOutput:
 
     @cached_property
     def candidate(self) -> Candidate:
-        """What it is held against."""
+        """The expected output with which it is compared."""
         candidate = self.problem.held_against(self.actual.shape)
         if candidate is None:
             raise ValueError(f"a problem must expect a value to be diagnosed (got {self.problem.case.id})")
@@ -160,16 +161,17 @@ class _WrongOutput:
 
     @cached_property
     def compared(self) -> ComparedValues | None:
-        """The comparison with what is expected; None if the shape is another."""
+        """The comparison with the expected output; None if the shape differs."""
         truth, geometry = self.problem.truth, self.candidate.geometry
         fits = truth.shape(geometry) == self.actual.shape
         return compare(self.actual, truth, geometry, self.accumulator) if fits else None
 
     def may_be(self, misreadings: Sequence[Misreading]) -> tuple[MisreadCall, Truth] | None:
-        """Return the call as it is misread, if the output has its shape, and of a large one a part its values.
+        """Return the misread call, if the output has its shape and, for a large output, a part of its values.
 
         Returns:
-            The call, and the reference for its operands: the problem's own if that has computed what is needed.
+            The call, and the reference for its operands: the problem's own reference if the numbers are already
+                computed.
         """
         misread = apply(misreadings, self.problem.signature, self.problem.dialect, self.problem.truth.operands)
         if misread is None:
@@ -183,7 +185,7 @@ class _WrongOutput:
         return (misread, truth) if small or self._may_have_part_of(misread, truth) else None
 
     def _may_have_part_of(self, misread: MisreadCall, truth: Truth) -> bool:
-        """Return whether a part of the output, around a wrong element, is that of the misread call, if a part tells."""
+        """Return whether a part of the output around a wrong element is that of the misread call, or is unknown."""
         wrong = np.flatnonzero(self.compared.wrong if self.compared else np.ones(self.actual.shape))
         if misread.precision or (misread.finish and not misread.whole) or not len(wrong):
             return True
@@ -194,15 +196,15 @@ class _WrongOutput:
         return part is not None and self.gives(part, truth, self.actual[index])
 
     def cost(self, misread: MisreadCall, truth: Truth) -> int:
-        """Return how many steps it takes to compare the output with that of the misread call."""
+        """Return the steps of a comparison between the output and that of the misread call."""
         return _KNOWN * self.actual.size if truth is self.problem.truth else truth.steps(misread.geometry)
 
     def is_of(self, misread: MisreadCall, truth: Truth, misreadings: Sequence[Misreading]) -> bool:
-        """Return whether the output is that of the misread call, and a wrong element shows it, or another shape.
+        """Return whether the output is that of the misread call, and a wrong element or another shape shows it.
 
-        A number shows it if another number is expected that is not subnormal, and the bound does not allow every
-        other. If infinity or NaN is expected, the opposite infinity shows it, and so does a number, unless it is the
-        bias, as of a sum without products.
+        A wrong number shows it if the expected number is not subnormal and the bound is finite. If infinity or NaN is
+        expected, the opposite infinity shows it. A number then also shows it, unless it is the bias, as in a sum
+        without products.
         """
         geometry = misread.geometry
         gives = self.gives(misread, truth, self.actual)
@@ -220,7 +222,7 @@ class _WrongOutput:
         return bool(shown.any())
 
     def gives(self, misread: MisreadCall, truth: Truth, actual: Array) -> bool:
-        """Return whether an output is that of the misread call: exactly for integers, else within the bound."""
+        """Return whether an output is that of the misread call: exactly for integers, within the bound for others."""
         geometry = misread.geometry
         if misread.precision is not None:
             return misread.precision.accounts(actual, truth.compute_terms(geometry), truth.dtype)
@@ -240,16 +242,16 @@ class _WrongOutput:
 
 
 def single_explanations(diagnoses: Mapping[str, Sequence[Combination]]) -> dict[str, Combination]:
-    """Return a single explanation for each case, the one that explains most cases, so that one cause has one name.
+    """Return one explanation for each case, that of most cases, so that one cause has one name.
 
     Args:
-        diagnoses: what explains each case, by id.
+        diagnoses: the explanations of each case, by id.
     """
     unexplained = {case: set(names) for case, names in diagnoses.items() if names}
     chosen: dict[str, Combination] = {}
     while unexplained:
         counts = Counter(name for names in unexplained.values() for name in names)
-        # Of equally many the first in the order of the catalogue, which a diagnosis has.
+        # Of names with equal counts the first one is used, in the order of the catalogue, as in diagnoses.
         best = max(counts.values())
         name = next(n for names in diagnoses.values() for n in names if counts[n] == best)
         chosen |= {case: name for case, names in unexplained.items() if name in names}

@@ -1,11 +1,11 @@
 """The catalogue of misreadings: the distinct ways to get a transposed convolution wrong that no text allows.
 
-Each has a name, a sentence, and a change of the attributes, the geometry, the operands or the result. A comment says
-where it was seen, if that is known. Its output is computed by the same reference, from what it changes. An answer to a
-question of `rules` that only another text gives is a misreading too; see `misreadings_of`.
+Each has a name, a sentence, and a change of the attributes, the geometry, the operands or the result. A comment names
+the place in which the mistake was seen, if one is known. The reference computes the output from the changed values. An
+answer to a question of `rules` that only another text gives is also a misreading; see `misreadings_of`.
 
-What a run learns by itself is not in the catalogue: that a misreading, or a relation of the wrong elements, holds under
-a condition, and formulas that several answers show as exactly as a name.
+Two things are learnt from a run and are not in the catalogue. One is the condition of a misreading, or of a relation of
+wrong elements. The other is a formula that several answers follow exactly.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CATALOGUE = (
     *left_out.OF_THE_OUTPUT,
     *precision.OF_THE_OUTPUT,
 )
-"""All misreadings, in the order in which a diagnosis names them: those of attributes first, as the simplest."""
+"""All misreadings, in the order of diagnoses: those of attributes come first, as they are the simplest."""
 _OVERLOOKED = (
     "output-shape-ignored",
     "auto-pad-ignored",
@@ -55,7 +55,7 @@ _OVERLOOKED = (
     "output-padding-ignored",
     "filter-flipped",
 )
-"""A runtime that overlooks one of these often overlooks another one too."""
+"""A runtime that ignores one of these often ignores another one too."""
 _SEEN_TOGETHER = (
     # Tencent/TNN#205, all three in one kernel
     ("filter-channels-exchanged", "groups-share-the-first-filter"),
@@ -75,35 +75,35 @@ def misreadings_of(dialect: Dialect) -> tuple[Misreading, ...]:
 
 
 def _followed(reading: Reading) -> Misreading:
-    """Return what it is to follow a reading, so that it can be applied together with misreadings."""
+    """Return a misreading that follows a reading, so that it can be combined with other misreadings."""
     return Misreading(reading.name, reading.says, reading.change)
 
 
 def misreadings_in_context(dialect: Dialect) -> tuple[Misreading, ...]:
-    """Return those that may explain a graph around the operator, those of quanta first."""
+    """Return the misreadings that may explain a graph around the operator, those of quanta first."""
     return (*quanta.MISREADINGS, *misreadings_of(dialect))
 
 
 @cache
 def misreadings_by_name(dialect: Dialect) -> Mapping[str, Misreading]:
-    """Return all that an explanation in a dialect may name: misreadings, and disputed readings that go beside them."""
+    """Return all that an explanation in a dialect may name: misreadings, and disputed readings combined with them."""
     misreadings = (*misreadings_of(dialect), *map(_followed, dialect.disputed), *quanta.MISREADINGS)
     return MappingProxyType({misreading.name: misreading for misreading in misreadings})
 
 
 @cache
 def meanings(dialect: Dialect) -> Mapping[str, str]:
-    """Return what each name that an explanation in a dialect may have says, in a sentence."""
+    """Return the meaning of each name in explanations of a dialect, as a sentence."""
     return MappingProxyType({name: misreading.says for name, misreading in misreadings_by_name(dialect).items()})
 
 
 def trials(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tuple[Misreading, ...]]:
-    """Yield what may explain an output: each misreading, then pairs, then each beside what the text also allows.
+    """Yield possible explanations of an output: each misreading, then pairs, then each with disputed readings.
 
     Args:
         dialect: the dialect.
-        disputed: the names of its disputed readings that are followed together. A runtime that follows some may be
-            wrong all the same.
+        disputed: the sets of names of disputed readings that are followed together. A runtime that follows them may
+            still make a mistake.
     """
     names = misreadings_by_name(dialect)
     yield from ((misreading,) for misreading in misreadings_of(dialect))

@@ -1,4 +1,4 @@
-"""Misreadings of attributes and of the geometry: an axis gets another size, or its output begins at another point."""
+"""Misreadings of attributes and of the geometry: another size on an axis, or another beginning of the output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _each(change: Callable[[Ints], Ints], *names: str) -> Callable[[Attributes], Attributes]:
-    """Return the change of each list of numbers, one for an axis, that is given."""
+    """Return the change of each given list with numbers for the axes."""
 
     def changed(attributes: Attributes) -> Attributes:
         values: dict[str, Any] = {name: change(of) for name in names if (of := getattr(attributes, name)) is not None}
@@ -59,7 +59,7 @@ _OTHER_MODE: dict[str, str] = {
 
 
 def _both_pads(change: Callable[[Ints, Ints], tuple[Ints, Ints]]) -> Callable[[Attributes], Attributes]:
-    """Return the change of the pads of begin and end, if one of these is given."""
+    """Return the change of pads_begin and pads_end, if one of these is given."""
 
     def changed(attributes: Attributes) -> Attributes:
         given = attributes.pads_begin or attributes.pads_end
@@ -118,13 +118,13 @@ _OF_ATTRIBUTES = tuple(
 
 
 class _Axis(NamedTuple):
-    """A spatial axis as it is expected.
+    """A spatial axis with its expected numbers.
 
     Attributes:
         number: its number, from 0.
         x, k, s, d, op: the sizes of data and filter, stride, dilation and output_padding.
-        begin: the points before the output.
-        size: the points of the output.
+        begin: the number of points before the output.
+        size: the number of points of the output.
         upper: whether the odd point is cropped at the end.
     """
 
@@ -140,7 +140,7 @@ class _Axis(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """How far the taps of one point of the data reach."""
+        """The distance between the first and last tap."""
         return (self.k - 1) * self.d
 
 
@@ -153,7 +153,7 @@ def _is_same(signature: Signature) -> bool:
 
 
 def _is_summed(signature: Signature) -> bool:
-    """Return whether the size is the sum of what taps reach, pads and output_padding."""
+    """Return whether the size is the full size with output_padding, less the pads."""
     return signature.auto_pad in {AutoPad.EXPLICIT, AutoPad.VALID} and not _is_sized(signature)
 
 
@@ -173,7 +173,7 @@ def _of_axes(
     """Return the change of each axis.
 
     Args:
-        change: returns where an axis begins, and its size, by what is expected of it and of the first axis.
+        change: returns pads_begin and the size of an axis, from the expected numbers of this axis and of the first.
         applies: whether a call is changed.
     """
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Signature
 
     Parts = Callable[[Array, Geometry], Array]
-    """Returns a view of an array whose first axis has the parts of which some are left out."""
+    """Returns a view of an array whose first axis has the parts to choose from."""
     Which = Callable[[int], slice]
-    """Returns which parts are left out, by their number."""
+    """Returns the parts to leave out, by the number of parts."""
 
 
 def _channels(y: Array, _: Geometry) -> Array:
@@ -31,7 +31,7 @@ def _taps(w: Array, _: Geometry) -> Array:
 
 
 def _inputs(w: Array, geometry: Geometry) -> Array:
-    """Return the input channels of each group."""
+    """Return the filter, (C/G, G, O/G, K...), with the input channels of each group along the first axis."""
     return np.moveaxis(w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:]), 1, 0)
 
 
@@ -40,7 +40,7 @@ def _last_axis(array: Array, geometry: Geometry) -> Array:
 
 
 def _first_axis(array: Array, geometry: Geometry) -> Array:
-    # Of a line the first axis is the last one.
+    # With one axis the first axis is also the last.
     return np.moveaxis(array, 2, 0) if len(geometry.output) > 1 else array[:0]
 
 
@@ -49,12 +49,12 @@ def _last(count: int) -> slice:
 
 
 def _after_blocks(width: int) -> Which:
-    """Return what lies after the last full block, if there is a full one."""
+    """Return the function that selects everything after the last full block, if there is a full one."""
     return lambda count: slice(count - count % width, count) if count >= width else slice(0)
 
 
 def _cut(parts: Parts, which: Which, weight: float = 0.0) -> ArrayChange:
-    """Return the change that gives some parts the same weight, which is none."""
+    """Return the change that gives some parts the same weight, usually 0."""
 
     def change(array: Array, geometry: Geometry) -> Array:
         cut = array.copy()
@@ -83,7 +83,7 @@ def _added_points_are_zero(call: MisreadCall, signature: Signature) -> MisreadCa
 
 
 def _unreached_points_are_zero(y: Array, geometry: Geometry) -> Array:
-    """Return the output without the bias where no tap of some axis reaches a point."""
+    """Return the output with 0, without the bias, at points that no tap reaches on some axis."""
     cut = y.copy()
     axes = zip(*(getattr(geometry, name) for name in _OF_AN_AXIS), strict=True)
     for axis, (x, k, s, d, begin, size) in enumerate(axes, start=2):
@@ -94,7 +94,7 @@ def _unreached_points_are_zero(y: Array, geometry: Geometry) -> Array:
 
 _OF_AN_AXIS = ("spatial", "kernel", "strides", "dilations", "pads_begin", "output")
 _BLOCKS = (("four", 4), ("eight", 8), ("sixteen", 16))
-"""How many channels or positions vector instructions take at once."""
+"""The numbers of channels or positions in a vector instruction."""
 
 OF_OPERANDS = tuple(
     Misreading(name, says, in_operand(role, change))

@@ -1,4 +1,4 @@
-"""A misreading: a named change of one of the things that an output is made of; and the call that it leads to."""
+"""A misreading, a named change of one of the things that decide an output, and the misread call."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ArrayChange = Callable[[Array, "Geometry"], Array]
 
 @dataclass(frozen=True, slots=True)
 class AttributesOtherwise:
-    """Attributes are read as others."""
+    """Attributes are read as other attributes."""
 
     change: Callable[[Attributes], Attributes]
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryOtherwise:
-    """The geometry differs from what the rules give."""
+    """The geometry differs from the result of the rules."""
 
     change: Callable[[Geometry, Signature], Geometry]
 
@@ -52,21 +52,21 @@ class OperandsOtherwise:
 
 @dataclass(frozen=True, slots=True)
 class ResultOtherwise:
-    """The output is made otherwise of the operands and the geometry; the change returns None if it is the same."""
+    """The output is computed differently from the operands and the geometry; the change returns None if it is equal."""
 
     change: Callable[[MisreadCall, Signature], MisreadCall | None]
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionOtherwise:
-    """Numbers are stored with fewer bits than they must have, so that no order of the sum gives what is expected.
+    """Numbers are stored with fewer bits than necessary, so that no order of the sum gives the expected output.
 
     Attributes:
-        at_best: returns the exact values of a type with these bits, as if only the result were stored with them; None
-            where what is lost depends on the terms of each sum, so that it cannot be played with the sums alone.
-        accounts: whether an output may come from the terms of a sum that is stored so.
-        joins: the same with less evidence, one element that shows the loss: enough where many other failures of the
-            run are accounted for. None where there is no such test.
+        at_best: rounds exact values to these bits, as if only the result were stored with them. None if the loss
+            depends on the terms of each sum, so that the sums alone do not show it.
+        accounts: returns whether an output may come from a sum that is stored with these bits, by its terms.
+        joins: the same with less evidence: one element that shows the loss is enough if many other failures of the run
+            show it. None if there is no such test.
     """
 
     at_best: Callable[[Array, DType], Array] | None
@@ -76,13 +76,13 @@ class PrecisionOtherwise:
 
 @dataclass(frozen=True)
 class MisreadGraph:
-    """A call in its context as it is misread.
+    """A misread call in its context.
 
     Attributes:
         surrounded: the call in its context, perhaps with other constants.
-        geometry: the operator's, as the text says.
-        operate: what the operator makes of its inputs instead; None if it does as the text says.
-        quantize: what the last Quantize makes of its inputs instead; None likewise.
+        geometry: the operator's geometry by the text.
+        operate: replaces the operator; None for the operator of the text.
+        quantize: replaces the last Quantize; None for that of the text.
     """
 
     surrounded: Surrounded
@@ -92,7 +92,7 @@ class MisreadGraph:
 
     @property
     def arrays(self) -> Mapping[str, Array]:
-        """The tensors that are fed, and the constants, by name."""
+        """The input tensors and the constants, by name."""
         return self.surrounded.arrays
 
     def compute(self, nudge: int = 0) -> Array:
@@ -102,7 +102,7 @@ class MisreadGraph:
 
 @dataclass(frozen=True, slots=True)
 class QuantaOtherwise:
-    """Quanta stand for other numbers, or are made otherwise; the change returns None if it changes nothing."""
+    """Quanta have other values, or are made differently; the change returns None if it changes nothing."""
 
     change: Callable[[MisreadGraph], MisreadGraph | None]
 
@@ -120,17 +120,17 @@ Change = (
 
 @dataclass(frozen=True, slots=True)
 class MisreadCall:
-    """A call as it is misread.
+    """A misread call.
 
     Attributes:
-        geometry: the geometry that is computed.
-        operands: the operands that are used.
+        geometry: the geometry that the runtime computes.
+        operands: the operands that it uses.
         output: the spatial sizes of the output, after `finish`.
         finish: the change of the output; None for no change.
-        finish_bound: the same change of the bound of the elements; None for the change of the output.
-        precision: how numbers lose bits, more than the bound allows; None where they do not.
-        whole: the geometry of which a part is misread as all of it is, and how; None where a part alone does not say
-            what becomes of it.
+        finish_bound: the change of the bound of the elements; None if it is `finish`.
+        precision: the loss of bits beyond the bound; None if there is none.
+        whole: for a check of a part of the output, the whole geometry, and the function that misreads its part. None if
+            `finish` needs the whole output.
     """
 
     geometry: Geometry
@@ -142,7 +142,7 @@ class MisreadCall:
     whole: tuple[Geometry, Callable[[MisreadCall], MisreadCall | None]] | None = None
 
     def values(self, dtype: DType) -> Array:
-        """Return the output in float64; of lost bits, what is stored if only the results lose them."""
+        """Return the output in float64; if bits are lost, as if only the results lost them."""
         y = Truth(self.operands, dtype).compute_values(self.geometry)
         with np.errstate(invalid="ignore", over="ignore"):
             y = self.finish(y) if self.finish else y
@@ -154,9 +154,9 @@ class Misreading:
     """A named change that the text does not allow.
 
     Attributes:
-        name: stable, readable; it stands in records.
+        name: a stable, readable name; records contain it.
         says: the misreading in one sentence, as something that the runtime does.
-        change: what it changes.
+        change: the change.
     """
 
     name: str
@@ -165,12 +165,12 @@ class Misreading:
 
     @property
     def playable(self) -> bool:
-        """Whether there is a runtime to be made of it from the reference's values."""
+        """Whether the reference's values can simulate a runtime with this misreading."""
         return not isinstance(self.change, PrecisionOtherwise) or self.change.at_best is not None
 
 
 def in_operand(role: str, change: ArrayChange) -> OperandsOtherwise:
-    """Return the change of one operand alone, if there is one: of x, (N, C, X...), w, (C, O/G, K...) or b, (O,)."""
+    """Return the change of one operand, if the call has it: x, (N, C, X...), w, (C, O/G, K...) or b, (O,)."""
 
     def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
         return operands | {role: change(operands[role], geometry)} if role in operands else operands
@@ -179,19 +179,19 @@ def in_operand(role: str, change: ArrayChange) -> OperandsOtherwise:
 
 
 def in_output(change: ArrayChange) -> ResultOtherwise:
-    """Return the change of the output, (N, O, Y...): elements are moved, repeated or left out, each with its bound."""
+    """Return the change of the output, (N, O, Y...): elements move, repeat or are left out, each with its bound."""
     return ResultOtherwise(lambda call, _: replace(call, finish=lambda y: change(y, call.geometry)))
 
 
 def along_channels(bias: Array, rank: int) -> Array:
-    """Return a bias, (O,), as it is added to an output with so many axes."""
+    """Return a bias, (O,), in the shape that is added to an output with `rank` axes."""
     return bias.reshape(-1, *(1,) * (rank - 2))
 
 
 def apply(
     misreadings: Sequence[Misreading], signature: Signature, dialect: Dialect, operands: Operands
 ) -> MisreadCall | None:
-    """Return a call as misreadings together change it; None where they change nothing, or leave no output."""
+    """Return a call changed by misreadings together; None if they change nothing, or if there is no output."""
     changes = [misreading.change for misreading in misreadings]
     expected = resolve(signature, dialect.rules)
     geometry = _misread(changes, signature, dialect, expected)
@@ -205,10 +205,10 @@ def apply(
         used = operands
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
     call = MisreadCall(geometry, used, geometry.output, precision=precision)
-    # Of several changes of the result one is made.
+    # Only one change of the result is made.
     result = next((change for change in changes if isinstance(change, ResultOtherwise)), None)
     if result is not None:
-        # Which bits the terms of a sum lose is not seen in what was made of sums.
+        # A changed result does not show which bits the terms of a sum lose.
         return None if precision else result.change(call, signature)
     return None if geometry == expected and used is operands and precision is None else call
 
@@ -220,7 +220,7 @@ def _equal(array: Array, other: Array) -> bool:
 def _misread(
     changes: Sequence[Change], signature: Signature, dialect: Dialect, geometry: Geometry | Violation
 ) -> Geometry | Violation:
-    """Return the geometry of a call, which has another one by the text."""
+    """Return the geometry of a misread call; `geometry` is that of the text."""
     rules, attributes = dialect.rules, signature.attributes
     for change in changes:
         if isinstance(change, AnswerOtherwise):

@@ -29,25 +29,25 @@ def _channels_exchanged(w: Array, geometry: Geometry) -> Array:
 
 
 def _groups_reversed(array: Array, geometry: Geometry, axis: int = 0) -> Array:
-    """Return an array with its groups, which lie along an axis, in reverse order."""
+    """Return an array with its groups in reverse order along an axis."""
     shape, groups = array.shape, geometry.groups
     split = array.reshape(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
     return np.flip(split, axis).reshape(shape)
 
 
 def _outputs_reversed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
-    """Return data and filter with the groups in reverse order, and so their outputs; the bias stays."""
+    """Return data and filter with their groups in reverse order: this reverses the output's groups, not the bias."""
     x, w = _groups_reversed(operands["x"], geometry, 1), _groups_reversed(operands["w"], geometry)
     return operands | {"x": x, "w": w}
 
 
 def _dealt(array: Array, geometry: Geometry) -> Array:
-    """Return the channels of the groups in turn: the first one of each group, then the second ones, and so on."""
+    """Return the channels dealt from the groups: the first channel of each group, then the second ones, and so on."""
     return np.take(array, np.arange(array.shape[1]).reshape(geometry.groups, -1).T.ravel(), axis=1)
 
 
 def _collected(array: Array, geometry: Geometry) -> Array:
-    """Return what `_dealt` takes back: each group gets the channels at a distance of groups."""
+    """Return the inverse of `_dealt`: with G groups, each group gets every G-th channel."""
     return np.take(array, np.arange(array.shape[1]).reshape(-1, geometry.groups).T.ravel(), axis=1)
 
 

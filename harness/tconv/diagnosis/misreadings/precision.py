@@ -1,4 +1,4 @@
-"""Misreadings of the precision: operands, sums or results are stored with too few bits, whatever the order of a sum."""
+"""Misreadings of the precision: operands, sums or results have too few bits, for every order of a sum."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _BITS = {dtype: EXACT_BITS[dtype] for dtype in (DType.F16, DType.BF16)}
 _MOST = {DType.F16: 65504.0, DType.BF16: 2.0**128 - 2.0**120, DType.F32: 2.0**128 - 2.0**104}
 """The largest number of each type."""
 _EVIDENCE = 3
-"""How many elements must show the loss: one or two may be wrong for any reason."""
+"""At least so many elements must show the loss: one or two may be wrong for any reason."""
 _OPERANDS = 2
-"""The roundings of both factors of a product."""
+"""The number of roundings of the factors of a product."""
 _HALF = 0.5
 _LIKELY = 6.0
-"""The rounding errors of n steps add up to at most this many times sqrt(n) of one, except in one case of 10^8.
+"""The sum of the rounding errors of n steps is at most so many times sqrt(n) of one, except in one case of 10^8.
 
 Source: Higham and Mary, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019.
 """
@@ -56,14 +56,14 @@ def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherw
 
 
 def _with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Array:
-    """Return numbers rounded to so many bits of significand, by `towards`; exponents are not limited."""
+    """Return numbers rounded by `towards` to `bits` bits of significand; exponents are not limited."""
     mantissa, exponent = np.frexp(array)
     rounded: Array = np.ldexp(towards(np.ldexp(mantissa, bits)), exponent - bits)
     return rounded
 
 
 def _in_8_bits(*shared: int) -> OperandsOtherwise:
-    """Return the change that rounds a filter to 255 steps between the largest magnitude and its opposite.
+    """Return the change that rounds a filter to 255 steps from -m to m, with m its largest magnitude.
 
     Args:
         shared: the axes of (G, C/G, O/G, taps) whose numbers share their largest magnitude.
@@ -98,7 +98,7 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
 
     Args:
         narrow: the narrower type.
-        operands: whether it may be that of the operands, too.
+        operands: whether operands may have this type too.
     """
     before = _OPERANDS if operands else 0
 
@@ -109,13 +109,13 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         got = actual.astype(np.float64)
         if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] or not _holds(got, narrow).all():
             return False
-        # Where what is expected has few bits, as small integers have, an output of few bits is no evidence.
+        # If expected numbers have few bits, as small integers do, an output with few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
         lost = wrong & ~_holds(terms.y, narrow)
         return lost.sum() >= max(evidence, wrong.sum() / 2) and _near(got, terms, narrow, before)
 
     def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
-        # A type has the bits of those that have fewer, too, but not all of their range.
+        # A type has all bits of smaller types, but not their whole range.
         fewer = [other for other in _MOST if EXACT_BITS[other] < EXACT_BITS[narrow]]
         return shows(actual, terms, dtype, _EVIDENCE) and not any(_may_be(actual, terms, other) for other in fewer)
 
@@ -123,34 +123,34 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
 
 
 def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
-    """Return whether outputs are as near to what is expected as sums in a narrower type are; see `_rounding`."""
+    """Return whether outputs are as close to the expected ones as sums in a narrower type; see `_rounding`."""
     with np.errstate(invalid="ignore"):
         rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], before)
-        # The smallest numbers are rounded to multiples of the smallest one.
+        # The smallest numbers are rounded to multiples of the smallest number of the type.
         near = np.abs(got - terms.y) <= rounding + terms.count * np.ldexp(1.0, SMALLEST_EXPONENT[narrow] - 1)
     return bool((near | _overflows(got, terms, narrow) | (np.isnan(got) & np.isnan(terms.y))).all())
 
 
 def _stored(values: Array, narrow: DType) -> Array:
-    """Return numbers rounded to a narrower type, infinite where they are too large for it."""
+    """Return numbers rounded to a narrower type; those that are too large for it are infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(NUMPY_TYPES[narrow]).astype(np.float64)
 
 
 def _holds(values: Array, narrow: DType) -> Mask:
-    """Return which numbers a narrower type has."""
+    """Return a mask of the numbers that a narrower type has."""
     held: Mask = (_stored(values, narrow) == values) | np.isnan(values)
     return held
 
 
 def _may_be(actual: Array, terms: Terms, narrow: DType) -> bool:
-    """Return whether outputs are numbers of a narrower type, infinite only where it has none so large."""
+    """Return whether outputs are numbers of a narrower type, infinite only if they are too large for it."""
     got = actual.astype(np.float64)
     return bool((_holds(got, narrow) & (_overflows(got, terms, narrow) | ~np.isinf(got) | np.isinf(terms.y))).all())
 
 
 def _overflows(got: Array, terms: Terms, narrow: DType) -> Mask:
-    """Return where an output is infinite and a narrower type has hardly a number so large."""
+    """Return a mask of the infinite outputs whose exact values are almost too large for a narrower type, or larger."""
     overflows: Mask = np.isinf(got) & (np.abs(terms.y) > _MOST[narrow] / 2)
     return overflows
 
@@ -158,8 +158,9 @@ def _overflows(got: Array, terms: Terms, narrow: DType) -> Mask:
 def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
     """Return whether steps of a sum were rounded to the output's own 16-bit type.
 
-    A single rounding, to whichever side, is at most one unit in the last place off; more than that needs several. Their
-    errors are of either sign, so that together they are far from the worst case, and integers of few bits have none.
+    A single rounding, up or down, is off by at most one unit in the last place; larger errors need several roundings.
+    These errors have both signs, so that their sum is far from the worst case. Integers of few bits have no such
+    errors.
     """
     if dtype not in _BITS:
         return False
@@ -177,7 +178,7 @@ def _steps_account(actual: Array, terms: Terms, dtype: DType) -> bool:
 
 
 def _rounding(terms: Terms, unit: float, before: int = 0) -> Array:
-    """Return how far a sum whose steps round by `unit` may be from the exact one: at worst, or almost certainly.
+    """Return the largest error of a sum whose steps round by `unit`: in the worst case, or almost certainly if smaller.
 
     Each term may have been rounded `before`, too.
     """
@@ -188,10 +189,11 @@ def _rounding(terms: Terms, unit: float, before: int = 0) -> Array:
 
 
 def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
-    """Return the change that rounds sums in f32 to 16 bits in another way than to the nearest.
+    """Return the change that rounds sums in f32 to 16 bits, but not to the nearest number.
 
     Args:
-        towards: the integer that a magnitude in units of the last place becomes; it must not fall as that grows.
+        towards: rounds a magnitude in units of the last place to an integer; a larger magnitude gives no smaller
+            integer.
     """
 
     def at_best(y: Array, dtype: DType) -> Array:
@@ -207,7 +209,7 @@ def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
         if not (same_side & (least <= got) & (got <= most)).all():
             return False
         half = np.spacing(np.abs(actual)).astype(np.float64) / 2
-        # Rounding to nearest would have rounded these the other way.
+        # Rounding to nearest would give the other neighbour.
         otherwise = (right - slack > got + half) | (right + slack < got - half)
         return bool(otherwise.sum() >= _EVIDENCE)
 
@@ -215,14 +217,14 @@ def _rounded(towards: Callable[[Array], Array]) -> PrecisionOtherwise:
 
 
 def _in_units(magnitudes: Array, dtype: DType, towards: Callable[[Array], Array]) -> Array:
-    """Return magnitudes rounded by `towards` in units of the last place, which subnormal numbers share."""
+    """Return magnitudes rounded by `towards` in units of the last place; subnormal numbers share one unit."""
     exponents = np.maximum(np.frexp(magnitudes)[1] - _BITS[dtype], SMALLEST_EXPONENT[dtype])
     rounded: Array = np.ldexp(towards(np.ldexp(magnitudes, -exponents)), exponents)
     return rounded
 
 
 def _up_from_odd(magnitude: Array) -> Array:
-    """Return the integers below, and those above where the one below is odd and less than half is missing."""
+    """Return the integers below; the integers above if the one below is odd and the fraction is at least one half."""
     below = np.trunc(magnitude)
     rounded: Array = below + ((np.mod(below, 2) == 1) & (magnitude - below >= _HALF))
     return rounded
@@ -267,7 +269,7 @@ OF_THE_OUTPUT = tuple(
         ("sums-kept-in-f32", "sums, or their results alone, or the operands too, are kept in single precision",
          _sums_in(DType.F32, operands=True)),
         ("sums-kept-in-bf16", "sums, or their results alone, are kept in bfloat16", _sums_in(DType.BF16)),
-        # torch 2.13 where output_padding is not below the stride
+        # torch 2.13 if output_padding is not below the stride
         ("steps-rounded-to-16-bits",
          "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",
          PrecisionOtherwise(None, _steps_account)),

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
     Scales = Callable[[Array, int, int], Array]
-    """Returns the scale of each element of (C, O/G), of those of a group's outputs and the number of groups."""
+    """Returns the scale of each element of (C, O/G), from the scales of a group's outputs, C and the number of groups.
+    """
 
 _INT16 = 2**15
 
 
 def _vector(graph: MisreadGraph) -> Array | None:
-    """Return the scales of a filter's quanta, (O/G,), if they are not all one."""
+    """Return the scales of a filter's quanta, (O/G,), if they are not all equal."""
     scales = graph.arrays.get("w_scale")
     return scales if scales is not None and scales.ndim and len(set(scales.tolist())) > 1 else None
 
@@ -35,7 +36,7 @@ def _with(graph: MisreadGraph, **arrays: Array) -> MisreadGraph:
 
 
 def _scales(scales_of: Scales) -> QuantaOtherwise:
-    """Return the change of the scales of a filter that has one for each output channel."""
+    """Return the change of a filter's scales, if it has one for each output channel."""
 
     def change(graph: MisreadGraph) -> MisreadGraph | None:
         scales = _vector(graph)
@@ -58,13 +59,13 @@ def _along_inputs_of_a_group(scales: Array, inputs: int, groups: int) -> Array:
 
 
 def _dealt(scales: Array, inputs: int, groups: int) -> Array:
-    """Return scales that follow each other by groups: of two groups, the first two channels have the first one."""
+    """Return scales that are repeated for consecutive channels: with two groups, two channels have the first scale."""
     of_groups = np.repeat(scales, groups).reshape(groups, len(scales))
     return np.repeat(of_groups, inputs // groups, axis=0)
 
 
 def _operands(change: Callable[[MisreadGraph, list[Array]], list[Array] | None]) -> QuantaOtherwise:
-    """Return the change of what reaches the operator: data, filter and perhaps bias; None if nothing changes."""
+    """Return the change of the operator's inputs: data, filter and perhaps bias; None if nothing changes."""
 
     def changed(graph: MisreadGraph) -> MisreadGraph | None:
         roles = [role for role in ("x", "w", "b") if role in graph.surrounded.operands]
@@ -95,7 +96,7 @@ def _zero_point(graph: MisreadGraph, role: str) -> float:
 
 
 def _filter_scale(graph: MisreadGraph) -> Array:
-    """Return the scale of a filter's quanta, or those of its output channels so that they vary along axis 1."""
+    """Return the scale of a filter's quanta, or the scales of its output channels along axis 1."""
     scale = graph.arrays["w_scale"]
     return along_channels(scale, graph.arrays["W"].ndim) if scale.ndim else scale
 
@@ -140,7 +141,7 @@ def _bias(scale_of: Callable[[MisreadGraph], Array]) -> QuantaOtherwise:
 
 
 def _end(round_so: Callable[[Array, float, tuple[int, int]], Array]) -> QuantaOtherwise:
-    """Return the change of how the output is made of numbers in units of its scale, its zero point and its limits."""
+    """Return the change of the output's rounding, from numbers in units of its scale, its zero point and its limits."""
 
     def change(graph: MisreadGraph) -> MisreadGraph | None:
         last = graph.surrounded.graph.nodes[-1]
@@ -217,7 +218,7 @@ MISREADINGS = tuple(
         ("data-zero-point-added", "the zero point of the data is added, and not subtracted",
          _shifted_data(lambda graph: 2 * _zero_point(graph, "x"))),
         ("filter-zero-point-ignored", "the zero point of the filter is taken for 0", _operands(_unshifted_filter)),
-        # OpenVINO 2026.4, which pads channels so
+        # OpenVINO 2026.4, which pads channels in this way
         ("padded-with-quantum-0",
          "padding has the quantum 0, and not the data's zero point",
          QuantaOtherwise(_padded_with_quantum_0)),

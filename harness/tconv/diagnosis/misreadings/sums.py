@@ -1,7 +1,7 @@
-"""Misreadings of the sum of a point: its bias is another one or elsewhere, or its products are stored, not added.
+"""Misreadings of the sum of a point: a wrong or misplaced bias, or products that replace each other.
 
-With stride 1 a convolution is the transposed convolution of the flipped filter. With larger strides it is every
-stride-th point of that.
+With stride 1 a convolution is the transposed convolution of the flipped filter. With a larger stride s it is every s-th
+point of that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Signature
 
 _MOST = 2**20
-"""Points of the output without overlaps for which this is looked for."""
+"""The most points of the output without overlaps for these misreadings."""
 
 
 def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
@@ -45,12 +45,12 @@ def _of_the_group_number(bias: Array, geometry: Geometry) -> Array:
 def _in_sums(
     change: Callable[[Array, Array, Geometry], Array], applies: Callable[[Operands, Geometry], bool]
 ) -> ResultOtherwise:
-    """Return the change that makes the output differently from the sums of products and the bias.
+    """Return the change that computes the output differently from the sums of products and the bias.
 
     Args:
-        change: returns the output. It is given the sums, (N, O, Y...), the bias, (O,), which is zeros if there is none,
-            and the geometry. It adds and subtracts nothing: from two bounds it gives the bound of the output.
-        applies: whether that is another output, by the operands and the geometry.
+        change: returns the output from the sums, (N, O, Y...), the bias, (O,), zeros if there is none, and the
+            geometry. It only adds and never subtracts, so that it also gives the bound of the output from two bounds.
+        applies: returns whether the output changes, from the operands and the geometry.
     """
 
     def changed(call: MisreadCall, signature: Signature) -> MisreadCall | None:
@@ -61,7 +61,7 @@ def _in_sums(
         rounding = 2 * UNIT_ROUNDOFF[signature.x.dtype] * np.abs(bias)
 
         def finish(sums: Array) -> Array:
-            # Infinities of both signs may meet: that is NaN, and no mistake.
+            # Infinities of both signs may meet: NaN is right then.
             with np.errstate(invalid="ignore"):
                 return change(sums, bias, geometry)
 
@@ -74,14 +74,14 @@ def _in_sums(
 
 
 def _bias_along(axis: int) -> ResultOtherwise:
-    """Return the change that adds the bias along a spatial axis that has as many points as there are channels."""
+    """Return the change that adds the bias along a spatial axis with as many points as there are channels."""
     at = axis if axis < 0 else axis + 2
 
     def change(sums: Array, bias: Array, _: Geometry) -> Array:
         return np.moveaxis(np.moveaxis(sums, at, -1) + bias, -1, at)
 
     def applies(operands: Operands, geometry: Geometry) -> bool:
-        # Of a line the first axis is the last one.
+        # With one axis the first axis is also the last.
         has_axis = len(geometry.output) > (axis == 0)
         return has_axis and "b" in operands and geometry.output[axis] == len(operands["b"]) > 1
 
@@ -94,10 +94,10 @@ def _with_the_groups_before(sums: Array, bias: Array, geometry: Geometry) -> Arr
 
 
 def _one_product(call: MisreadCall, _: Signature | None = None, *, first: bool) -> MisreadCall | None:
-    """Return the call whose points hold the product of the first or the last tap that reaches them; None if too large.
+    """Return the call whose points have the product of only the first or last tap that reaches them; None if too large.
 
-    The products are computed apart: along an axis the point of position i and tap k is i*K + k, and none reaches the
-    last point.
+    The products do not overlap: on an axis, the product of position i and tap k is at point i*K + k. The last point is
+    0.
     """
     geometry = call.geometry
     output = tuple(x * k + 1 for x, k in zip(geometry.spatial, geometry.kernel, strict=True))
@@ -114,7 +114,7 @@ def _one_product(call: MisreadCall, _: Signature | None = None, *, first: bool) 
 
 
 def _one_product_each(geometry: Geometry, y: Array, *, first: bool) -> Array:
-    """Return the output of a geometry in which the product of one tap stands at each point, from all products apart."""
+    """Return the output of a geometry with only one product at each point, from an output with all products apart."""
     axes = zip(
         geometry.spatial,
         geometry.kernel,
@@ -126,7 +126,7 @@ def _one_product_each(geometry: Geometry, y: Array, *, first: bool) -> Array:
     )
     for axis, (size, taps, stride, dilation, begin, points) in enumerate(axes, start=2):
         reached = np.full(points, size * taps)
-        # What is stored later lies over what was stored before.
+        # Later values overwrite earlier ones.
         for tap in reversed(range(taps)) if first else range(taps):
             position, rest = np.divmod(np.arange(points) + begin - tap * dilation, stride)
             reaches = (rest == 0) & (position >= 0) & (position < size)
@@ -136,14 +136,14 @@ def _one_product_each(geometry: Geometry, y: Array, *, first: bool) -> Array:
 
 
 def _convolved(call: MisreadCall, signature: Signature) -> MisreadCall | None:
-    """Return the transposed convolution that holds the points of a convolution of the same data; None if it has none.
+    """Return the transposed convolution that contains the points of a convolution of the data; None if there are none.
 
     Point o of the convolution takes position o*s + k*d - pads_begin of the data under tap k: under the flipped filter
     that is point o*s - pads_begin + (K-1)*d.
     """
     geometry, w = call.geometry, call.operands["w"]
     reaches = [(k - 1) * d for k, d in zip(geometry.kernel, geometry.dilations, strict=True)]
-    # What is added at the end is no padding.
+    # The geometry's pads_end is smaller by output_padding.
     ends = (end + op for end, op in zip(geometry.pads_end, signature.per_axis("output_padding"), strict=True))
     padded = (x + p + q for x, p, q in zip(geometry.spatial, geometry.pads_begin, ends, strict=True))
     steps = [(size - 1 - reach) // s for size, reach, s in zip(padded, reaches, geometry.strides, strict=True)]
@@ -158,7 +158,7 @@ def _convolved(call: MisreadCall, signature: Signature) -> MisreadCall | None:
         geometry=replace(geometry, strides=(1,) * len(steps), pads_begin=begin, output=points),
         operands=call.operands | {"w": np.flip(w, axis=tuple(range(2, w.ndim)))},
         output=output,
-        # With stride 1, or of a single point, nothing is picked.
+        # With stride 1, or with a single point, all points are kept.
         finish=None if output == points else lambda y: y[every],
     )
 
