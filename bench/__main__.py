@@ -1,6 +1,6 @@
 """All benches, one after the other, as text and as JSON.
 
-A bench that lacks what it measures, as the reference lacks torch, says so and is left out.
+If something that a bench measures is not installed, such as torch for the reference, it says so and is left out.
 
 Run `python bench [--small] [--only NAME]... [--json FILE] [--against FILE]`.
 """

@@ -1,4 +1,4 @@
-"""The command line that all benches have in common: bands of ratios, and an earlier run next to this one."""
+"""The shared command line of all benches: bands of ratios, and a comparison with an earlier run."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from figures import Figure
 
 ATTEMPTS = 3
-"""A ratio that leaves its band so often in a row is no accident of a busy machine."""
+"""A ratio that leaves its band this often in a row does not do so because the machine is busy."""
 MISSING = 3
-"""The exit code of a bench that lacks what it measures."""
+"""The exit code of a bench if something that it measures is not installed."""
 
 
 def run(name: str, measured: Callable[[argparse.Namespace], Findings], parser: argparse.ArgumentParser) -> int:
     """Measure and print; return 1 if the same ratio leaves its band three times in a row at the small size.
 
     Args:
-        name: of the bench, as it stands in JSON.
-        measured: measures, with the arguments of the command line.
-        parser: with the bench's own arguments.
+        name: the name of the bench in JSON.
+        measured: measures; it gets the parsed arguments.
+        parser: has the bench's own arguments.
     """
     parser.add_argument("--small", action="store_true", help="some seconds' worth, for CI; bands of ratios hold here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
@@ -55,7 +55,7 @@ def run(name: str, measured: Callable[[argparse.Namespace], Findings], parser: a
 
 
 def missing(what: str) -> NoReturn:
-    """End a bench that lacks what it measures, with a sentence.
+    """End a bench with a sentence if something that it measures is not installed.
 
     Raises:
         SystemExit: always.
@@ -77,7 +77,7 @@ def saved(path: Path) -> dict[str, Findings]:
 
 
 def compared(old: Mapping[str, Findings | None], new: Mapping[str, Findings]) -> str:
-    """Return a line for each figure: old, new, new in units of old; then what moved by more than its spread."""
+    """Return a line for each figure: old, new and their ratio; then those that moved by more than their spread."""
     lines, moved = [], []
     for bench, findings in new.items():
         before = old.get(bench)
@@ -95,7 +95,7 @@ def compared(old: Mapping[str, Findings | None], new: Mapping[str, Findings]) ->
 
 
 def _side_by_side(old: Figure | None, new: Figure) -> str:
-    """Return both medians, their ratio if there is one, and the unit of what is no ratio."""
+    """Return both medians, their ratio if there are two, and the unit unless the figure is a ratio."""
     ratio = f"{new.median / old.median:12.3f}" if old and old.median else f"{'':>12}"
     before = digits(old.median) if old else "-"
     return f"{before:>12}{digits(new.median):>12}{ratio}{'' if new.unit == RATIO else f' {new.unit}'}"

@@ -1,13 +1,13 @@
-"""Confirms what `tconv audit --json` says, by onnx, numpy and the runtimes alone: it imports nothing of tconv.
+"""Confirm what `tconv audit --json` says, with onnx, numpy and the runtimes alone: it imports nothing from tconv.
 
-A node is run alone, with the model's own attributes, on integers, then with the model's own filter. `safe` is confirmed
-if the output is that of the pads and the size which the audit prints for the text; a reading, if it is that of the pads
-and the size printed for it; a refusal, if it is refused; anything else that is unsafe, if the output is not the text's.
-What the audit says of neighbours is confirmed by the whole model: its first output is onnxruntime's without
-optimisations.
+A node is run alone, with the model's own attributes, first on integers, then with the model's own filter. `safe` is
+confirmed if the output is that of the pads and size printed for the text. A reading is confirmed if the output is
+that of its pads and size, and a refusal if the runtime refuses. Any other unsafe answer is confirmed if the output is
+not the text's. A statement about neighbours is confirmed by the whole model: its first output must be the same as
+onnxruntime's without optimisations.
 
-Run `tconv audit MODELS... --json > AUDIT`, then `python bench/confirming.py AUDIT`. It ends with 1 if something is not
-confirmed.
+Run `tconv audit MODELS... --json > AUDIT`, then `python bench/confirming.py AUDIT`. The exit code is 1 if something
+is not confirmed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SIZES = re.compile(r"output (\[[-0-9, ]*\]), pads (\[[-0-9, ]*\])")
 REFUSED = {"refused-valid", "crashed", "backend-error", "unsupported"}
 PART = 2.0**-7
-"""By this part of the largest value the outputs of whole models may differ; no text bounds them."""
+"""The outputs of whole models may differ by this part of the largest value; no text bounds the difference."""
 
 
 def of_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any], *, plain: bool = False) -> Any:
@@ -85,7 +85,7 @@ RUNTIMES = {"onnxruntime": of_onnxruntime, "openvino-onnx": of_openvino, "opencv
 
 
 def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """Yield the transposed convolutions, those in branches too."""
+    """Yield the transposed convolutions, including those in branches."""
     for node in graph.node:
         if node.op_type == "ConvTranspose":
             yield node
@@ -95,7 +95,7 @@ def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 
 def filter_of(model: onnx.ModelProto, name: str) -> Any:
-    """Return the value of a filter that follows from constants."""
+    """Return the value of a filter that is computed from constants."""
     made = {output: node for node in model.graph.node for output in node.output}
     kept, wanted = [], [name]
     while wanted:
@@ -111,7 +111,7 @@ def filter_of(model: onnx.ModelProto, name: str) -> Any:
 
 
 def summed(x: Any, w: Any, node: onnx.NodeProto, output: list[int], begins: list[int]) -> Any:
-    """Return the output by its definition, each product added where it belongs."""
+    """Return the output by its definition: each product is added to its output element."""
     of = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     rank, groups = x.ndim - 2, of.get("group", 1)
     strides, dilations = (of.get(name) or [1] * rank for name in ("strides", "dilations"))
@@ -149,7 +149,7 @@ def alone(model: onnx.ModelProto, node: onnx.NodeProto, w: Any, x: Any) -> onnx.
 
 
 def tried(runtime: str, model: onnx.ModelProto, feeds: dict[str, Any]) -> Any:
-    """Return the output, or the error; what ends the process ends this one, so that such a model is not asked."""
+    """Return the output, or the error. Do not pass a model that crashes the runtime: it would end this process."""
     try:
         return RUNTIMES[runtime](model, feeds)
     except Exception as error:
@@ -157,7 +157,7 @@ def tried(runtime: str, model: onnx.ModelProto, feeds: dict[str, Any]) -> Any:
 
 
 def judged(model: onnx.ModelProto, entry: dict[str, Any], finding: dict[str, Any], random: np.random.Generator) -> bool:
-    """Return whether a statement of a node alone is confirmed."""
+    """Return whether a statement about a node alone is confirmed."""
     names = [node for node in nodes_of(model.graph) if (node.name or node.output[0]) == entry["node"]]
     node = names[0]
     w = np.asarray(filter_of(model, node.input[1]), np.float32)
@@ -180,7 +180,7 @@ def judged(model: onnx.ModelProto, entry: dict[str, Any], finding: dict[str, Any
 
 
 def whole(model: onnx.ModelProto, sizes: dict[str, int], runtime: str, random: np.random.Generator) -> bool:
-    """Return whether a whole model gives on a runtime what it gives on onnxruntime without optimisations."""
+    """Return whether a whole model has the same output on a runtime as on onnxruntime without optimisations."""
     fed = onnx.ModelProto()
     fed.CopyFrom(model)
     constants = {tensor.name for tensor in fed.graph.initializer}
@@ -205,7 +205,7 @@ def whole(model: onnx.ModelProto, sizes: dict[str, int], runtime: str, random: n
 
 
 def main(path: Path) -> int:
-    """Print how many statements are confirmed, and those that are not."""
+    """Print the number of confirmed statements, and the statements that are not confirmed."""
     random, counts, failed = np.random.default_rng(49), Counter[str](), 0
     for entry in json.loads(path.read_text(encoding="utf-8"))["models"]:
         model = onnx.load(entry["model"])

@@ -1,10 +1,11 @@
-"""Whether a conforming runtime ever fails in a context: it must not.
+"""Check that a conforming runtime never fails in a context.
 
-Contexts are drawn at random, levels of each axis around a geometry of any kind, and computed in float32 in ways that a
-runtime may choose: any order of each sum; constants folded into the filter and the bias or not; int8 operands added in
-integers and then scaled, the bias before or behind that; a Pad or a Transpose left out and the operator's own pads
-changed; an activation by another formula or behind Quantize; a tie of the last Quantize rounded either way. What the
-judge does not allow is a false alarm: it is printed, and the exit code is 1.
+Contexts are drawn at random: levels of each axis around a geometry of any kind. They are computed in float32 in ways
+that a runtime may choose. Each sum may have any order. Constants may be folded into the filter and the bias. int8
+operands may be added in integers and then scaled, with the bias before or after. A Pad or a Transpose may be left
+out, and the operator's own pads changed. An activation may use another formula, or come behind Quantize. A tie of the
+last Quantize may be rounded either way. If the judge does not allow an output, it is a false alarm: it is printed,
+and the exit code is 1.
 
 Run `python bench/conforming_contexts.py [--count 20000] [--seed 0]`.
 """
@@ -44,7 +45,7 @@ TIES = ("even", "away", "up", "down")
 
 
 def pad_in_the_operator(play: Play) -> bool:
-    """Crop as much less at the beginning as zeros before the data would have moved the output."""
+    """Replace a Pad before the operator: crop less at the beginning, by as much as its zeros moved the output."""
     pad = play.maker(play.main.inputs[0])
     if pad is None or pad.kind != "Pad" or any(pad.attributes[side][1] for side in ("begin", "end")):
         return False
@@ -66,7 +67,7 @@ def _fields(geometry: Geometry) -> dict[str, Any]:
 
 
 def _without_transposes(play: Play) -> bool:
-    """Leave out a Transpose and the one behind it that takes it back."""
+    """Leave out a Transpose and the inverse one behind it."""
     back = play.maker(play.main.inputs[0])
     there = play.maker(back.inputs[0]) if back is not None and back.kind == "Transpose" else None
     if back is None or there is None or there.kind != "Transpose":
@@ -78,7 +79,7 @@ def _without_transposes(play: Play) -> bool:
 
 
 def _pad_of_quanta(play: Play) -> bool:
-    """Pad quanta with the zero point, before Dequantize or behind Quantize."""
+    """Pad quanta with the zero point, before Dequantize or after Quantize."""
     for pad in play.nodes:
         if pad.kind != "Pad":
             continue
@@ -99,7 +100,7 @@ def _pad_of_quanta(play: Play) -> bool:
 
 
 def _bias_behind(play: Play) -> bool:
-    """Add the bias behind the operator."""
+    """Add the bias after the operator."""
     main = play.main
     if len(main.inputs) < 3 or main.inputs[2] not in play.arrays:  # noqa: PLR2004 - there is a bias
         return False
@@ -112,7 +113,7 @@ def _bias_behind(play: Play) -> bool:
 
 
 def _linear(play: Play, node: Node, channels: int) -> tuple[Array, Array] | None:
-    """Return what a node multiplies its first input with and then adds, for each channel; None if it does not."""
+    """Return factor and summand for each channel if a node multiplies its first input and adds; None if it does not."""
     if any(name not in play.arrays or name in play.fed for name in node.inputs[1:]):
         return None
     constants = [play.arrays[name] for name in node.inputs[1:]]
@@ -138,7 +139,7 @@ _LINEAR: Mapping[str, Callable[[Array], tuple[Array, Array]]] = {
 
 
 def _fold(play: Play) -> bool:
-    """Fold what follows the operator into its filter and its bias."""
+    """Fold the nodes after the operator into its filter and its bias."""
     main, user = play.main, play.only_consumer(play.operator)
     if user is None or user.inputs[0] != play.operator:
         return False
@@ -163,7 +164,7 @@ def _fold(play: Play) -> bool:
 
 
 def _in_integers(play: Play, *, bias_first: bool) -> bool:
-    """Add products of quanta in integers, and multiply with the scales behind that."""
+    """Add products of quanta in integers, and multiply by the scales afterwards."""
     main = play.main
     makers = [play.maker(name) for name in main.inputs]
     if any(made is None or made.kind != "Dequantize" for made in makers[:2]):
@@ -195,7 +196,7 @@ def _in_integers(play: Play, *, bias_first: bool) -> bool:
 
 
 def _relu_of_quanta(play: Play) -> bool:
-    """Take the larger of quantum and zero point behind the last Quantize."""
+    """Compute Relu behind the last Quantize, as the maximum of quantum and zero point."""
     last = play.maker(play.output)
     relu = play.maker(last.inputs[0]) if last is not None and last.kind == "Quantize" else None
     if last is None or relu is None or relu.kind != "Relu" or play.only_consumer(relu.outputs[0]) is None:
@@ -209,7 +210,7 @@ def _relu_of_quanta(play: Play) -> bool:
 
 
 def _part_before_activation(play: Play) -> bool:
-    """Cut a part out before the activation."""
+    """Slice before the activation."""
     part = next((node for node in play.nodes if node.kind in {"Slice", "Reshape", "Transpose"}), None)
     made = play.maker(part.inputs[0]) if part is not None else None
     if part is None or made is None or made.kind not in _UNARY or play.only_consumer(made.outputs[0]) is None:
@@ -224,7 +225,7 @@ _UNARY = {"Relu", "Clip", "LeakyRelu", "HardSigmoid", "Sigmoid", "Tanh", "Elu", 
 
 
 def _last(**attributes: Any) -> Callable[[Play], bool]:  # noqa: ANN401 - as an operation has them
-    """Return what lets the last Quantize round so."""
+    """Return a way to round in the last Quantize."""
 
     def round_so(play: Play) -> bool:
         last = play.maker(play.output)
@@ -250,19 +251,19 @@ WAYS: Mapping[str, Callable[[Play], bool]] = {
     "Relu of quanta": _relu_of_quanta,
     **{f"ties {rounding}": _last(rounding=rounding) for rounding in TIES[1:]},
 }
-"""What a compiler may do, by its name."""
+"""Transformations that a compiler may do, by name."""
 
 
 def alarms(seed: int, count: int, done: Counter[str]) -> Iterator[tuple[Problem, list[str], ver.Verdict]]:
-    """Yield contexts of which a conforming output is not allowed, with what the compiler did and the verdict.
+    """Yield contexts whose conforming output is not allowed, with the compiler's transformations and the verdict.
 
     Args:
-        seed: of the contexts and the ways.
-        count: how many contexts.
-        done: counts what was done.
+        seed: the seed for the contexts and the ways.
+        count: the number of contexts.
+        done: counts the transformations.
     """
     for case in islice(drawn(seed, DIALECT, contexts=True), count):
-        random = Random(f"{seed} {case.id}")  # noqa: S311 - chance that can be repeated
+        random = Random(f"{seed} {case.id}")  # noqa: S311 - random but repeatable
         problem = Problem(case, DIALECT)
         if problem.surrounded is None:
             done["neutral"] += 1

@@ -1,24 +1,25 @@
-"""How exactly the failures of wrong kernels are explained, as an automatic judge sees it; and what explaining costs.
+"""Measure how exactly the failures of wrong kernels are explained, with an automatic judge; and what explaining costs.
 
-Kernels are drawn from the grammar of `wrong_kernels.py`, and each is played over the gate tier. Then tconv asks it new
-calls of its own, as a run does. What explains its failures is held against what it does, on the records and on other
-new calls. These are cases of the tier in which one size or attribute is changed: half of them at the border of the
-printed conditions, half in what these do not mention, or in what the true one is on. The explanations of a kernel are
+Kernels are drawn from the grammar of `wrong_kernels.py`, and each is run over the gate tier. Then tconv asks it new
+calls of its own, as a run does. The explanations are compared with the true condition, on the records and on other new
+calls. These are cases of the tier with one size or attribute changed. Half of them are at the border of the printed
+conditions. In the others, a value changes that these conditions do not mention, or that the true one depends on. The
+explanations of a kernel are
 
 - exact if their conditions together hold for all calls that the kernel changes, and for no other;
-- misleading if a condition holds for less than 90% of its own new calls, or if a misreading that is named gives another
-  output than the kernel on such a call;
+- misleading if a condition holds for less than 90% of its own new calls, or if a named misreading gives another output
+  than the kernel on such a call;
 - vague if they are neither: too wide, too narrow, or a part is not explained;
 - silent if nothing is printed.
 
-Kernels that change fewer than three records are counted alone. If a kernel's condition holds and its output is the
-same, or is judged as right, nothing is concluded. All that are not exact are printed. Then misreadings of the geometry
-are played with the catalogue switched off: how many of their failures a learnt rule explains.
+Kernels that change fewer than three records are counted separately. If a kernel's condition holds and its output is the
+same, or is judged as right, nothing follows. All kernels that are not exact are printed. Then misreadings of the
+geometry are run with the catalogue switched off: how many of their failures does a learnt rule explain?
 
 Run `python bench/explaining.py [--count 100] [--seed 5] [--small] [--json FILE] [--against FILE]`. At the small size,
-12 kernels, it ends with 1 if less than 50 of 100 are exact, if one is misleading, or if less than 95 of 100 failures of
-a misreading are explained. With `--backend NAME`, which may be repeated, it asks a runtime 200 new calls for each rule
-that a run learns of it, and ends with 1 if less than 95 of 100 follow one.
+12 kernels, the exit code is 1 if fewer than 50 of 100 are exact, or if one is misleading. It is also 1 if fewer than 95
+of 100 failures of a misreading are explained. With `--backend NAME` (repeatable), it asks a runtime 200 new calls for
+each rule that a run learns of it. Then the exit code is 1 if fewer than 95 of 100 follow a rule.
 """
 
 from __future__ import annotations
@@ -82,28 +83,28 @@ if TYPE_CHECKING:
     from wrong_kernels import Facts
 
 LEAST = 0.5
-"""The part of the kernels whose explanation is exact, at the small size."""
+"""The least part of the kernels whose explanation must be exact, at the small size."""
 SMALL = 12
-"""Kernels at the small size."""
+"""The number of kernels at the small size."""
 MOST_PRODUCTS = 2**18
-"""Products of a case that is played, at most: 99% of the valid cases of the gate tier have no more."""
+"""The most products of a case that is run: 99% of the valid cases of the gate tier have no more."""
 FEWEST = 3
-"""Records that a kernel changes at least: from one or two nothing can be concluded."""
+"""The fewest records that a kernel must change: nothing follows from one or two."""
 NEW_CALLS = 500
 OWN = 0.9
-"""The part of its own new calls for which a condition must hold."""
+"""The least part of its own new calls for which a condition must hold."""
 FEWEST_OWN = 10
-"""New calls of a condition from which it is judged."""
+"""The fewest new calls of a condition that are enough to judge it."""
 GRADES = ("exact", "vague", "misleading", "silent", "too few records")
 RULES_ENOUGH = 0.95
 FOLLOWED = 0.95
-"""The part of the new calls that must follow a rule: of a few another bug spoils the output too."""
+"""The least part of the new calls that must follow a rule: another bug changes the output of a few."""
 SMALL_MISREADINGS = ("same=no-padding", "pads-symmetric", "strides-ignored")
 OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
 
 
 class Played:
-    """A runtime that answers the problem that is set with the output that is set."""
+    """A runtime that answers a given problem with a given output."""
 
     def __init__(self, dialect: Dialect = DIALECT) -> None:
         backend: Any = self
@@ -111,7 +112,7 @@ class Played:
         self._answer: Outcome | None = None
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:  # noqa: ARG002 - a backend's interface
-        """Give the output."""
+        """Return the output."""
         assert self._answer is not None
         return self._answer
 
@@ -123,10 +124,10 @@ class Played:
 
 @dataclass
 class Base:
-    """The cases that kernels are played over.
+    """The cases that kernels are run over.
 
     Attributes:
-        corpus: where they are from.
+        corpus: the corpus that has them.
         cases: the cases with a value, by id, in the order of ids.
     """
 
@@ -139,23 +140,23 @@ class Base:
         records = {}
         for case_id, facts in self.cases.items():
             problem = Problem(facts.case, DIALECT)
-            verdict = judge(problem, Produced(problem.output), DType.F32)  # type: ignore[arg-type] # there is a value
+            verdict = judge(problem, Produced(problem.output), DType.F32)  # type: ignore[arg-type] # it has a value
             records[case_id] = Record(case_id, "played", DIALECT.name, verdict, 0.0)
         return records
 
     @cached_property
     def features(self) -> list[Any]:
-        """What each case is like."""
+        """The features of each case."""
         return [evidence_facts.features_of(share_problem(facts.case, DIALECT)) for facts in self.cases.values()]
 
     def explain(
         self, records: Mapping[str, Record], ask: Callable[[Case], Record] | None = None
     ) -> tuple[Calls, tuple[Explanation, ...]]:
-        """Return the calls of a run, those of the active step at the end, and what explains its failures.
+        """Return the calls of a run and the explanations of its failures. The last calls are those of the active step.
 
         Args:
             records: the records of the cases, by id.
-            ask: returns what comes of a new call; None if none is asked.
+            ask: returns the record of a new call; None if no new calls are asked.
         """
         calls = Calls([answer_of(records[case]) for case in self.cases], self.corpus.find, DIALECT)
         found = explain(calls)
@@ -169,7 +170,7 @@ class NewCall(NamedTuple):
     """A call that is in no tier.
 
     Attributes:
-        facts: what it is.
+        facts: its facts.
         wrong: the kernel's output; None if the kernel does not change it.
     """
 
@@ -179,13 +180,13 @@ class NewCall(NamedTuple):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the judge says of the explanations of a kernel.
+    """The judge's result for the explanations of a kernel.
 
     Attributes:
         kernel: the kernel.
-        grade: of `GRADES`.
-        failures: the records that it changes.
-        explanations: what is printed.
+        grade: one of `GRADES`.
+        failures: the number of records that it changes.
+        explanations: the printed explanations.
         why: why they are not exact.
     """
 
@@ -202,7 +203,7 @@ class Judgement:
 
 
 def described(each: Explanation) -> str:
-    """Return an explanation in a line."""
+    """Return an explanation as one line."""
     where = "no condition" if each.condition is None else each.where or "everywhere"
     return (
         f"{type(each.what).__name__} {each.what} | {where} | {len(each.cases)} explained, {len(each.against)} against"
@@ -210,7 +211,7 @@ def described(each: Explanation) -> str:
 
 
 def play(kernel: Kernel, base: Base) -> tuple[dict[str, Record], set[str]]:
-    """Return the records that a kernel changes, and the cases that it should change, and that are judged as right."""
+    """Return the records that a kernel changes, and the cases that it should change but that are judged as right."""
     played, changed, unsaid = Played(), {}, set()
     for case_id, facts in base.cases.items():
         if kernel.is_wrong_for(facts):
@@ -224,7 +225,7 @@ def play(kernel: Kernel, base: Base) -> tuple[dict[str, Record], set[str]]:
 
 
 def judged(kernel: Kernel, base: Base, random: Random) -> Judgement:
-    """Play a kernel over the cases, and judge what explains its failures."""
+    """Run a kernel over the cases, and judge the explanations of its failures."""
     changed, unsaid = play(kernel, base)
     if len(changed) < FEWEST:
         return Judgement(kernel, "too few records", len(changed))
@@ -233,7 +234,7 @@ def judged(kernel: Kernel, base: Base, random: Random) -> Judgement:
     def ask(case: Case) -> Record:
         problem, facts = Problem(case, DIALECT), facts_of(case)
         answer = wrong_kernels.outcome(kernel, problem) if facts is not None and kernel.is_wrong_for(facts) else None
-        record = played.record(case, answer or Produced(problem.output))  # type: ignore[arg-type] # there is a value
+        record = played.record(case, answer or Produced(problem.output))  # type: ignore[arg-type] # it has a value
         return replace(record, asked=Settings.model_validate(json.loads(json.dumps(settings(case)))))
 
     calls, found = base.explain({**base.right, **changed}, ask)
@@ -276,14 +277,14 @@ def misleads(each: Explanation, new: Sequence[NewCall], met: Mask, wrong: Mask) 
 
 
 def gives(misreadings: Sequence[Misreading], call: NewCall) -> bool:
-    """Return whether misreadings give the output of a kernel."""
+    """Return whether misreadings give the kernel's output."""
     problem = share_problem(call.facts.case, DIALECT)
     assert call.wrong is not None
     return explains(misreadings, problem, to_ncx(call.wrong.array, problem.call.data_format), DType.F32)
 
 
 def differences(of: str, names: Sequence[str], printed: Mask, true: Mask) -> Iterator[str]:
-    """Yield for how many calls the printed conditions hold and the true one does not, and the reverse."""
+    """Yield the number of calls for which the printed conditions hold but not the true one, and the reverse."""
     for here, words in ((true & ~printed, "do not hold for"), (printed & ~true, "hold for")):
         if here.any():
             which = "right" if words == "hold for" else "wrong"
@@ -293,14 +294,14 @@ def differences(of: str, names: Sequence[str], printed: Mask, true: Mask) -> Ite
 
 
 def text_of(case: Case) -> str:
-    """Return a call that was made, in words."""
+    """Return a new call in words."""
     return " ".join(f"{name}={value}".replace(" ", "") for name, value in settings(case).items())
 
 
 def holding(terms: Collection[str], new: Sequence[Facts], base: Base) -> dict[str, Mask]:
     """Return for which new calls each term holds.
 
-    The cases of the tier stand beside them, so that all limits of the tier are looked at, however many there are.
+    The cases of the tier are looked at together with them, and all limits of the tier are tried, even if they are many.
     """
     features = [evidence_facts.features_of(share_problem(facts.case, DIALECT)) for facts in new]
     with patch.object(evidence_facts, "_LIMITS", 10**6):
@@ -309,7 +310,7 @@ def holding(terms: Collection[str], new: Sequence[Facts], base: Base) -> dict[st
 
 
 def new_calls(kernel: Kernel, found: Sequence[Explanation], calls: Calls, base: Base, random: Random) -> list[NewCall]:
-    """Return new calls: half at the border of the printed conditions, half changed in what these do not mention."""
+    """Return new calls: half at the border of the printed conditions, half with a change that these do not mention."""
     facts = list(base.cases.values())
     printed = [
         int(number) for each in found for number in np.flatnonzero(calls.meeting(each.condition or ())[: len(facts)])
@@ -317,11 +318,11 @@ def new_calls(kernel: Kernel, found: Sequence[Explanation], calls: Calls, base: 
     true = [number for number, of in enumerate(facts) if kernel.is_wrong_for(of)]
     terms = sorted({term for each in found for term in each.condition or ()})
     mentioned = {knob for term in terms for knob in knobs_of(term)}
-    # What the true condition is on is changed too, if it is mentioned or not.
+    # The attributes of the true condition change too, even if they are mentioned.
     true_knobs = knobs_of(OF_KERNELS[kernel.size.partition(" ")[0]])
     others = [*sorted(KNOBS - mentioned), *sorted(true_knobs) * 3]
     every = list(range(len(facts)))
-    # What tconv asked itself is no new call.
+    # A call that tconv asked itself is not new.
     seen = {problem.case.content for problem in calls.problems if problem is not None}
     new: list[NewCall] = []
     for number in range(20 * NEW_CALLS):
@@ -341,7 +342,7 @@ def new_calls(kernel: Kernel, found: Sequence[Explanation], calls: Calls, base: 
 
 
 def answered_by(kernel: Kernel, case: Case) -> NewCall | None:
-    """Return what a kernel does with a call; None if that cannot be judged."""
+    """Return a kernel's answer to a call; None if it cannot be judged."""
     facts = facts_of(case)
     if facts is None or facts.elements > MOST_PRODUCTS:
         return None
@@ -365,14 +366,14 @@ WORDS: dict[str, tuple[Any, ...]] = {
     "data_source": ("input", "initializer"),
     "filter_source": ("initializer", "input"),
 }
-"""What is no number, and its values."""
+"""Attributes that are not numbers, and their values."""
 LISTS = ("spatial", "kernel", *NEUTRAL)
 SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
 KNOBS = frozenset((*WORDS, *LISTS, *SIZES, "output"))
-"""What is changed in a case to make a new call, one at a time."""
+"""The attributes and sizes that are changed in a case, one at a time, to make a new call."""
 LARGEST = {"kernel": 11, "strides": 8, "dilations": 5, "batch": 16, "groups": 16, "spatial": 65, "output": 257}
 MANY = 65
-"""The largest number of any other size."""
+"""The largest number for any other size."""
 OF_KERNELS = {
     "channels": "channels / groups", "outputs": "out_channels / groups", "groups": "groups", "batch": "batch",
     "kernel": "kernel", "stride": "strides", "dilation": "dilations", "output": "output",
@@ -382,7 +383,7 @@ TURNS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 
 
 def knobs_of(term: str) -> set[str]:
-    """Return what is turned to come to the border of a term."""
+    """Return what to change to get to the border of a term."""
     together = {
         "channels": SIZES[1:], "out_channels": SIZES[1:], "group": SIZES[1:], "batch * out_channels": SIZES,
         "total padding": ("pads_begin", "pads_end"), "output points": ("output",), "filter_data": ("data",),
@@ -392,7 +393,7 @@ def knobs_of(term: str) -> set[str]:
 
 
 def numbers_of(term: str) -> tuple[int, ...]:
-    """Return the numbers beside the border of a term."""
+    """Return the numbers next to the border of a term."""
     numbers = [int(number) for number in re.findall(r"\d+", term)]
     if "multiple of" in term:
         numbers = [numbers[-1] * times for times in (1, 2, 3)]
@@ -414,7 +415,7 @@ def with_change(case: Case, knob: str, near: Sequence[int], random: Random, case
         change = {knob: entries}
     else:
         change = size_changed(written, knob, near, random)
-    # Values that are written one by one are of the old sizes.
+    # Operands with explicit values have the old sizes.
     plain = {name: value for name, value in written.items() if name not in {"x", "w", "b"} or "values" not in value}
     try:
         return build(f"{path_of(case.id)}/{case_id}", {**plain, **change})
@@ -423,7 +424,7 @@ def with_change(case: Case, knob: str, near: Sequence[int], random: Random, case
 
 
 def turned(knob: str, value: int, near: Sequence[int], random: Random) -> int:
-    """Return another number: one beside the border, the next one, or any."""
+    """Return another number: one next to the border, a neighbour of the old one, or any."""
     least, most = int(knob not in NEUTRAL or knob in {"strides", "dilations"}), LARGEST.get(knob, MANY)
     choices = [number for number in (*near, value - 1, value + 1) if least <= number <= most and number != value]
     any_other = [number for number in TURNS if number <= most]
@@ -432,13 +433,13 @@ def turned(knob: str, value: int, near: Sequence[int], random: Random) -> int:
 
 
 def size_changed(written: Mapping[str, Any], knob: str, near: Sequence[int], random: Random) -> dict[str, Any]:
-    """Return the settings of another batch, number of groups, or number of channels of each."""
+    """Return the settings for another batch, another number of groups, or other channels for each group."""
     full = {**DEFAULTS, **written}
     groups = full.get("groups") or 1
     sizes = {"batch": full["batch"], "groups": groups}
     sizes |= {f"{name} / groups": full[name] // groups for name in ("channels", "out_channels")}
     if near and knob.endswith("/ groups"):
-        # A number of the term may be of all groups.
+        # The number in the term may count the channels of all groups.
         near = (*near, *(number // groups for number in near))
     sizes[knob] = turned(knob, sizes[knob], near, random)
     of_all = {name: sizes[f"{name} / groups"] * sizes["groups"] for name in ("channels", "out_channels")}
@@ -447,7 +448,7 @@ def size_changed(written: Mapping[str, Any], knob: str, near: Sequence[int], ran
 
 
 def output_changed(case: Case, written: Mapping[str, Any], near: Sequence[int], random: Random) -> dict[str, Any]:
-    """Return the settings of another output: as it is written, or of more data and cropped at its end."""
+    """Return the settings for another output size: by output_shape, or by more data and a crop at its end."""
     values = Problem(case, DIALECT).values
     assert values is not None
     geometry = values.primary.geometry
@@ -467,7 +468,7 @@ def output_changed(case: Case, written: Mapping[str, Any], near: Sequence[int], 
 
 
 def rules_on_new_calls(backend: str, count: int, random: Random) -> Iterator[tuple[Explanation, int, int]]:
-    """Yield each rule that a run of the smoke tier prints of a runtime, how many new calls follow it, of how many."""
+    """Yield each rule that a smoke run prints for a runtime, how many new calls follow it, and their number."""
     corpus = Corpus.load()
     cases = {case.id: case for case in corpus.cases("smoke")}
     with Pool(Asking(backend)) as pool:
@@ -497,9 +498,9 @@ def rules_on_new_calls(backend: str, count: int, random: Random) -> Iterator[tup
 
 
 def rules_hold(backend: str) -> bool:
-    """Ask a runtime new calls for each of its rules, print what follows it, and return whether nearly all do."""
+    """Ask a runtime new calls for each of its rules, print the results, and return whether nearly all calls follow."""
     rules, hold = 0, True
-    for each, follow, tell in rules_on_new_calls(backend, 200, Random(1)):  # noqa: S311 - chance that can be repeated
+    for each, follow, tell in rules_on_new_calls(backend, 200, Random(1)):  # noqa: S311 - random but repeatable
         print(f"{backend}: {follow} of {tell} new calls that tell it follow: {each.what} | {each.where}", flush=True)
         rules, hold = rules + 1, hold and follow >= FOLLOWED * tell
     print(f"{backend}: {f'all {rules} rules hold' if hold else 'a rule does not hold'}", flush=True)
@@ -509,7 +510,7 @@ def rules_hold(backend: str) -> bool:
 def new_members(
     each: Explanation, members: Sequence[Case], dialect: Dialect, count: int, random: Random
 ) -> Iterator[Case]:
-    """Yield calls that no run has asked, and for which the condition of an explanation holds."""
+    """Yield calls that no run has asked, for which the condition of an explanation holds."""
     made: dict[object, Case] = {}
     for number in range(10 * count):
         case = random.choice(members)
@@ -528,13 +529,13 @@ def new_members(
 
 
 def placement_alone(problem: Problem, actual: Array, accumulator: DType) -> Diagnosis:
-    """Diagnose without the catalogue: say where the values lie, and nothing else."""
+    """Diagnose without the catalogue: report only the places of the values."""
     assert problem.values is not None
     return Diagnosis((), placement=placed(actual, problem.truth, problem.values.primary.geometry, accumulator))
 
 
 def explained_by_rules(misreading: Misreading, base: Base) -> float:
-    """Return the part of the failures of a misreading that a learnt rule explains, without the catalogue."""
+    """Return the part of a misreading's failures that a learnt rule explains, without the catalogue."""
     played, records = Played(), []
     with patch.object(recording, "diagnose", placement_alone):
         for case_id, facts in list(base.cases.items())[::4]:
@@ -547,11 +548,11 @@ def explained_by_rules(misreading: Misreading, base: Base) -> float:
 
 @cache
 def judgements(count: int, seed: int) -> tuple[Base, list[Judgement]]:
-    """Draw kernels, judge what explains each, and print what is not exact; once, as another time gives the same."""
+    """Draw kernels, judge the explanations, and print those that are not exact. Cached, because it can be repeated."""
     corpus = Corpus.load()
     facts = [of for of in ordered(corpus.cases("gate")) if of.elements <= MOST_PRODUCTS]
     base = Base(corpus, {of.case.id: of for of in sorted(facts, key=lambda of: of.case.id)})
-    random, found = Random(seed), []  # noqa: S311 - chance that can be repeated
+    random, found = Random(seed), []  # noqa: S311 - random but repeatable
     for number in range(count):
         each = judged(draw(random), base, Random(number))  # noqa: S311 - as above
         found.append(each)
@@ -561,7 +562,7 @@ def judgements(count: int, seed: int) -> tuple[Base, list[Judgement]]:
 
 
 def measured(arguments: argparse.Namespace) -> Findings:
-    """Return how many kernels are explained exactly, how much the rules explain, and what it costs."""
+    """Return how many kernels are explained exactly, how many failures the rules explain, and the cost."""
     count = SMALL if arguments.small else arguments.count
     base, kernels = judgements(count, arguments.seed)
     grades = Counter(each.grade for each in kernels)
@@ -583,7 +584,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
 
 
 def cost(kernel: Kernel, base: Base) -> dict[str, Figure]:
-    """Return what explaining costs in a process that knows nothing of the cases, as in `tconv report`."""
+    """Return the cost of explaining in a fresh process, as in `tconv report`."""
     changed, _ = play(kernel, base)
     records = {**base.right, **changed}
     share_problem.cache_clear()

@@ -1,8 +1,9 @@
-"""Models with transposed convolutions, made by exporters: torch's two, tf2onnx, paddle2onnx, onnxruntime's quantiser.
+"""Make models with transposed convolutions by exporters: torch's two, tf2onnx, paddle2onnx, onnxruntime's quantiser.
 
-Nothing that is made is committed, and CI does not run it: it needs gigabytes. Run it in three environments: one with
-torch, onnxscript and onnxruntime, one with tensorflow-cpu and tf2onnx, one with paddlepaddle and paddle2onnx. What is
-not installed is left out. `bench/confirming.py` confirms by the runtimes alone what `tconv audit` says of the models.
+The models are not committed, and CI does not run this: it needs gigabytes. Run it in three environments: one with
+torch, onnxscript and onnxruntime, one with tensorflow-cpu and tf2onnx, one with paddlepaddle and paddle2onnx. Exporters
+that are not installed are left out. `bench/confirming.py` confirms what `tconv audit` says about the models, with the
+runtimes alone.
 
     python bench/exporters.py FOLDER
 """
@@ -28,7 +29,7 @@ def of_torch(folder: Path) -> None:
     torch.manual_seed(SEED)
 
     class UNet(nn.Module):
-        """The end of a U-Net: a bias, BatchNormalization, ReLU, Concat."""
+        """The end of a U-Net: bias, BatchNormalization, ReLU, Concat."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -40,7 +41,7 @@ def of_torch(folder: Path) -> None:
             return torch.sigmoid(self.last(torch.cat([self.up(torch.relu(self.down(x))), x], 1)))
 
     class Vocoder(nn.Module):
-        """The end of a vocoder: one axis, long kernels, a depthwise one."""
+        """The end of a vocoder: one axis, long kernels, and a depthwise kernel."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -53,7 +54,7 @@ def of_torch(folder: Path) -> None:
             return torch.tanh(self.end(leaky(self.two(leaky(self.one(x), 0.1)), 0.1)))
 
     class Volume(nn.Module):
-        """A segmentation of volumes, the filter with holes."""
+        """A segmentation of volumes with a dilated filter."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -64,7 +65,7 @@ def of_torch(folder: Path) -> None:
             return self.holes(torch.relu(self.up(x)))
 
     class Tied(nn.Module):
-        """One filter at two places."""
+        """One filter that two operators use."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -112,7 +113,7 @@ def of_torch(folder: Path) -> None:
 
 
 def quantise(folder: Path) -> None:
-    """Write a model twice in int8, by onnxruntime's quantiser: one scale for a filter, and one for each channel."""
+    """Write a model twice in int8, with onnxruntime's quantiser: one scale for a filter, and one for each channel."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]
@@ -135,7 +136,7 @@ def quantise(folder: Path) -> None:
 
 
 def of_tensorflow(folder: Path) -> None:
-    """Write what tf2onnx makes of Keras: SAME with a stride above the kernel, VALID, and a size that is given."""
+    """Write tf2onnx models of Keras layers: SAME with a stride above the kernel, VALID, and a given output size."""
     import tensorflow as tf
     import tf2onnx
 
@@ -167,7 +168,7 @@ def of_tensorflow(folder: Path) -> None:
 
 
 def of_paddle(folder: Path) -> None:
-    """Write what paddle2onnx makes of SAME with a stride above the kernel, and of an output_size, which it loses."""
+    """Write paddle2onnx models: SAME with a stride above the kernel, and an output_size, which the exporter loses."""
     import paddle
     import paddle2onnx
     from paddle import nn
@@ -184,7 +185,7 @@ def of_paddle(folder: Path) -> None:
             return self.last(nn.functional.relu(self.up(x)))
 
     class Sized(nn.Layer):
-        """An output of 12x12 of data of 5x5."""
+        """An output of 12x12 for data of 5x5."""
 
         def __init__(self) -> None:
             super().__init__()

@@ -1,12 +1,12 @@
-"""Whether a conforming runtime ever fails because real numbers are rounded: it must not.
+"""Check that a conforming runtime never fails because real numbers are rounded.
 
 Cases of real numbers are drawn over all attributes, each with several seeds of its data, and run on runtimes that are
-known to conform. An output beyond the bound that is not waived is a false alarm, or a deviation that nobody has found
+known to conform. An output beyond the bound without a waiver is a false alarm, or a deviation that nobody has found
 yet: it is printed, and the exit code is 1. Refusals are only counted.
 
-Sums of many products are held against the same judge without a runtime: they are added in float32, float64, and in
-float32 with one last rounding to float16 and bfloat16, in five orders. A result beyond the bound, or one that is noted
-as of reduced precision, is a false alarm too: they are as accurate as such sums are.
+Sums of many products are judged without a runtime. They are added in float32, float64, and in float32 with one last
+rounding to float16 and bfloat16, in five orders. A result beyond the bound is a false alarm, and so is a note about
+reduced precision: these sums have the usual precision.
 
 Run `python bench/false_alarms.py [--examples 100000] [--sums 20000] [--seed 0] [NAME...]`.
 """
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 SEEDS = 5
-"""Data sets of each drawn case, because drawing a case costs more than running it."""
+"""The number of data sets for each drawn case: drawing a case costs more than running it."""
 BATCH = 500
 TIMEOUT = 60.0
 
@@ -71,7 +71,7 @@ def _reseeded(operand: Operand, number: int) -> Operand:
 
 
 def sums(number: int) -> Iterator[str]:
-    """Yield what is told of conforming sums that should be told nothing of: 32 outputs of one number of products."""
+    """Yield wrong elements and notes of 32 conforming outputs with one number of products: there must be none."""
     random = np.random.default_rng(number)
     dtype, data = DTYPES[number % len(DTYPES)], DATA[number // len(DTYPES) % len(DATA)]
     count = int(np.exp(random.uniform(0, np.log(LARGEST))))
@@ -88,12 +88,12 @@ def sums(number: int) -> Iterator[str]:
 
 
 def sequential(products: Array) -> Array:
-    """Add from the first to the last; a cumulative sum adds so."""
+    """Add from the first to the last product, as a cumulative sum does."""
     return np.cumsum(products, axis=-1, dtype=products.dtype)[..., -1]
 
 
 def pairwise(products: Array) -> Array:
-    """Add neighbours, then neighbours of these, and so on."""
+    """Add neighbours, then their sums, and so on."""
     while products.shape[-1] > 1:
         odd = products[..., -1:] if products.shape[-1] % 2 else products[..., :0]
         products = np.concatenate([products[..., 0:-1:2] + products[..., 1::2], odd], axis=-1)
@@ -101,7 +101,7 @@ def pairwise(products: Array) -> Array:
 
 
 def blocked(products: Array) -> Array:
-    """Add in 16 lanes, as vector instructions do, and then the lanes."""
+    """Add in 16 lanes, as vector instructions do, and then add the lanes."""
     padded = np.pad(products, [(0, 0), (0, 0), (0, -products.shape[-1] % LANES)])
     return sequential(sequential(padded.reshape(*padded.shape[:2], -1, LANES).swapaxes(2, 3)))
 
@@ -111,7 +111,7 @@ ORDERS = {
     "backwards": lambda products: sequential(products[..., ::-1]),
     "pairwise": pairwise,
     "blocked": blocked,
-    # The worst for random terms: all partial sums are as large as can be.
+    # The worst order for random terms: all partial sums are as large as possible.
     "descending": lambda products: sequential(np.sort(products, axis=-1)[..., ::-1]),
 }
 LANES = 16
@@ -121,7 +121,7 @@ DATA: tuple[Data, ...] = ("normal", "wide", "wide-full")
 
 
 def _of_sums(examples: int, seed: int) -> int:
-    """Judge sums without a runtime, print what they come to, return the exit code."""
+    """Judge sums without a runtime, print the result, return the exit code."""
     started, alarms = perf_counter(), 0
     outputs = 0
     for number in range(seed, seed + -(-examples // len(ORDERS))):
@@ -153,7 +153,7 @@ def main() -> int:
 
 
 def _code(name: str, examples: int, seed: int, jobs: int) -> int:
-    """Run a backend, print what it did, return its exit code."""
+    """Run a backend, print the result, return its exit code."""
     started, counts, alarms = perf_counter(), Counter[str](), 0
     waivers = choose_waivers(None, name)
     with Pool(Asking(name, timeout=TIMEOUT), jobs) as pool:

@@ -1,4 +1,4 @@
-"""What a bench found: figures with their spread and bands of ratios; as text and as JSON."""
+"""The results of a bench: figures with their spread, and bands of ratios; as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Band = tuple[float, float]
 RATIO = "times"
-"""The unit of ratios. Only these can be compared between machines, and only these have a band."""
+"""The unit of ratios. Only ratios can be compared between machines, and only ratios have a band."""
 WHOLE = 10_000
 
 
@@ -24,7 +24,7 @@ class Figure:
         lower: the first quartile.
         upper: the third quartile.
         unit: `RATIO`, or a unit such as us or MiB.
-        band: least and most that a ratio may be at the small size that CI runs; None for anything.
+        band: the lowest and highest ratio at the small size that CI runs; None allows any.
     """
 
     median: float
@@ -35,17 +35,17 @@ class Figure:
 
     @classmethod
     def of(cls, values: Sequence[float], unit: str = RATIO, band: Band | None = None) -> Figure:
-        """Return the figure of values that were measured in rounds; of one value, which has no spread, that value."""
+        """Return the figure of values measured in rounds; a single value has no spread."""
         lower, upper = (values[0], values[0]) if len(values) == 1 else quantiles(values, n=4, method="inclusive")[::2]
         return cls(median(values), lower, upper, unit, band)
 
     @property
     def outside(self) -> bool:
-        """Whether it has left its band."""
+        """Whether it is outside its band."""
         return self.band is not None and not self.band[0] <= self.median <= self.band[1]
 
     def moved(self, before: Figure) -> bool:
-        """Return whether it is another than before, by more than the spread of both."""
+        """Return whether it differs from an earlier figure by more than the spread of both."""
         return self.lower > before.upper or self.upper < before.lower
 
     def __str__(self) -> str:
@@ -55,18 +55,18 @@ class Figure:
 
 
 def digits(value: float) -> str:
-    """Return a number with four digits, or whole if it has more before its point."""
+    """Return a number with four digits, or as an integer if it has more before the decimal point."""
     return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that a bench found, by the figures' names."""
+    """All results of a bench, by name."""
 
     figures: Mapping[str, Figure]
 
     def outside(self) -> set[str]:
-        """Return the ratios that have left their bands."""
+        """Return the names of the ratios outside their bands."""
         return {name for name, figure in self.figures.items() if figure.outside}
 
     def json(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Findings:
 
 
 def findings_of(values: Mapping[str, Any]) -> Findings:
-    """Return the findings that JSON values hold."""
+    """Return the findings in JSON values."""
     figures = {
         name: Figure(**value | {"band": value["band"] and tuple(value["band"])})
         for name, value in values["figures"].items()

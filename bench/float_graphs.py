@@ -1,4 +1,4 @@
-"""A runtime in float32 that computes graphs of contexts, for benches: in one of the ways in which a runtime may.
+"""A runtime in float32 for benches that computes graphs of contexts, in one of the ways that a runtime may choose.
 
 It shares no formula with `expectation.operations`, which computes in float64.
 """
@@ -32,11 +32,11 @@ class Play:
     """A graph that a compiler may rewrite.
 
     Attributes:
-        nodes: its nodes, each behind those that make its inputs; the geometry is an attribute of an operator.
+        nodes: its nodes, each after the nodes that make its inputs; the geometry is an attribute of an operator.
         arrays: inputs and constants by name.
-        fed: which of them are fed.
+        fed: the names of the inputs.
         output: the name of the output.
-        operator: the name of what the operator gives that the case is about.
+        operator: the name of the output of the tested operator.
     """
 
     nodes: list[Node]
@@ -54,22 +54,22 @@ class Play:
         return [node for node in self.nodes if name in node.inputs]
 
     def only_consumer(self, name: str) -> Node | None:
-        """Return the one node that uses a tensor, once, if it is no output."""
+        """Return the only node that uses a tensor, once; None for more uses, and for the graph's output."""
         users = self.consumers(name)
         is_alone = name != self.output and len(users) == 1 and users[0].inputs.count(name) == 1
         return users[0] if is_alone else None
 
     def put(self, old: Node, *new: Node) -> None:
-        """Put nodes, or none, in the place of one."""
+        """Replace a node by other nodes, or by none."""
         at = next(number for number, node in enumerate(self.nodes) if node.outputs == old.outputs)
         self.nodes[at : at + 1] = new
 
     def copy(self) -> Play:
-        """Return the graph; rewriting the copy does not change this one."""
+        """Return a copy; rewriting it does not change this graph."""
         return Play(list(self.nodes), dict(self.arrays), self.fed, self.output, self.operator)
 
     def rename(self, old: str, new: str) -> None:
-        """Let what uses a tensor use another one."""
+        """Let all users of a tensor use another one."""
         self.nodes = [
             replaced(node, inputs=tuple(new if name == old else name for name in node.inputs)) for node in self.nodes
         ]
@@ -77,14 +77,14 @@ class Play:
 
     @property
     def main(self) -> Node:
-        """The operator that the case is about."""
+        """The tested operator."""
         found = self.maker(self.operator)
         assert found is not None
         return found
 
 
 def replaced(node: Node, **changes: Any) -> Node:  # noqa: ANN401 - fields by their names
-    """Return a node with other fields; `attributes` are added to those that it has."""
+    """Return a node with changed fields; new `attributes` are added to the old ones."""
     if "attributes" in changes:
         changes["attributes"] = {**node.attributes, **changes["attributes"]}
     fields = {name: getattr(node, name) for name in ("kind", "inputs", "outputs", "attributes", "call")}
@@ -116,11 +116,11 @@ def _geometry(node: Node) -> Geometry:
 
 @dataclass
 class Runtime:
-    """How graphs are computed.
+    """A way to compute graphs.
 
     Attributes:
-        random: chooses the order of each sum and a formula for each activation; None for one way only.
-        memory: the buffers of earlier runs by shape, if they are not cleared.
+        random: chooses the order of each sum and a formula for each activation; None means one fixed way.
+        memory: the buffers of earlier runs, by shape, if they are not cleared.
     """
 
     random: Random | None = None
@@ -152,7 +152,7 @@ class Runtime:
             return [_OPERATIONS[node.kind](inputs, node.attributes)]
 
     def _convolved(self, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
-        """Return the sums, in float32 or, of integers, in int64: tap by tap, some channels at a time."""
+        """Return the sums in float32, or in int64 for integers: tap by tap, some channels at a time."""
         x, w, *bias = inputs
         geometry: Geometry = attributes["geometry"]
         dtype = np.int64 if x.dtype == np.int64 else np.float32
@@ -179,7 +179,7 @@ class Runtime:
 
 
 def _blocks(channels: int, random: Random | None) -> list[list[int]]:
-    """Return the channels in blocks."""
+    """Return the channels as blocks."""
     order = list(range(channels))
     if random is None:
         return [order]
@@ -200,14 +200,14 @@ def _cut(full: Array, geometry: Geometry) -> Array:
 
 
 def along(vector: Array, x: Array, axis: int) -> Array:
-    """Return a vector that varies along an axis; one of another length is repeated, a scalar stays."""
+    """Return a vector along an axis; a vector of another length is repeated, a scalar stays."""
     if vector.ndim == 0:
         return vector
     return np.resize(vector, x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
 
 
 def quantize(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
-    """Return quanta; `rounding` and `ties` say how they are rounded, `wraps` that they do not saturate."""
+    """Return quanta. `rounding` and `ties` choose the rounding; `wraps` means that they do not saturate."""
     x, scale, zero_point = inputs
     axis = attributes.get("axis", 1)
     low, high = RANGES[attributes["dtype"]]
@@ -269,7 +269,7 @@ def _slice(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
 
 
 def _scale_filter(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
-    """Return a filter whose output channels are multiplied with factors."""
+    """Return a filter whose output channels are multiplied by factors."""
     w, factor = inputs
     groups = attributes["groups"]
     factors = np.broadcast_to(factor.reshape(-1), (groups * w.shape[1],)).reshape(groups, 1, -1, *[1] * (w.ndim - 2))
@@ -309,7 +309,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], Array]]
     "Integers": lambda inputs, a: inputs[0].astype(np.int64) - along(*inputs[::-1], a.get("axis", 1)).astype(np.int64),
     "Float": lambda inputs, _: inputs[0].astype(np.float32),
 }
-"""The operations of contexts, and some that a compiler makes of them."""
+"""The operations of contexts, and operations that a compiler makes from them."""
 
 _ONE = np.float32(1)
 _SMOOTH: Mapping[str, Sequence[Callable[[Array], Array]]] = {

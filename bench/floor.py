@@ -1,15 +1,15 @@
-"""What a case costs through the harness, as a multiple of the floor: make_model, session and run, and nothing else.
+"""Measure a case through the harness, as a multiple of the floor: only make_model, session and run.
 
-Floor and harness have a process each and take turns, a chunk of cases at a time; which is first rotates. What counts is
-the processor's time of each. Each process comes to each case once, in the order of the tier, as a worker does: what is
-remembered from other cases is what a worker remembers, and not what the case itself left there a moment ago. The
-harness does what a worker does: the cases from the bytes of its message, expectation, operands, model, session, run,
-judging, the records in a journal. The floor builds the same graphs with onnx.helper from finished operands. All is
-repeated with new processes.
+Floor and harness have a process each and run alternately, a chunk of cases at a time; the first place alternates too.
+The processor time of each counts. Each process runs each case once, in the order of the tier, as a worker does. So its
+caches hold what a worker's caches hold, and not what the same case left there a moment ago. The harness
+does a worker's tasks: the cases from the bytes of its message, expectation, operands, model, session, run, judging,
+the records in a journal. The floor builds the same graphs with onnx.helper from finished operands. All is repeated
+with new processes.
 
-What whole runs cost, with the parent, the gate and the page, is measured by bench/whole.py.
+bench/whole.py measures whole runs, with the parent, the gate and the page.
 
-Only cases that expect a value are run, and none with an empty input: onnxruntime dies of some others.
+Only cases that expect a value are run, and none with an empty input: some others crash onnxruntime.
 
 Run `python bench/floor.py [--cases N] [--passes N] [--small] [--json FILE] [--against FILE]`.
 """
@@ -57,17 +57,17 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
 
 CHUNK = 128
-"""Cases that follow each other, as a worker gets them: neighbours share operands."""
+"""The number of consecutive cases, as a worker gets them: neighbours share operands."""
 MOST = 50_000
-"""So many cases of a tier are looked at."""
+"""The number of cases of a tier that are looked at."""
 PARTS: dict[Tier, tuple[str, ...]] = {"gate": (), "exhaustive": ("exhaustive/plane/*[strides=2x1,kernel=2x3]",)}
 IN_FLOORS = (0.8, 3.0)
-"""A band, far wider than what is measured: it is left if something new is paid for each case."""
+"""A band, far wider than the measured ratio: it is left if each case costs something new."""
 
 
 @dataclass(frozen=True)
 class Floor:
-    """The pieces of a graph, so that building it of them is part of what is measured."""
+    """The parts of a graph; building the graph from them is part of the measurement."""
 
     nodes: list[tuple[str, list[str], list[str], dict[str, Any]]]
     inputs: list[tuple[str, int, list[Any]]]
@@ -110,7 +110,7 @@ class Floor:
         return helper.make_model(graph, opset_imports=[opset], ir_version=self.ir_version)
 
     def run(self, options: ort.SessionOptions) -> np.ndarray[Any, Any]:
-        """Make the model, load it, run it."""
+        """Make the model, load it, and run it."""
         model = self.model().SerializeToString()
         session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         output: np.ndarray[Any, Any] = session.run(None, self.feeds)[0]
@@ -145,11 +145,11 @@ def measured(arguments: argparse.Namespace) -> Findings:
 
 
 def seconds(chunks: Sequence[Sequence[Case]]) -> tuple[float, float]:
-    """Return the seconds of a case, of the floor and of the harness; each has a process, and takes turns.
+    """Return the seconds for a case, of the floor and of the harness, which run alternately in a process each.
 
-    The first chunk is not counted: it loads what is loaded once.
+    The first chunk is not counted: it loads what is loaded only once.
     """
-    # As in a worker: numpy's products would take both processors, and wait for each other.
+    # As in a worker: on several threads numpy's products would use all processors, and wait for each other.
     os.environ.update(ONE_THREAD)
     spawn = get_context("spawn")
     connections, processes = [], []
@@ -177,20 +177,20 @@ def seconds(chunks: Sequence[Sequence[Case]]) -> tuple[float, float]:
 def take_turns(
     connection: Connection, chunks: Sequence[Sequence[Case]], way: Callable[[Bench, Sequence[Case]], Callable[[], None]]
 ) -> None:
-    """Come to each chunk when asked to, once, and send the seconds that it took."""
+    """Run each chunk once, when asked, and send the seconds that it took."""
     bench = Bench()
     works = [way(bench, chunk) for chunk in chunks]
-    # A worker does not hold all cases, so that the collector does not look at them either.
+    # A worker does not hold all cases, so its garbage collector does not look at them.
     gc.freeze()
     connection.send(None)
     for work in works:
         connection.recv()
-        # Of the processor: on a busy machine a process waits for it longer than a chunk takes.
+        # Processor time: on a busy machine a process waits for a processor longer than a chunk takes.
         connection.send(timed(work, process_time))
 
 
 class Bench:
-    """onnxruntime on one thread, asked by the harness and without it."""
+    """onnxruntime on one thread, with and without the harness."""
 
     def __init__(self) -> None:
         self.backend = OnnxRuntime()
@@ -202,18 +202,18 @@ class Bench:
         self.evaluator = Evaluator(self.backend, "onnxruntime", self.dialect, None, 1, self.journal)
 
     def chunks(self, tier: Tier, patterns: tuple[str, ...], count: int) -> list[list[Case]]:
-        """Return about so many cases of a tier that expect a value and get one, in chunks."""
+        """Return about `count` cases of a tier that expect a value and get one, in chunks."""
         cases = islice(Corpus.load().cases(tier, patterns), MOST)
         answerable = [case for case in cases if case.breaks is None and 0 not in case.x.shape and self.owes_value(case)]
         return [[case for case in chunk if self.answers(case)] for chunk in sample(answerable, count)]
 
     def owes_value(self, case: Case) -> bool:
-        """Return whether the dialect expects a value, which no other reading disputes."""
+        """Return whether the dialect expects a value, and no other reading disputes it."""
         expected = expect(case, self.dialect)
         return isinstance(expected, Values) and not expected.disputed and not expected.refusals
 
     def answers(self, case: Case) -> bool:
-        """Return whether the runtime answers a case: what it refuses has no floor."""
+        """Return whether the runtime answers a case: a refused case has no floor."""
         try:
             Floor.of(case, self.dialect).run(self.options)
         except Exception:  # noqa: BLE001 - the runtime may raise anything
@@ -221,16 +221,16 @@ class Bench:
         return True
 
     def floor(self, chunk: Sequence[Case]) -> Callable[[], None]:
-        """Return what asks the runtime for a chunk, and does nothing else."""
+        """Return a function that only runs a chunk on the runtime."""
         pieces = [Floor.of(case, self.dialect) for case in chunk]
         return lambda: [piece.run(self.options) for piece in pieces] and None
 
     def harness(self, chunk: Sequence[Case]) -> Callable[[], None]:
-        """Return what does the work of a worker for a chunk."""
+        """Return a function that does a worker's tasks for a chunk."""
         message = pickle.dumps(chunk)
 
         def work() -> None:
-            cases = pickle.loads(message)  # noqa: S301 - it was made above
+            cases = pickle.loads(message)  # noqa: S301 - made above
             for record in self.evaluator.evaluate_all(cases):
                 self.journal.write("record", record_line(record))
 

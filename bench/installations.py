@@ -1,12 +1,12 @@
-"""Whether two installations of tconv say the same: records, causes, exit codes, operands, and what commands print.
+"""Check that two installations of tconv say the same: records, causes, exit codes, operands, and printed output.
 
-`python bench/installations.py TCONV ANSWERS` asks the command TCONV of one installation and keeps its answers in the
-folder ANSWERS. Called again with the command of another installation, it prints a line for each answer that differs,
-and ends with 1 if one does. Every backend is asked, the wrong backends of tests/, and the commands below.
+`python bench/installations.py TCONV ANSWERS` runs the command TCONV of one installation and keeps its answers in the
+folder ANSWERS. If it is called again with the command of another installation, it prints a line for each answer that
+differs, and the exit code is 1 if one does. It runs each backend, the wrong backends of tests/, and the commands below.
 
-Times, paths, numbers of nodes and threads, and the order of records do not count. Figures may differ by a billionth of
-themselves: another order of summation does that. An id that says the name of a folder twice counts as the id that says
-it once.
+Times, paths, numbers of nodes and threads, and the order of records do not count. Figures may differ by a relative
+1e-9, because of the order of summation. If an id has the name of a folder twice, it counts as the id that has it
+once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PLAYED = ("misread", "rounding")
-"""Modules of tests/wrong_backends whose answers depend on the call alone."""
+"""Modules of tests/wrong_backends whose answers depend only on the call."""
 DIGESTS = ("onnx/ConvTranspose-22", "onednn/ConvTranspose-1", "openvino/ConvolutionBackpropData-1", "geometry/1")
 COMMANDS = (
     ("list --tier full",),
@@ -52,20 +52,20 @@ COMMANDS = (
     ("export examples/onnx/pad exported",),
     ("run examples/** --backend nobody",),
 )
-"""What is called; if an installation does not know the first spelling, the next one."""
+"""The commands to run; if an installation does not know the first spelling, the next one is used."""
 PROGRESS = re.compile(r": \d+ of \d+ cases$")
-"""Lines of which there are more on a slower machine."""
+"""Lines that occur more often on a slower machine."""
 UNKNOWN = re.compile("a command must be one of|No such option|Got unexpected extra")
 NOT_COMPARED = frozenset({"seconds", "artifact", "alone", "earlier", "records", "format"})
-"""Keys of records and results that vary from run to run, or are paths."""
+"""Keys of records and results that are paths, or vary from run to run."""
 BILLIONTH = 1e-9
 
 
 class OperandDigests:
-    """A backend that answers with the digest of what it is given: the records say which operands were made."""
+    """A backend that answers with the digest of its inputs: the records show which operands were made."""
 
     def info(self) -> BackendInfo:
-        """Return the dialects that each have a spelling and layouts of their own."""
+        """Return the dialects that have a spelling and layouts of their own."""
         return BackendInfo("operand-digests", "1", DIGESTS)
 
     def run(self, call: Call, arrays: Mapping[str, Any]) -> Refused:
@@ -78,7 +78,7 @@ class OperandDigests:
 
 
 def main() -> int:
-    """Ask an installation, print a line for each difference, and return 1 if there is one."""
+    """Run an installation, print a line for each difference, and return 1 if there is one."""
     parser = argparse.ArgumentParser(description="Whether two installations of tconv say the same.")
     parser.add_argument("tconv", type=Path, help="the command tconv of an installation")
     parser.add_argument(
@@ -111,8 +111,8 @@ def main() -> int:
 
 
 def questions(tconv: Path, tiers: Sequence[str], *, small: bool) -> Iterator[tuple[str, Sequence[str], str]]:
-    """Yield a name, the spellings of a command, and what a run is given too; few of each kind if `small`."""
-    # `check` is left out of these: the environment `lint` runs it.
+    """Yield a name, the spellings of a command, and a run's further arguments; only a few of each kind if `small`."""
+    # `check` is not among these: the environment `lint` runs it.
     few = slice(0, 3 if small else None)
     patterns = "examples/** padding/output-shape/**" if small else ""
     for spellings in COMMANDS[few]:
@@ -130,18 +130,18 @@ def questions(tconv: Path, tiers: Sequence[str], *, small: bool) -> Iterator[tup
 
 
 def usable(line: str) -> bool:
-    """Return whether a line of `tconv backends` names one that is installed."""
+    """Return whether a line of `tconv backends` names an installed backend."""
     return not line.startswith(" ") and "not there" not in line
 
 
 def played() -> list[str]:
-    """Return the names of wrong backends whose answers depend on the call alone."""
+    """Return the names of wrong backends whose answers depend only on the call."""
     sources = [(HERE.parent / "tests" / "wrong_backends" / f"{module}.py").read_text("utf-8") for module in PLAYED]
     return sorted(name for source in sources for name in re.findall(r"^class ([A-Z]\w+)\(", source, re.MULTILINE))
 
 
 def answer(tconv: Path, spellings: Sequence[str], more: Sequence[str]) -> dict[str, Any]:
-    """Return what an installation says, by key; a run has its records by case too."""
+    """Return the answer of an installation, by key; a run also has its records by case."""
     paths = os.pathsep.join([str(HERE), str(HERE.parent / "tests")])
     environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "120"}
     for spelling in spellings:
@@ -164,7 +164,7 @@ def answer(tconv: Path, spellings: Sequence[str], more: Sequence[str]) -> dict[s
 
 
 def read(path: Path) -> str:
-    """Return a written file: as text, or the digest of other bytes."""
+    """Return a written file as text, or its digest if it is not text."""
     data = path.read_bytes() if path.is_file() else b""
     try:
         return f"{path.name}\n{data.decode()}"
@@ -179,7 +179,7 @@ def judged(folder: Path) -> dict[str, Any]:
 
 
 def comparable(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    """Return a value without what may differ: times, paths, keys in `NOT_COMPARED`, folders that an id says twice."""
+    """Return a value without times, paths, keys in `NOT_COMPARED` and folders that an id has twice."""
     match value:
         case dict():
             return {key: comparable(item) for key, item in value.items() if key not in NOT_COMPARED}
@@ -189,14 +189,14 @@ def comparable(value: Any) -> Any:  # noqa: ANN401 - JSON values
             once = re.sub(r"\b([\w-]+)/\1/", r"\1/", value)
             once = re.sub(r"(?<=/)([\w-]+)/\1/", r"\1/", once)
             once = re.sub(r"/[\w./-]*/site-packages/|/tmp/[\w./-]+|/[\w./-]*/(bin|data)/", "", once)
-            # The numbers that OpenVINO gives to nodes go on from call to call, as those of threads do.
+            # OpenVINO continues the numbers of its nodes from call to call; threads are numbered in the same way.
             return re.sub(r"\d+(\.\d+)? ?(s|ms|seconds)\b|\(\d+\) panicked|(?<=_)\d{2,}\b", "N", once)
         case _:
             return value
 
 
 def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON values
-    """Yield a line for each place where two values differ."""
+    """Yield a line for each place at which two values differ."""
     match old, new:
         case dict(), dict():
             for key in old | new:
@@ -214,13 +214,13 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:  # noqa: 
 
 
 def shown(value: Any) -> str:  # noqa: ANN401 - JSON values
-    """Return a value in one short line."""
+    """Return a value as one short line."""
     text = json.dumps(value)
-    return text if len(text) < 200 else f"{text[:200]}..."  # noqa: PLR2004 - what a line has room for
+    return text if len(text) < 200 else f"{text[:200]}..."  # noqa: PLR2004 - the length of a line
 
 
 def size(result: Mapping[str, Any]) -> str:
-    """Return what was compared."""
+    """Return the size of the comparison."""
     return f"{len(result['judged'])} records" if "judged" in result else f"{len(result['printed'])} lines"
 
 

@@ -1,4 +1,4 @@
-"""Time that is measured in turns, so that a busy machine is as busy for each of what is compared."""
+"""Time measured alternately, so that all compared functions meet the same load of the machine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FEWEST = 3
-"""So many rounds, at least."""
+"""The fewest rounds."""
 
 
 def timed(function: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
-    """Return how many seconds a call of a function takes, its result released."""
+    """Return the seconds for a call of a function; releasing its result is included."""
     started = clock()
     function()
     return clock() - started
@@ -24,13 +24,13 @@ def in_turn(
 ) -> list[list[float]]:
     """Call functions in rounds, and return the seconds of each call, function by function.
 
-    The first call of each is not counted. Every round begins with another function: what follows a costly call finds
-    the processor's caches full of it.
+    The first call of each is not counted. Every round begins with another function, because a costly call leaves the
+    processor's caches full of its data.
 
     Args:
-        functions: what is measured.
-        seconds: how long the rounds go on; there are `FEWEST` of them at least.
-        clock: of the wall, or of this thread's processor.
+        functions: the functions to measure.
+        seconds: the time for the rounds; there are at least `FEWEST`.
+        clock: wall time, or the processor time of this thread.
     """
     for function in functions:
         function()
@@ -46,5 +46,5 @@ def in_turn(
 
 
 def ratios(values: Sequence[float], units: Sequence[float]) -> list[float]:
-    """Return values of rounds in units that were measured in the same rounds."""
+    """Return the values of rounds as multiples of units measured in the same rounds."""
     return [value / unit for value, unit in zip(values, units, strict=True)]

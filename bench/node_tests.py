@@ -1,7 +1,7 @@
-"""How many wrong kernels ONNX's own node tests find, the curated ones of tconv, and all of tconv's.
+"""Measure how many wrong kernels three sets find: ONNX's own node tests, tconv's curated ones, and all of tconv's.
 
-The kernels are those of `wrong_kernels.py`. The curated tests are chosen by this script: again and again the case that
-finds most of the kernels that are left.
+The kernels are those of `wrong_kernels.py`. This script chooses the curated tests: it takes the case that finds most of
+the remaining kernels, again and again.
 
 Run `python bench/node_tests.py [--count 200] [--seed 41] [--tier gate] [--small]`. `--choose 25` prints the ids of the
 curated tests: `python bench/node_tests.py --choose 25 > harness/tconv/export/suites/curated.txt`.
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 RUN_BY_ALL = {DType.F32, DType.F16}
-"""Types of the curated tests: onnxruntime has no kernel for the others."""
+"""Types of the curated tests: onnxruntime has no kernels for the others."""
 MOST = 4000
-"""Cases to choose from, the smallest first."""
+"""The number of cases to choose from, the smallest first."""
 LARGEST = 300_000
-"""Products of a curated test at most."""
+"""The most products of a curated test."""
 
 
 def kills(kernel: wrong.Kernel, facts: wrong.Facts) -> bool:
@@ -52,19 +52,19 @@ def kills(kernel: wrong.Kernel, facts: wrong.Facts) -> bool:
 
 
 def passes(facts: wrong.Facts) -> bool:
-    """Return whether onnxruntime answers a case as the text says: whoever takes the tests wants to see them green."""
+    """Return whether onnxruntime answers a case as the text says: projects that take the tests expect them to pass."""
     problem = Problem(facts.case, wrong.DIALECT)
     return isinstance(judge(problem, OnnxRuntime().run(problem.call, problem.arrays), DType.F32), ver.Allowed)
 
 
 def choose(kernels: Sequence[wrong.Kernel], cases: Sequence[wrong.Facts], count: int) -> list[str]:
-    """Return the ids of the cases that find most kernels together, by a greedy cover."""
+    """Return the ids of the cases that together find most kernels, by a greedy cover."""
     found = {facts.case.id: {kernel for kernel in kernels if kills(kernel, facts)} for facts in cases}
     chosen: list[str] = []
     left = set(kernels)
     while len(chosen) < count:
         best = max(found, key=lambda case: (len(found[case] & left), len(found[case])))
-        # Once all are found, each is to be found a second time.
+        # Once all are found, each should be found a second time.
         left = left - found[best] or set(kernels)
         chosen.append(best)
         del found[best]
@@ -72,9 +72,9 @@ def choose(kernels: Sequence[wrong.Kernel], cases: Sequence[wrong.Facts], count:
 
 
 def write_upstream(folder: Path) -> int:
-    """Write ONNX's own node tests of the operator, as the onnx package makes them, and return their number."""
+    """Write ONNX's own node tests of the operator, as the onnx package makes them; return their number."""
     with warnings.catch_warnings():
-        # The tests of other operators are made too.
+        # This makes the tests of other operators too.
         warnings.simplefilter("ignore")
         tests = [test for test in collect_testcases("ConvTranspose") if test.name.startswith("test_convtranspose")]
     for test in tests:
@@ -90,7 +90,7 @@ def write_upstream(folder: Path) -> int:
 
 
 def main() -> int:
-    """Choose, or ask and print the table; return 1 if the curated tests find no more than upstream's."""
+    """Choose, or run and print the table; return 1 if the curated tests find no more than upstream's."""
     parser = argparse.ArgumentParser(description="How many wrong kernels node tests find.")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=41)
@@ -98,14 +98,14 @@ def main() -> int:
     parser.add_argument("--choose", type=int)
     parser.add_argument("--small", action="store_true", help="for CI: 60 kernels, and not the full set")
     arguments: Any = parser.parse_args()
-    random = Random(arguments.seed)  # noqa: S311 - chance that can be repeated
+    random = Random(arguments.seed)  # noqa: S311 - random but repeatable
     kernels = [wrong.draw(random) for _ in range(60 if arguments.small else arguments.count)]
     corpus = Corpus.load()
     everything = [each.case for each in suite_problems("onnx-node-tests", corpus.cases(arguments.tier))]
     if arguments.choose:
         small = [case for case in everything if case.x.dtype in RUN_BY_ALL and case.plain]
         cases = [facts for facts in wrong.ordered(small) if facts.elements <= LARGEST]
-        # Every n-th, from the smallest to the largest, so that there are all sizes and kinds.
+        # Every n-th from the smallest to the largest, to get all sizes and kinds.
         cases = [facts for facts in cases[:: max(1, len(cases) // MOST)] if passes(facts)]
         print(*sorted(choose(kernels, cases, arguments.choose)), sep="\n")
         return 0
@@ -121,7 +121,7 @@ def main() -> int:
 
 
 def found(kernels: Iterable[wrong.Kernel], cases: Sequence[Any]) -> int:
-    """Return how many kernels die."""
+    """Return how many kernels are found."""
     facts = wrong.ordered(cases)
     return sum(wrong.why_alive(kernel, facts) is None for kernel in kernels)
 

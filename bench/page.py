@@ -1,7 +1,7 @@
-"""What the page of 100,000 records costs: its size, the processor time of its first rows and of a filter, its memory.
+"""Measure the page of 100,000 records: its size, the processor time of its first rows and of a filter, its memory.
 
-The records are of 25,000 cases of the corpus in four made runs, a fifth of which deviate. A real Chromium opens the
-page; what is counted is the processor time of its main thread, so that a busy machine changes little.
+The records are of 25,000 cases of the corpus in four made runs; a fifth of them deviate. A real Chromium opens the
+page. Only the processor time of its main thread counts, so a busy machine changes little.
 
 Run `python bench/page.py [--small] [--json FILE] [--against FILE]`. It needs playwright and Debian's Chromium.
 """
@@ -45,7 +45,7 @@ SCROLL = "async frames => { while (frames--) { scrollBy(0, 700); await new Promi
 
 
 def verdict(case: str, number: int) -> ver.Verdict:
-    """Return what a made backend did with a case: four in five agree, the others fail in several ways."""
+    """Return a made backend's verdict on a case: four in five agree, the others fail in several ways."""
     drawn = crc32(f"{number} {case}".encode())
     match drawn % 20:
         case 0:
@@ -61,7 +61,7 @@ def verdict(case: str, number: int) -> ver.Verdict:
 
 
 def assessments(corpus: Corpus, records: int) -> list[Assessment]:
-    """Return made runs that have so many records in all."""
+    """Return made runs that have this number of records in all."""
     ids = list(islice(corpus.ids("full"), records // RUNS))
     return [assess(_run(ids, number), None, corpus.find_facts) for number in range(RUNS)]
 
@@ -76,7 +76,7 @@ def _run(ids: list[str], number: int) -> Run:
 
 
 def opened(path: Path) -> dict[str, float]:
-    """Return what a browser needs to show a page and to filter it."""
+    """Return what it costs a browser to show a page and to filter it."""
     if sync_playwright is None:
         missing("page: playwright must be there")
     if not CHROMIUM.exists():
@@ -117,7 +117,7 @@ def opened(path: Path) -> dict[str, float]:
 
 
 def measured(arguments: argparse.Namespace) -> Findings:
-    """Measure the page of as many records as the size asks for."""
+    """Measure the page with the number of records for the size."""
     corpus = Corpus.load()
     records = 10_000 if arguments.small else 100_000
     runs = assessments(corpus, records)

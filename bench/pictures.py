@@ -25,7 +25,7 @@ CHROMIUM = "/usr/bin/chromium"
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 SIZE: ViewportSize = {"width": 1120, "height": 680}
 LARGEST = 160_000
-"""Bytes of a picture."""
+"""The most bytes of a picture."""
 SCHEMES = ("light", "dark")
 RED = 1
 
@@ -34,7 +34,7 @@ def page_of_a_run(backends: list[str], patterns: list[str], folder: Path) -> Pat
     """Run backends in the smoke tier without waivers, and return their page.
 
     Raises:
-        RuntimeError: the run did not end as a run that found failures does.
+        RuntimeError: the exit code is not that of a run with failures.
     """
     words = [word for backend in backends for word in ("--backend", backend)]
     command = [sys.executable, "-m", "tconv", "run", "--tier", "smoke", "--waivers", "none", "--quiet", *words]
@@ -56,7 +56,7 @@ def matrix(page: Page) -> None:
 
 
 def case(page: Page) -> None:
-    """Show the case of the address; where it has none, the example of the first cause that has wrong values."""
+    """Show the case in the address; if there is none, the example of the first cause that has wrong values."""
     if "#" not in page.url:
         page.locator(".cause", has_text="values").locator(".example a").first.click()
     drawing = page.locator("#detail .drawing > *").first
@@ -72,9 +72,9 @@ def pictures(browser: Browser, address: str, folder: Path, opened: str) -> None:
 
     Args:
         browser: the browser.
-        address: the page.
-        folder: where they go.
-        opened: the fragment of the case to show; empty for the example of a cause.
+        address: the address of the page.
+        folder: the folder for the pictures.
+        opened: the address fragment of the case to show; empty for the example of a cause.
 
     Raises:
         ValueError: a picture is too large for the README.
@@ -94,7 +94,7 @@ def pictures(browser: Browser, address: str, folder: Path, opened: str) -> None:
 
 
 def main() -> None:
-    """Make the pictures as the command line says."""
+    """Make the pictures that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", action="append", required=True, help="a backend; repeatable")
     parser.add_argument("--output", type=Path, default=PICTURES, help="the folder")

@@ -1,12 +1,12 @@
-"""Ports between runtimes: how many of random calls are written so that the target was seen to give the source's output.
+"""Measure ports between runtimes: for how many random calls does the target give the source's output?
 
 At least half of the calls have SAME, output_shape, asymmetric pads or a stride above the kernel. For each pair of
-runtimes each call is asked of the source, ported, and asked of the target; both compute on integers, so that no other
-geometry gives their outputs. Counted are the calls that are proven so, those that the source does not run, those that
-nothing is written for, and those that are written and not seen to be right, which there must be none of.
+runtimes each call is run on the source, ported, and run on the target. Both compute on integers, so no other geometry
+gives their outputs. Four counts are printed: calls with equal outputs, calls that the source does not run, calls that
+cannot be written, and calls that are written but not right. The last one must be 0.
 
 Run `python bench/ports.py [--count 200] [--seed 49] [--small] [--json FILE] [--against FILE]`. At the small size, ten
-calls of the first pair, it ends with 1 if one is written that is not right.
+calls of the first pair, the exit code is 1 if a written call is not right.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def drawn(random: Random, number: int) -> Case:
 
 
 def _dialects(name: str) -> tuple[Dialect, Dialect]:
-    """Return the first dialect of a backend, and that of calls with groups."""
+    """Return the first dialect of a backend, and the dialect for calls with groups."""
     backend = shipped(name)
     assert backend is not None
     own = [DIALECTS[each] for each in backend.DIALECTS]

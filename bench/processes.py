@@ -1,10 +1,10 @@
-"""What a command costs with all processes that it starts, those included that outlive it.
+"""Measure the cost of a command with all processes that it starts, including those that outlive it.
 
-Workers are forked from a process that the command does not wait for, so that the system does not count their time as
-the command's. Here the command is run by a process of its own that adopts whatever is left behind (on Linux), and waits
-for all of it. tconv's modules are compiled once, as they are where it is installed.
+Workers are forked from a process that the command does not wait for, so the system does not count their time for the
+command. Here a separate process runs the command, adopts the processes that are left (on Linux), and waits for all of
+them. tconv's modules are compiled once, as in an installation.
 
-Run `python bench/processes.py FOLDER COMMAND...`: FOLDER for compiled modules; the cost as JSON.
+Run `python bench/processes.py FOLDER COMMAND...`: FOLDER is for compiled modules; it prints the cost as JSON.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 _PR_SET_CHILD_SUBREAPER = 36
 _USER, _SYSTEM = 11, 12
-"""Places of a process's own times in /proc/PID/stat, behind its name."""
+"""Positions of a process's own times in /proc/PID/stat, after its name."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one command: of the clock, and of the processors in its own process and in all others."""
+    """Seconds for one command: wall time, and processor time in its own process and in all others."""
 
     wall: float
     own: float
@@ -40,15 +40,15 @@ class Cost:
 
     @property
     def processor(self) -> float:
-        """Seconds of the processors in all processes."""
+        """Processor seconds in all processes."""
         return self.own + self.others
 
 
 def cost(command: Sequence[str], compiled: Path) -> Cost:
-    """Run a command that judges, and return what it cost.
+    """Run a command that judges, and return its cost.
 
     Args:
-        command: what is run.
+        command: the command.
         compiled: a folder for compiled modules.
     """
     done = subprocess.run(
@@ -61,20 +61,20 @@ def cost(command: Sequence[str], compiled: Path) -> Cost:
 
 
 def environment(compiled: Path) -> dict[str, str]:
-    """Return the environment in which modules are compiled once, into a folder."""
+    """Return an environment that stores compiled modules in a folder."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return variables | {"PYTHONPYCACHEPREFIX": str(compiled)}
 
 
 def _measured(command: Sequence[str]) -> Cost:
-    """Run a command as a child of this process, which must have had no other; wait for all that it leaves behind."""
+    """Run a command as a child of this process, which must not have had another; wait for all processes it leaves."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     started = perf_counter()
     process = subprocess.Popen(command, **QUIET)
-    # It has ended then, and can still be looked at.
+    # It has ended then, and its times can still be read.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     wall = perf_counter() - started
-    with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 - a file of the system's
+    with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 - a system file
         times = file.read().rpartition(")")[2].split()
     assert process.wait() in (0, 1), f"{' '.join(command)} must end with a verdict"
     with suppress(ChildProcessError):

@@ -1,17 +1,17 @@
-"""Whether runtimes execute what real quantisers write as the text says, and what is said of scales on the wrong axis.
+"""Check that runtimes execute quantisers' models as the text says, and that scales on a wrong axis are noticed.
 
-Layers of real numbers with all geometries of the gate tier that a text has words for are quantised, in every format of
-8 bits that the quantiser has for the operator. tconv gets a case with the quanta, scales and zero points that it chose,
-and judges what the runtime gives for the quantiser's model. Then the scales of filters per channel are moved to the
-axis of the input channels, as converters do by mistake. The output channels of a filter differ in their range, as those
-of trained ones do, so that their scales differ too.
+Layers of real numbers are quantised, in every 8-bit format that the quantiser has for the operator. They have all
+geometries of the gate tier that a text can express. A case for tconv has the quantiser's quanta, scales and zero
+points, and tconv judges the runtime's output for the quantiser's model. Then the scales of filters per channel are
+moved to the axis of the input channels, as converters do by mistake. The output channels of a filter differ in their
+range, as in trained filters, so their scales differ too.
 
 - `onnxruntime`: `onnxruntime.quantization.quantize_static`. Moved scales must be red, and explained in one line.
-- `tflite`: TensorFlow's converter, run by LiteRT with each of its sets of kernels. Moved scales must be refused, as its
+- `tflite`: TensorFlow's converter, run by LiteRT with each of its sets of kernels. Moved scales must be refused: the
   text has them along the output channels. `tox -e converter` has TensorFlow.
 
-Run `python bench/quantiser.py [onnxruntime|tflite] [--count 1000000]`. The exit code is 1 if a right model fails, or a
-moved one is neither explained nor refused.
+Run `python bench/quantiser.py [onnxruntime|tflite] [--count 1000000]`. The exit code is 1 if a right model fails, or
+if a moved one is not explained and not refused.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 NAME = "scales-along-axis-0"
 NAMED = 100
-"""So many models with moved scales are explained, at most three times as many."""
+"""The number of models with moved scales that are explained; there may be up to three times as many."""
 FACTORS = (1.0, 0.5, 0.25)
-"""How large the filters of output channels are, one after the other: no two neighbours have the same scale."""
+"""Factors for the filters of successive output channels: no two neighbours have the same scale."""
 
 
 class Tensor(NamedTuple):
-    """What a quantiser made of a tensor: quanta, in NCX and IOX, of which an output has none; scales and zero point."""
+    """A quantised tensor: quanta in NCX and IOX, which an output does not have; scales and zero point."""
 
     quanta: Array | None
     scale: Array
@@ -62,12 +62,12 @@ class Tensor(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A layer that was quantised.
+    """A quantised layer.
 
     Attributes:
-        format: of what kind it is, for the table.
-        case: a case with what the quantiser chose.
-        outcome: what the runtime gives for the quantiser's model.
+        format: its format, for the table.
+        case: a case with the quantiser's values.
+        outcome: the runtime's outcome for the quantiser's model.
         moved: the same with the filter's scales along the input channels; None if it has one scale.
     """
 
@@ -78,7 +78,7 @@ class Model(NamedTuple):
 
 
 def layers(dialect: Dialect) -> Iterator[Case]:
-    """Yield a layer of real numbers for each geometry of the gate tier that a dialect has words for."""
+    """Yield a layer of real numbers for each geometry of the gate tier that a dialect can express."""
     seen = set()
     for case in Corpus.load().cases("gate"):
         operands = {role: replace(of, data="normal", dtype=DType.F32) for role in "xwb" if (of := getattr(case, role))}
@@ -94,13 +94,13 @@ def layers(dialect: Dialect) -> Iterator[Case]:
 
 
 def declared(name: str, layer: Case, tensors: Mapping[str, Tensor], *, is_fed: bool) -> Case:
-    """Return a case with what a quantiser made of a layer.
+    """Return a case with the quantiser's values for a layer.
 
     Args:
-        name: of its format.
+        name: the name of its format.
         layer: the layer.
-        tensors: data, filter, perhaps bias, and output, by their roles.
-        is_fed: whether quanta of the data are fed, and not numbers.
+        tensors: data, filter, bias if there is one, and output, by their roles.
+        is_fed: whether the data is fed as quanta; if not, as real numbers.
     """
     data, filters = (str(tensors[role].quanta.dtype) for role in "xw")
     context = Context(
@@ -132,7 +132,7 @@ def quantised(cases: Sequence[Case], quantiser: Any) -> Iterator[Model]:  # noqa
 
 
 def is_of_nothing(problem: Problem) -> bool:
-    """Return whether no product reaches an output, so that no scale of a filter matters."""
+    """Return whether no product reaches an output, so the filter's scales do not matter."""
     assert problem.values is not None
     terms = problem.truth.compute_terms(problem.values.primary.geometry)
     return bool((terms.count <= (problem.case.b is not None)).all())
@@ -164,7 +164,7 @@ def main() -> int:
             verdict = judge(problem, model.moved, DType.F32)
             is_equal = isinstance(verdict, ver.Agreed) and is_of_nothing(problem)
             moved["without any product" if is_equal else verdict.kind] += 1
-            # All of them have the same cause, and to look for one takes longer than all else.
+            # All of them have the same cause, and looking for a cause takes longest.
             if isinstance(verdict, ver.WrongOutput) and moved[verdict.kind] % max(len(right) // NAMED, 1) == 0:
                 named[model.case.id] = model.case, played.record(model.case, model.moved)
     for format_, number in sorted(done.items()):

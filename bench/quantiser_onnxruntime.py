@@ -1,7 +1,7 @@
-"""What onnxruntime's own quantiser writes, and what onnxruntime gives for it.
+"""The models of onnxruntime's own quantiser, and onnxruntime's output for them.
 
-Its format QOperator has no operator for a transposed convolution: the quantiser leaves it as it is. onnxruntime has a
-`QLinearConvTranspose` of the domain `com.ms.internal.nhwc`, but no kernel of the processor computes it.
+Its QOperator format has no operator for a transposed convolution: the quantiser leaves it unchanged. onnxruntime has a
+`QLinearConvTranspose` in the domain `com.ms.internal.nhwc`, but no CPU kernel for it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ BACKEND = "onnxruntime"
 DIALECT = find_dialect("onnx/ConvTranspose-22")
 INT8, UINT8 = QuantType.QInt8, QuantType.QUInt8
 FORMATS = ((INT8, INT8), (UINT8, INT8), (UINT8, UINT8))
-"""Types of data and filter. The quantiser refuses int8 data beside a uint8 filter."""
+"""Types of data and filter. The quantiser refuses int8 data with a uint8 filter."""
 
 
 class _Feed(CalibrationDataReader):  # type: ignore[misc] # it has no types
-    """The data that the quantiser calibrates with."""
+    """The data for the quantiser's calibration."""
 
     def __init__(self, feed: dict[str, Array]) -> None:
         self._feeds = iter([feed])
@@ -61,7 +61,7 @@ def models(problem: Problem, operands: Mapping[str, Array]) -> Iterator[Model]:
                 try:
                     write(feed, activation_type=activation, weight_type=weight, per_channel=per_channel)
                 except ValueError:
-                    # Of a layer in groups the quantiser divides the bias of all of them by the scales of one.
+                    # In a layer with groups, the quantiser divides the bias of all groups by the scales of one.
                     if per_channel and "b" in operands and (problem.case.attributes.groups or 1) > 1:
                         continue
                     raise
@@ -69,7 +69,7 @@ def models(problem: Problem, operands: Mapping[str, Array]) -> Iterator[Model]:
 
 
 def notices(kinds: Counter[str]) -> bool:
-    """Return whether no moved model passes."""
+    """Return whether all moved models are noticed."""
     return "agreed" not in kinds
 
 
@@ -93,10 +93,10 @@ def _model(problem: Problem, x: Array, model: onnx.ModelProto) -> Model:
 
 
 def _run(model: onnx.ModelProto, x: Array, y: Tensor) -> Produced:
-    """Return the quanta of what onnxruntime gives for a model."""
+    """Return the quanta of onnxruntime's output for a model."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    # It warns that it declares the output of one spatial axis, whose rank nobody declares, with a false shape.
+    # onnxruntime warns about a wrong shape that it declares itself for an output with one spatial axis.
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
     (real,) = session.run(None, {"X": x})

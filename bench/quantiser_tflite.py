@@ -1,4 +1,4 @@
-"""What TensorFlow's converter writes, and what LiteRT gives for it with each of its sets of kernels."""
+"""The models of TensorFlow's converter, and LiteRT's output for them with each of its sets of kernels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
 def models(problem: Problem, operands: Mapping[str, Array]) -> Iterator[Model]:
-    """Yield a layer with one scale for its filter and with one for each output channel, run by each set of kernels."""
+    """Yield a layer with one scale for its filter, and with one for each output channel, for each set of kernels."""
     x = np.moveaxis(operands["x"], 1, -1)
     function = _function(problem, x, operands)
     for per_channel in (False, True):
@@ -60,7 +60,7 @@ def models(problem: Problem, operands: Mapping[str, Array]) -> Iterator[Model]:
 
 
 def notices(kinds: Counter[str]) -> bool:
-    """Return whether LiteRT refuses moved scales; if there are as many inputs as outputs, it reads no axis."""
+    """Return whether LiteRT refuses moved scales. With as many inputs as outputs, it does not check the axis."""
     return not kinds.keys() - {"agreed", "refused-valid"}
 
 
@@ -84,12 +84,12 @@ def _converted(function: Any, x: Array, *, per_channel: bool) -> schema.ModelT: 
     converter.representative_dataset = lambda: iter([[x]])
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = converter.inference_output_type = tf.int8
-    converter._experimental_disable_per_channel = not per_channel  # noqa: SLF001 - it has no other switch
+    converter._experimental_disable_per_channel = not per_channel  # noqa: SLF001 - there is no public switch
     return schema.ModelT.InitFromObj(schema.Model.GetRootAs(converter.convert(), 0))
 
 
 def _tensors(model: schema.ModelT, x: Array) -> dict[str, Tensor]:
-    """Return what the converter made of each tensor, and the quanta of the data."""
+    """Return quanta, scales and zero point of each tensor in the converter's model, and the quanta of the data."""
     (graph,) = model.subgraphs
     (operator,) = graph.operators
     of = {role: graph.tensors[number] for role, number in zip(("w", "x", "b"), operator.inputs[1:], strict=False)}

@@ -1,7 +1,7 @@
-"""The reference against torch's conv_transpose in float64, one thread each, as multiples of torch's value.
+"""Compare the reference with torch's conv_transpose in float64, on one thread each, as multiples of torch's time.
 
-Measured are the value by `definition` and as it is used, the value with the verdict on a right output and on one with a
-wrong element. All of a shape is measured in turn, call by call, in seconds of this thread's processor.
+Measured are the value by `definition` and as tconv uses it, and the value with the verdict, for a right output and for
+one with a wrong element. For each shape the calls alternate. The unit is processor time of this thread.
 
 Run `python bench/reference.py [--small] [--json FILE] [--against FILE]`.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 SECONDS = 3.0
-"""How long a line is measured, at least."""
+"""The least seconds for a line."""
 SMALL = 0.1
 """The same with --small."""
 
@@ -77,7 +77,7 @@ SHAPES = (
     Shape("8x32x16x16, k4 s2", (8, 32, 16, 16), (32, 32, 4, 4), 2),
 )
 COLUMNS = {"definition": None, "value": (0.2, 2.0), "right": (0.4, 4.0), "wrong": None}
-"""What is measured of a shape, and the band of its geometric mean."""
+"""The measurements of a shape, with the bands of their geometric means."""
 
 
 def measured(arguments: argparse.Namespace) -> Findings:
@@ -93,7 +93,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
 
 
 def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
-    """Measure each shape, in units of torch's value."""
+    """Measure each shape, as multiples of torch's time."""
     figures: dict[str, Figure] = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
@@ -126,7 +126,7 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
 
 
 def operands(shape: Shape) -> tuple[Array, Array]:
-    """Return normal numbers of float32: data for which a bound is due."""
+    """Return normal numbers in float32: their verdict needs a bound."""
     generator = np.random.default_rng(0)
     x, w = (generator.standard_normal(size).astype(np.float32).astype(np.float64) for size in (shape.x, shape.w))
     return x, w

@@ -1,9 +1,9 @@
-"""What whole runs of tconv on onnxruntime cost: of the clock and of the processors, with one worker and with two.
+"""Measure whole runs of tconv on onnxruntime: wall time and processor time, with one worker and with two.
 
-Each run is a whole command: start, corpus, cases, records, gate, page. The commands take turns. Ratios:
+Each run is a whole command: start, corpus, cases, records, gate, page. The commands run alternately. Ratios:
 
-- a case in floors: a run less that of one case, by the cases, in units of bench/floor.py's floor; of processor time;
-- what two workers gain, by the clock, and what they cost more, by the processors.
+- a case in floors: the processor time of a run minus that of one case, per case, in units of bench/floor.py;
+- the gain of two workers in wall time, and their extra cost in processor time.
 
 Run `python bench/whole.py [--rounds N] [--small] [--json FILE] [--against FILE]`.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FLOOR_CASES = 512
 SPEEDUP, IN_FLOORS, SAME_WORK = (0.5, 3.0), (0.2, 30.0), (0.5, 2.0)
-"""Bands, far wider than what is measured: CI's machines may have one core, and other work."""
+"""Bands, far wider than the measured ratios: CI's machines may have one core, and other load."""
 ONE_CASE = ("--tier", "gate", "examples/onnx/basic")
 
 
@@ -43,7 +43,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
     bench = Bench()
     with tempfile.TemporaryDirectory() as name:
         compiled = Path(name)
-        # The first command compiles the modules, and is not counted.
+        # The first command compiles the modules and does not count.
         run_of(ONE_CASE, 1, compiled)
         figures: dict[str, Figure] = {}
         for part, (tier, patterns) in parts.items():
@@ -71,7 +71,7 @@ def measured(arguments: argparse.Namespace) -> Findings:
 
 
 def run_of(options: Sequence[str], jobs: int, compiled: Path) -> Cost:
-    """Return what `tconv run` costs with these options."""
+    """Return the cost of `tconv run` with these options."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["run", *options, "--jobs", str(jobs), "--output", folder]
         return cost([sys.executable, "-m", "tconv", *command], compiled)

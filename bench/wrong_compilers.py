@@ -1,11 +1,11 @@
-"""How many wrong graph compilers die in the contexts of the gate tier.
+"""Measure how many wrong graph compilers are found in the contexts of the gate tier.
 
-A wrong compiler is drawn from a grammar: a wrong rewrite, which is done wherever its pattern is in a graph, and a
-condition on the case. It computes everything else in float32, and the operator alone correctly. It dies if a context is
-judged as a failure. Only compilers are drawn that rewrite something in one of many random contexts. Every survivor is
-printed with its reason, and the share that dies in rows that cover pairs alone.
+A wrong compiler is drawn from a grammar: a wrong rewrite, which is done at each match of its pattern in a graph, and a
+condition on the case. It computes all other nodes in float32, and an operator alone correctly. It dies if a context
+is judged as a failure. Only compilers are drawn that rewrite something in one of many random contexts. Each survivor
+is printed with its reason. The share that dies in rows that cover only pairs is printed too.
 
-Run `python bench/wrong_compilers.py [--count 200] [--seed 46] [--small] [--no-pairs]`. The exit code is 1 if less than
+Run `python bench/wrong_compilers.py [--count 200] [--seed 46] [--small] [--no-pairs]`. The exit code is 1 if fewer than
 95 of a hundred die.
 """
 
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     Change = Callable[[Play, Node], bool]
 
 LEAST = 95
-"""How many of a hundred must die."""
+"""The least number of a hundred that must die."""
 DIALECT = find_dialect("onnx/ConvTranspose-22")
 POOL = 4000
-"""In one of so many random contexts a compiler must rewrite something."""
+"""The number of random contexts; a compiler must rewrite something in one of them."""
 _ALWAYS = 0.3
-"""How many compilers have no condition."""
+"""The part of the compilers without a condition."""
 ADDING, SCALING = ("Add", "Sub"), ("Mul", "Div")
 ARITHMETIC = (*ADDING, *SCALING, "Max", "BatchNormalization")
 ACTIVATIONS = ("Relu", "Clip", "LeakyRelu", "PRelu", "HardSigmoid", "Sigmoid", "Tanh", "Elu", "HardSwish")
@@ -60,12 +60,12 @@ NORMAL = ("bn_scale", "bn_shift", "bn_mean", "bn_variance")
 VECTORS = ("mul", "add", "sub", "max", *NORMAL, "slope", "B", "B_more", "b_scale")
 """Constants that may have an entry for each channel."""
 EARLY = "adds to the buffer of an earlier run of this size"
-"""The one rewrite that is in no graph: buffers of earlier runs are not cleared."""
+"""The only rewrite that no graph shows: buffers of earlier runs are not cleared."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A context: its case, its problem, the geometry of the operator, and its graph, which is copied and rewritten."""
+    """A context: its case, its problem, the operator's geometry, and its graph, which is copied before a rewrite."""
 
     case: Case
     problem: Problem
@@ -75,9 +75,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A wrong compiler: its rewrite and its condition in words, what rewrites a graph, and whether the condition holds.
+    """A wrong compiler: rewrite and condition in words, the rewriting function, and a test for the condition.
 
-    A rewrite returns whether its pattern is there.
+    A rewrite returns whether its pattern occurs.
     """
 
     what: str
@@ -89,7 +89,7 @@ class Compiler:
         return f"{self.what}, {self.condition}"
 
     def rewritten(self, question: Question) -> Play | None:
-        """Return the graph that the compiler makes; None if it leaves it as it is."""
+        """Return the compiler's graph; None if it does not change the graph."""
         if not self.holds(question):
             return None
         play = question.play.copy()
@@ -97,18 +97,18 @@ class Compiler:
 
 
 def question(case: Case) -> Question | None:
-    """Return what is asked of a context; None for an operator alone."""
+    """Return the question for a context; None for an operator alone."""
     problem = Problem(case, DIALECT)
     if problem.surrounded is None or problem.values is None:
         return None
     return Question(case, problem, problem.values.primary.geometry, play_of(problem))
 
 
-# What a rewrite needs to know of a graph.
+# What rewrites need to know about a graph.
 
 
 def _behind(play: Play) -> set[str]:
-    """Return the names of what depends on the operator."""
+    """Return the names of tensors that depend on the operator."""
     names = {play.operator}
     for node in play.nodes:
         if names & set(node.inputs):
@@ -117,13 +117,13 @@ def _behind(play: Play) -> set[str]:
 
 
 def _data_of(play: Play, node: Node) -> str:
-    """Return the input that a node passes on if it is dropped: what depends on the operator, or what a node makes."""
+    """Return the input that remains if a node is dropped: one that depends on the operator, or one made by a node."""
     behind, made = _behind(play), {name for each in play.nodes for name in each.outputs}
     return next((name for names in (behind, made) for name in node.inputs if name in names), node.inputs[0])
 
 
 def _found(play: Play, kinds: Iterable[str], *, behind: bool = False) -> list[Node]:
-    """Return the nodes of some kinds, perhaps only those behind the operator."""
+    """Return the nodes of some kinds; with `behind`, only those behind the operator."""
     names, wanted = _behind(play), set(kinds)
     return [node for node in play.nodes if node.kind in wanted and (not behind or names & set(node.inputs))]
 
@@ -142,7 +142,7 @@ def _last(play: Play, kind: str) -> Node | None:
 
 
 def _nodes(kinds: Iterable[str], change: Change, *, behind: bool = False) -> Rewrite:
-    """Change each node of some kinds, as it is after the changes before."""
+    """Change each node of some kinds, one after the other."""
 
     def rewrite(play: Play) -> bool:
         done = False
@@ -158,7 +158,7 @@ def _nodes(kinds: Iterable[str], change: Change, *, behind: bool = False) -> Rew
 def _attributes(
     kind: str, made: Callable[[Mapping[str, Any]], Mapping[str, Any]], *, behind: bool = False, last: bool = False
 ) -> Rewrite:
-    """Change the attributes of each node of a kind, perhaps only of the graph's last one."""
+    """Change the attributes of each node of a kind; with `last`, only of the last one."""
 
     def change(play: Play, node: Node) -> bool:
         if last and node.outputs[0] != play.output:
@@ -182,11 +182,11 @@ def _inputs(kind: str, made: Callable[[Play, Node], Sequence[str]], *, behind: b
 
 
 def _array(name: str, made: Callable[[Array, int], Array], least: int = 1, *, fed: bool = False) -> Rewrite:
-    """Change a constant with so many entries at least; `made` is given it and the number of groups."""
+    """Change a constant with at least `least` entries; `made` gets it and the number of groups."""
 
     def rewrite(play: Play) -> bool:
         array = play.arrays.get(name)
-        # The scales of a bias have an entry for each channel, also if all are equal.
+        # The scales of a bias have an entry for each channel, even if all are equal.
         if array is None or array.size < least or (name in play.fed and not fed):
             return False
         play.arrays[name] = made(array, _geometry(play).groups).astype(array.dtype).reshape(array.shape)
@@ -212,7 +212,7 @@ def _without_bias(play: Play) -> bool:
 
 
 def _differ(first: str, second: str) -> bool:
-    """Return whether the order of two operations matters, and they stand in it."""
+    """Return whether two operations can occur in this order, and a swap changes the result."""
     pair = {first, second}
     if len(pair) == 1 or pair <= set(ADDING) or pair <= set(SCALING) or pair <= {"Max", "Relu", "Clip"}:
         return False
@@ -237,7 +237,7 @@ def _swap(second: str) -> Change:
 
 
 def _filter_scales(factors: Callable[[Array, int], Array]) -> Rewrite:
-    """Multiply the filter with other scales for the channels of all groups."""
+    """Multiply the filter by other scales for the channels of all groups."""
 
     def rewrite(play: Play) -> bool:
         made, groups = play.maker(play.main.inputs[1]), _geometry(play).groups
@@ -299,7 +299,7 @@ def _spatial_axes(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _zero_of(kind: str) -> Rewrite:
-    """Take zero point 0 of the data in one of Quantize and Dequantize."""
+    """Use zero point 0 for the data, in either Quantize or Dequantize."""
 
     def inputs(play: Play, node: Node) -> Sequence[str]:
         zero_point = play.arrays.get("x_zero_point", np.array(0))
@@ -312,7 +312,7 @@ def _zero_of(kind: str) -> Rewrite:
 
 
 def _sign(name: str) -> Rewrite:
-    """Read stored quanta with the other sign."""
+    """Read stored quanta as the type with the other sign."""
     other = {np.dtype(np.int8): np.uint8, np.dtype(np.uint8): np.int8}
 
     def rewrite(play: Play) -> bool:
@@ -324,7 +324,7 @@ def _sign(name: str) -> Rewrite:
 
 
 def _fused_pad(moved: Callable[[Array, Geometry], Array]) -> Rewrite:
-    """Make a Pad a part of the operator, and move the output wrongly: `moved` returns how far, for each axis."""
+    """Fuse a Pad into the operator, and move the output wrongly: `moved` returns the distance for each axis."""
 
     def rewrite(play: Play) -> bool:
         pad, before = play.maker(play.main.inputs[0]), _geometry(play)
@@ -369,7 +369,7 @@ def _exchange(first: str, second: str) -> Rewrite:
 
 @cache
 def _pairs_of_constants() -> list[tuple[str, str]]:
-    """Return the pairs of constants that may be of one size and type in a graph, and of which the order matters."""
+    """Return the pairs of constants with the same size and type in some graph, whose swap changes the result."""
     found: set[tuple[str, str]] = set()
     for each in pool():
         arrays = {name: array for name, array in each.play.arrays.items() if name not in each.play.fed}
@@ -382,7 +382,7 @@ def _pairs_of_constants() -> list[tuple[str, str]]:
 
 
 def _alike(first: Array, second: Array) -> bool:
-    """Return whether constants may be taken for each other: scales, zero points, or vectors and tensors of one size."""
+    """Return whether constants can be confused: scales, zero points, or vectors and tensors of one size."""
     shapes = [[size for size in array.shape if size != 1] for array in (first, second)]
     is_scalar = first.ndim == second.ndim == 0
     return first.dtype == second.dtype and shapes[0] == shapes[1] and (is_scalar or first.size > 1)
@@ -397,14 +397,14 @@ def _in_place(play: Play, node: Node) -> bool:
 
 
 def _gaps(kind: str) -> Rewrite:
-    """Do what follows the sums only where a tap reaches."""
+    """Apply what follows the sums only to elements that a tap reaches."""
 
     def rewrite(play: Play) -> bool:
         main, geometry = play.main, _geometry(play)
         ones = np.ones((1, geometry.groups, *geometry.spatial))
         reached = sums(ones, np.ones((geometry.groups, 1, *geometry.kernel)), None, geometry)[:, :1] > 0
         user = play.only_consumer(play.operator)
-        # Of zero, these are zero.
+        # For zero, the result is zero.
         needs_bias = kind == "bias" or (kind in ACTIVATIONS and kind not in {"HardSigmoid", "Sigmoid"})
         if reached.all() or (needs_bias and not main.inputs[2:]):
             return False
@@ -433,7 +433,7 @@ def _quantised_filter(steps: float) -> Rewrite:
     return rewrite
 
 
-# The grammar: kinds of rewrites, how often each is drawn, and what it draws from, by their words.
+# The grammar: kinds of rewrites, the weight of each kind, and its rewrites by their words.
 
 _OF_VECTORS: Mapping[str, Callable[[Array, int], Array]] = {
     "takes the first entry for all": lambda v, _: np.full_like(v, v.flat[0]),
@@ -494,7 +494,7 @@ _IN_PLACE = {
     **{kind: [kind] for kind in ("Relu", "Add", "Quantize")},
     "any": [*ARITHMETIC, *ACTIVATIONS, "Quantize"],
 }
-# Rounding commutes with what is monotonic and keeps the grid, and with powers of two that f16 has.
+# Rounding commutes with monotonic functions that keep the grid, and with powers of two that f16 has.
 _ROUNDED = [
     *product(["Quantize", "Cast"], (*ADDING, "BatchNormalization")),
     *product(["Quantize"], (*SCALING, "LeakyRelu", "PRelu", "HardSigmoid", "Sigmoid", "Tanh")),
@@ -503,7 +503,7 @@ _ROUNDED = [
 
 @cache
 def families() -> Mapping[str, tuple[int, Mapping[str, Rewrite]]]:
-    """Return how often each kind of rewrite is drawn, and its rewrites by their words."""
+    """Return the weight of each kind of rewrite, and its rewrites by their words."""
     return {
         "drop": (3, {
             "drops bias": _without_bias,
@@ -591,7 +591,7 @@ def families() -> Mapping[str, tuple[int, Mapping[str, Rewrite]]]:
 
 
 def _with(name: str, value: object) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """Return what gives an attribute another value."""
+    """Return a function that sets an attribute to another value."""
     return lambda _: {name: value}
 
 
@@ -653,14 +653,14 @@ CONDITIONS: Mapping[str, Callable[[Question], bool]] = {
 
 @cache
 def pool() -> list[Question]:
-    """Return the random contexts in one of which a compiler must rewrite something."""
+    """Return the random contexts; a compiler must rewrite something in one of them."""
     cases = islice(drawn(46, DIALECT, contexts=True), POOL)
     return [each for each in map(question, cases) if each is not None]
 
 
 def draw_some(count: int, seed: int) -> list[Compiler]:
     """Draw different compilers whose pattern occurs."""
-    random = Random(seed)  # noqa: S311 - chance that can be repeated
+    random = Random(seed)  # noqa: S311 - random but repeatable
     found: dict[str, Compiler] = {}
     kinds = [*families().values()]
     while len(found) < count:
@@ -691,7 +691,7 @@ def why_alive(compiler: Compiler, questions: Sequence[Question]) -> str | None:
 
 
 def pairs_alone(sweeps: Iterable[Sweep]) -> list[Question]:
-    """Return the contexts of rows that hold every pair and not the triples."""
+    """Return the contexts of rows that cover every pair but not the triples."""
     cases = [
         sweep.case(row)
         for sweep in sweeps
@@ -702,7 +702,7 @@ def pairs_alone(sweeps: Iterable[Sweep]) -> list[Question]:
 
 
 def main() -> int:
-    """Draw, ask, print; return 1 if too few die."""
+    """Draw, run, print; return 1 if too few die."""
     parser = argparse.ArgumentParser(description="How many wrong graph compilers die in contexts.")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=46)

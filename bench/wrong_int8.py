@@ -1,13 +1,13 @@
-"""How many wrong int8 kernels die in the gate tier, whether they are named, and whether a conforming one ever fails.
+"""Measure how many wrong int8 kernels are found in the gate tier and named, and whether a conforming one ever fails.
 
-A wrong kernel is a misreading of a quantised operator, or one of channels and taps, under a condition on the case. Only
-kernels are drawn that are wrong in one of many random calls. It dies if a case of the topic `quantised` fails. It is
-named if the first explanation of the run has its name.
+A wrong kernel is a misreading of a quantised operator, or of channels and taps, under a condition on the case. Only
+kernels are drawn that are wrong in one of many random calls. A kernel dies if a case of the topic `quantised` fails. It
+is named if the first explanation of the run has its name.
 
-A conforming kernel adds products of quanta in integers, and makes the output of that in one of the ways that a runtime
-may choose: in f64 or f32, times a factor or divided by the output's scale, a tie to either side. Or it dequantises its
-operands, and adds in f32 in any order. On quanta as types, as TFLite's operator has them, the factor may be in fixed
-point, and the product rounded once or twice. Half of the calls are TFLite's.
+A conforming kernel adds products of quanta in integers, and makes the output from the sum in one of the ways that a
+runtime may choose. It computes in f64 or f32, multiplies by a factor or divides by the output's scale, and rounds a tie
+to either side. Or it dequantises its operands, and adds in f32 in any order. For quanta as types, as in TFLite's
+operator, the factor may be in fixed point, and the product rounded once or twice. Half of the calls are TFLite's.
 
 Run `python bench/wrong_int8.py [--count 60] [--seed 47] [--conforming 20000]`. The exit code is 1 if too few die or are
 named, or if a conforming kernel fails.
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 DIE, NAMED = 57 / 60, 50 / 60
 DIALECT, TFLITE = find_dialect("onnx/ConvTranspose-22"), find_dialect("tflite/TransposeConv")
 POOL = 400
-"""In one of so many random calls a kernel must be wrong."""
+"""The number of random calls; a kernel must be wrong in one of them."""
 ALWAYS = 0.4
 OTHERS = ("channels-beyond-four-are-zero", "last-input-channel-dropped", "bias-ignored", "last-tap-dropped")
 CONDITIONS: Mapping[str, Callable[[Case], bool]] = {
@@ -76,8 +76,8 @@ class Kernel:
     """A wrong kernel.
 
     Attributes:
-        misreading: what it does.
-        where: the name of the condition; empty if it always does it.
+        misreading: its mistake.
+        where: the name of the condition; empty if it is always wrong.
     """
 
     misreading: Misreading
@@ -97,7 +97,7 @@ class Kernel:
 
 def random_calls(seed: int, count: int, dialect: Dialect = DIALECT) -> Iterator[Problem]:
     """Yield random calls whose data, filter, bias and output are quantised."""
-    random = Random(f"calls {seed}")  # noqa: S311 - chance that can be repeated
+    random = Random(f"calls {seed}")  # noqa: S311 - random but repeatable
     for case in drawn(seed, dialect, contexts=True):
         is_unsigned = random.random() < 1 / 4
         data = "uint8" if is_unsigned else random.choice(("int8", "int8-zero-point", "int8-input"))
@@ -116,8 +116,8 @@ def random_calls(seed: int, count: int, dialect: Dialect = DIALECT) -> Iterator[
 
 
 def draw(count: int, seed: int) -> list[Kernel]:
-    """Return different kernels that are wrong in a random call."""
-    random, pool = Random(seed), [*random_calls(seed, POOL)]  # noqa: S311 - chance that can be repeated
+    """Return different kernels that are wrong in one of the random calls."""
+    random, pool = Random(seed), [*random_calls(seed, POOL)]  # noqa: S311 - random but repeatable
     by_name = misreadings_by_name(DIALECT)
     rows, found = [*quanta.MISREADINGS, *(by_name[name] for name in OTHERS)], dict[str, Kernel]()
 
@@ -156,7 +156,7 @@ def right() -> dict[str, Record]:
 
 
 def judged(kernel: Kernel) -> tuple[int, str]:
-    """Return how many cases fail, and the first explanation, empty if it has the kernel's name."""
+    """Return how many cases fail, and the first explanation; it is empty if it has the kernel's name."""
     played = Played()
     changed: dict[str, Record] = {}
     for case in corpus().cases("gate", ["quantised"]):
@@ -175,7 +175,7 @@ def judged(kernel: Kernel) -> tuple[int, str]:
 
 
 def conforming(problem: Problem, random: Random) -> tuple[str, Array]:
-    """Return the output of a conforming kernel, and how it makes it."""
+    """Return a name for a conforming way to compute, and its output."""
     surrounded, values = problem.surrounded, problem.values
     assert surrounded is not None
     assert values is not None
@@ -189,7 +189,7 @@ def conforming(problem: Problem, random: Random) -> tuple[str, Array]:
     others = ("once", "twice") if problem.dialect.quantised else ("f32 sums",)
     way = random.choice(("f64", "f32 factor", "f32 division", *others))
     if way == "f32 sums":
-        # An order is channels in parts, added one after the other.
+        # An order of addition: blocks of channels, added one after the other.
         x, w = (np.float32(x - arrays["x_zero_point"]) * arrays["x_scale"], w * _along(arrays["w_scale"], w.ndim))
         part_of = np.array([random.randrange(3) for _ in range(x.shape[1])]).reshape(shape)
         parts = (np.float32(sums(x * (part_of == part), w, None, values.primary.geometry)) for part in range(3))
@@ -208,7 +208,7 @@ def conforming(problem: Problem, random: Random) -> tuple[str, Array]:
 
 
 def _along(scale: Array, rank: int) -> Array:
-    """Return the scales of a filter so that they vary along axis 1."""
+    """Return the scales of a filter, shaped to vary along axis 1."""
     return scale.reshape(-1, *[1] * (rank - 2)) if scale.ndim else scale
 
 
@@ -217,7 +217,7 @@ def _limits(level: str) -> tuple[int, int]:
 
 
 def _in_fixed_point(total: Array, factors: Array, *, twice: bool) -> Array:
-    """Return sums times factors of 31 bits, halves away from zero; rounded twice, to a unit of the sum first."""
+    """Return sums times 31-bit factors, rounded half away from zero; if `twice`, first to a unit of the sum."""
     mantissas, exponents = np.frexp(factors)
     mantissas = np.rint(mantissas * 2.0**31) / 2.0**31
     above = np.maximum(exponents, 0)
@@ -229,8 +229,8 @@ def _in_fixed_point(total: Array, factors: Array, *, twice: bool) -> Array:
 
 
 def alarms(count: int, seed: int, done: Counter[str]) -> Iterator[str]:
-    """Yield the random calls of which a conforming output is not allowed."""
-    random = Random(f"ways {seed}")  # noqa: S311 - chance that can be repeated
+    """Yield the random calls whose conforming output is not allowed."""
+    random = Random(f"ways {seed}")  # noqa: S311 - random but repeatable
     for dialect in (DIALECT, TFLITE):
         for problem in random_calls(seed, count // 2, dialect):
             way, y = conforming(problem, random)
@@ -245,7 +245,7 @@ def _presented(problem: Problem, y: Array) -> Array:
 
 
 def _show(kernels: Sequence[Kernel]) -> tuple[int, int]:
-    """Print what comes of kernels; return how many die and how many are named."""
+    """Print the results of kernels; return how many die and how many are named."""
     died = named = 0
     for kernel in kernels:
         failures, first = judged(kernel)
@@ -255,7 +255,7 @@ def _show(kernels: Sequence[Kernel]) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Draw, play, print; return 1 if a figure is missed."""
+    """Draw, run, print; return 1 if a figure is missed."""
     parser = argparse.ArgumentParser(description="Wrong and conforming int8 kernels in the gate tier.")
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=47)

@@ -1,11 +1,12 @@
-"""How many wrong kernels die in a tier: kernels that are wrong at some sizes, in some types, for some kinds of group.
+"""Measure how many wrong kernels a tier finds: kernels that are wrong for some sizes, types and kinds of group.
 
-A wrong kernel is drawn from a grammar: a size and a condition on it (a residue or a threshold), a type or any, a kind
-of group or any, and a defect. It is right if its condition does not hold. It dies if a case of the tier is judged as
-wrong. Every survivor is printed with its reason: no case meets the condition, or none that does shows the defect.
+A wrong kernel is drawn from a grammar: a size and a condition on it (a residue or a threshold), a type, a kind of
+group, and a defect. Type and kind may be any. It is right if its condition does not hold. It dies if a case of the
+tier is judged as wrong. Each survivor is printed with its reason: no case meets the condition, or none that meets it
+shows the defect.
 
-Run `python bench/wrong_kernels.py [--count 200] [--seed 41] [--small] [--tier gate|full]`. The exit code is 1 if less
-than 95 of a hundred die in the tier full, or less than 80 in gate.
+Run `python bench/wrong_kernels.py [--count 200] [--seed 41] [--small] [--tier gate|full]`. The exit code is 1 if fewer
+than 95 of a hundred die in the tier full, or fewer than 80 in gate.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ KINDS: tuple[KindOfGroup, ...] = get_args(KindOfGroup)
 AXES = "WHD"
 """The last spatial axis, the one before it, and the one before that."""
 LEAST = {"gate": 80, "full": 95}
-"""How many of a hundred must die."""
+"""The least number of a hundred that must die."""
 DIALECT = find_dialect("onnx/ConvTranspose-22")
 MOST_ASKED = 400
-"""Cases that are asked of a kernel at most, the smallest first; so many are alike."""
+"""The most cases that are asked of a kernel, the smallest first: many are alike."""
 LARGEST = {
     "channels": 65, "outputs": 65, "groups": 16, "batch": 16, "kernel": 11, "stride": 8, "dilation": 5, "output": 257,
 }  # fmt: skip
-"""The largest threshold of a size: beyond it no kernel has a path of its own that the corpus promises to reach."""
+"""The largest threshold of a size: the corpus does not promise to reach special paths of a kernel above it."""
 WIDTHS = (2, 4, 8, 16, 32)
-"""Vector widths and the steps of unrolled loops."""
+"""Vector widths, and steps of unrolled loops."""
 Operands = dict[str, "Array"]
 
 
@@ -58,11 +59,11 @@ class Kernel:
     """A wrong kernel.
 
     Attributes:
-        size: the size that the condition is on.
+        size: the size in the condition.
         condition: the condition in words.
-        holds: whether it holds for a size.
-        dtype: the type that it is wrong in; None for any.
-        kind: the kind of group that it is wrong for; None for any.
+        holds: whether the condition holds for a size.
+        dtype: the type in which it is wrong; None for any.
+        kind: the kind of group for which it is wrong; None for any.
         defect: the name of its defect.
     """
 
@@ -86,7 +87,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Facts:
-    """What conditions are on: the sizes of a case by name, its type and kind of group; and how much it costs."""
+    """The facts for conditions: the sizes of a case by name, its type and kind of group; and its cost."""
 
     case: Case
     sizes: dict[str, int]
@@ -168,7 +169,7 @@ ON_OPERANDS: dict[str, Callable[[Operands, int], None]] = {
     "filter of the group before": _with_filter_of_group_before,
     "operands rounded": _rounded,
 }
-"""Defects that a right kernel with other operands has; each changes copies of the operands, in NCX and IOX."""
+"""Defects that a right kernel with other operands shows; each changes copies of the operands, in NCX and IOX."""
 
 
 def _last_column_lost(y: Array) -> None:
@@ -203,11 +204,11 @@ ON_OUTPUT: dict[str, Callable[[Array], None]] = {
     "last item not written": _last_item_lost,
     "second row is the first": _first_row_twice,
 }
-"""Defects of what is written, in NCX."""
+"""Defects of the written output, in NCX."""
 
 
 def draw(random: Random) -> Kernel:
-    """Draw a wrong kernel: its condition holds for a size that is no larger than `LARGEST`, and its defect can show."""
+    """Draw a wrong kernel: its condition holds for a size within `LARGEST`, and its defect can show."""
     of_axes = [f"{name} {axis}" for name in ("kernel", "stride", "dilation", "output") for axis in AXES]
     while True:
         size = random.choice(["channels", "outputs", "groups", "batch", *of_axes])
@@ -241,12 +242,12 @@ def _condition(random: Random, largest: int) -> tuple[str, Callable[[int], bool]
 
 
 def outcome(kernel: Kernel, problem: Problem) -> Produced | None:
-    """Return what a wrong kernel gives if its condition holds; None if that is the right output."""
+    """Return a wrong kernel's output if its condition holds; None if it is the right output."""
     assert problem.values is not None
     geometry = problem.values.primary.geometry
     right = problem.truth.compute_values(geometry)
     if 0 in (*problem.case.x.shape, *problem.case.w.shape):
-        # Of no products none is wrong.
+        # Without products there is no wrong one.
         return None
     if kernel.defect in ON_OUTPUT:
         y = right.copy()
@@ -263,12 +264,12 @@ def outcome(kernel: Kernel, problem: Problem) -> Produced | None:
 
 
 def why_alive(kernel: Kernel, cases: Sequence[Facts]) -> str | None:
-    """Return why a kernel survives in cases, the smallest first; None if it dies."""
+    """Return why a kernel survives the cases, the smallest first; None if it dies."""
     meeting = [facts for facts in cases if kernel.is_wrong_for(facts)]
     if not meeting:
         return "no case meets the condition"
     if kernel.defect == "operands rounded":
-        # Small integers are the same in every type.
+        # Small integers are exact in every type.
         meeting.sort(key=lambda facts: facts.case.x.data == "integers")
     shown = 0
     for facts in meeting[:MOST_ASKED]:
@@ -283,14 +284,14 @@ def why_alive(kernel: Kernel, cases: Sequence[Facts]) -> str | None:
 
 
 def ordered(cases: Iterable[Case]) -> list[Facts]:
-    """Return the facts of the cases of the operator alone, the smallest first: a kernel computes no graph."""
+    """Return the facts of the cases of the operator alone, the smallest first: a kernel computes no graphs."""
     alone = (case for case in cases if case.breaks is None and not case.context)
     found = [facts for case in alone if (facts := facts_of(case)) is not None]
     return sorted(found, key=lambda facts: facts.elements)
 
 
 def main() -> int:
-    """Draw, ask, print; return 1 if too few die."""
+    """Draw, run, print; return 1 if too few die."""
     parser = argparse.ArgumentParser(description="How many wrong kernels die in a tier.")
     parser.add_argument("--tier", choices=[*LEAST], help="default: both")
     parser.add_argument("--count", type=int, default=200)
@@ -300,7 +301,7 @@ def main() -> int:
     count, names = (
         (40, ["gate"]) if arguments.small else (arguments.count, [arguments.tier] if arguments.tier else [*LEAST])
     )
-    random = Random(arguments.seed)  # noqa: S311 - chance that can be repeated
+    random = Random(arguments.seed)  # noqa: S311 - random but repeatable
     kernels = [draw(random) for _ in range(count)]
     corpus, enough = Corpus.load(), True
     for name in names:

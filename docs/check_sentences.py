@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 MADE = {"docs/reference/history.md"}
 CONVERTED = (
+    "bench",
     "cases",
     *(f"harness/tconv/{room}" for room in ("diagnosis", "evidence")),
     "conformance",
