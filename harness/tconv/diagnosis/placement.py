@@ -69,7 +69,8 @@ def placed(actual: Array, truth: Truth, geometry: Geometry, accumulator: DType) 
         geometry: the expected geometry, with the call's own strides and dilations.
         accumulator: the type that products of f16 or bf16 are added in.
 
-    Returns: The placement, without pads_begin if only the size is known; None if the channels do not fit.
+    Returns:
+        The placement, without pads_begin if only the size is known; None if the channels do not fit.
     """
     output = tuple(actual.shape[2:])
     if not output or actual.shape[:2] != truth.shape(geometry)[:2] or len(output) != len(geometry.output):

@@ -1,1 +1,1 @@
-"""What is expected: values under each reading of a text, or a refusal; the reference, and what error is allowed."""
+"""The expectation of a case: values under each reading of a text, or a refusal; the reference, and its error bound."""

@@ -1,8 +1,9 @@
-"""How far a conforming result may be from the exact one, by derivation.
+"""The largest error of a conforming result, by derivation.
 
-No text sets an accuracy. A sum of n products computed in any order with unit roundoff u differs from the exact sum by
-at most gamma_n * A, gamma_n = n*u / (1 - n*u), A = sum |x||w| + |b|, plus half the smallest subnormal for every product
-that underflows. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, sections 3.1, 2.1 and 4.2.
+No text sets an accuracy. Take a sum of n products, computed in any order with unit roundoff u. It differs from the
+exact sum by at most gamma_n * A. Here gamma_n = n*u / (1 - n*u) and A = sum |x||w| + |b|. Every product that underflows
+adds half the smallest subnormal number. Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
+sections 3.1, 2.1 and 4.2.
 """
 
 from __future__ import annotations
@@ -36,21 +37,22 @@ _OVERFLOW = {
     DType.F64: np.inf,
 }
 _UNDERFLOW = {dtype: smallest / 2 for dtype, smallest in _SMALLEST.items()} | {DType.F64: 2.0**-1074}
-"""How far a product that underflows is off. 2^-1075 is no float64; the smallest subnormal is a bound too."""
+"""The largest error of a product that underflows. 2^-1075 is no float64, so float64 has the smallest subnormal number.
+"""
 _F64 = UNIT_ROUNDOFF[DType.F64]
 WARNING_FACTOR = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the bound is made of, each per output element in NCX.
+    """The numbers from which the bound is computed, each per output element in NCX.
 
     Attributes:
         y: the reference's values, (N, O, Y...).
         magnitude: A = sum |x||w| + |b|, (N, O, Y...).
-        count: n, the products that reach the element and one more with a bias, (Y...).
+        count: n, the number of products that reach the element, and one more with a bias, (Y...).
         bias: the bias as (O, 1...), or None.
-        numbers: the same of the operands with zeros for NaN and infinities; None where they have none.
+        numbers: the same for operands with zeros instead of NaN and infinities; None if there are none.
     """
 
     y: Float64s
@@ -60,7 +62,7 @@ class Terms:
     numbers: Terms | None = None
 
     def part(self, index: tuple[slice, ...]) -> Terms:
-        """Return the same of a part of the elements."""
+        """Return the terms of a part of the elements."""
         bias = None if self.bias is None else self.bias[index[1]]
         numbers = None if self.numbers is None else self.numbers.part(index)
         return Terms(self.y[index], self.magnitude[index], self.count[index[2:]], bias, numbers)
@@ -68,15 +70,15 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How far from the reference is allowed, and from where on a note is due, per output element.
+    """The allowed distance from the reference, and the distance for a note, per output element.
 
     Attributes:
-        allowed: the largest |actual - y| of a conforming number; 0 where an infinity alone is conforming.
+        allowed: the largest |actual - y| of a conforming number; 0 if only an infinity conforms.
         warning: the |actual - y| above which the precision of an element is noted as reduced.
-        deviation: the root mean square of |actual - y| that no order of summation exceeds where roundings are random.
-        may_overflow: where an infinity of the right sign is conforming.
-        rises, falls: where a partial sum of numbers may overflow to infinity, and to minus infinity, in some order.
-        vacuous: where the bound allows zero, whatever the terms cancel to.
+        deviation: the largest root mean square of |actual - y| in any order of summation, if roundings are random.
+        may_overflow: True if an infinity of the right sign conforms.
+        rises, falls: True if a partial sum of numbers may overflow to infinity, or to minus infinity, in some order.
+        vacuous: True if the bound allows zero even if the terms do not cancel.
     """
 
     allowed: Float64s
@@ -88,13 +90,13 @@ class Bound:
     vacuous: Mask
 
     def widened(self, steps: Float64s) -> Bound:
-        """Return the bound of a runtime that rounds to quanta too, which is no precision of its sums."""
+        """Return the bound of a runtime that also rounds to quanta; such rounding is not noted as reduced precision."""
         unlimited = np.full(self.allowed.shape, np.inf)
         return replace(self, allowed=self.allowed + steps, warning=unlimited, deviation=unlimited)
 
 
 def bound_steps(operands: Mapping[str, Float64s], geometry: Geometry, quantisation: Quantisation) -> Float64s:
-    """Return how far an output moves at most, (N, O, Y...), if tensors are rounded to quanta: by half a step each.
+    """Return how far rounding of tensors to quanta, by at most half a step each, moves an output, (N, O, Y...).
 
     With d for half a step: |(x + dx) * (w + dw) - x * w| <= |x| * dw + dx * (|w| + dw). A bias has the step of a
     product.
@@ -102,7 +104,7 @@ def bound_steps(operands: Mapping[str, Float64s], geometry: Geometry, quantisati
     Args:
         operands: x, w and perhaps b, in NCX and IOX.
         geometry: the geometry.
-        quantisation: the steps of data, filter and output; None for what is not rounded.
+        quantisation: the steps of data, filter and output; None for a tensor that is not rounded.
     """
     x, w = np.abs(operands["x"]), np.abs(operands["w"])
     grids = (quantisation.x, quantisation.w, quantisation.y)
@@ -117,14 +119,14 @@ def bound_steps(operands: Mapping[str, Float64s], geometry: Geometry, quantisati
 
 
 def gamma(n: Float64s, u: float) -> Float64s:
-    """Return n*u / (1 - n*u), and infinity from n*u = 1 on, where the bound is vacuous."""
+    """Return n*u / (1 - n*u); infinity if n*u >= 1, for which the bound is vacuous."""
     nu = n * u
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(nu < 1, nu / (1 - nu), np.inf)
 
 
 def _relative(factor: Float64s, magnitude: Float64s) -> Float64s:
-    """Return factor * A, and 0 where A is 0 even when the factor is vacuous: a sum of zeros is exact."""
+    """Return factor * A, and 0 if A is 0 even if the factor is infinite: a sum of zeros is exact."""
     return factor * magnitude if np.isfinite(factor).all() else np.where(magnitude == 0, 0.0, factor * magnitude)
 
 
@@ -132,13 +134,13 @@ def bound_errors(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> 
     """Return the bound for results of type `dtype`.
 
     Args:
-        terms: the reference's values and what they are made of.
+        terms: the reference's values and the numbers for their bound.
         dtype: the element type of the output.
-        accumulator: the type that products of f16 or bf16 are added in. Of other types it is not used: an f32 that is
-            added in less would excuse TF32.
+        accumulator: the type that products of f16 or bf16 are added in. It is not used for other types: a narrower one
+            for f32 would excuse TF32.
     """
     accumulator = choose_accumulator(dtype, accumulator)
-    # So much the reference itself may be wrong.
+    # The reference itself may have this error.
     own = gamma(terms.count + 1, _F64)
     with np.errstate(over="ignore", invalid="ignore"):
         allowed = before = _relative(gamma(terms.count, UNIT_ROUNDOFF[accumulator]) + own, terms.magnitude)
@@ -151,25 +153,25 @@ def bound_errors(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> 
         if not _is_far_from_overflow(terms, dtype, accumulator):
             rises, falls = (_rises(terms.numbers or terms, sign, dtype, accumulator) for sign in (1, -1))
             may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
-            # The largest number may be within the bound even so. No number is y itself there.
+            # Then only infinity is right, but the largest number may still be within the bound.
             allowed = np.where(np.abs(terms.y) - before >= _OVERFLOW[dtype], 0.0, allowed)
         if accumulator is dtype and may_overflow.any():
-            # A vacuous bound allows every number. How far a sum can grow is limited all the same.
+            # A vacuous bound allows every number, but the size of a sum is still limited.
             may_overflow &= ~vacuous | np.where(terms.y > 0, rises, falls)
         warning, deviation = _warning(terms, dtype, own), _deviation(terms, dtype, own)
         return Bound(allowed, warning, deviation, may_overflow, rises, falls, vacuous)
 
 
 def choose_accumulator(dtype: DType, accumulator: DType) -> DType:
-    """Return the type in which sums of `dtype` are kept: the type itself, or f32 for f16 and bf16 of another one."""
+    """Return the type of sums of `dtype`: the type itself, or f32 for f16 and bf16 with another accumulator."""
     return dtype if dtype in (DType.F32, DType.F64, accumulator) else DType.F32
 
 
 def _is_far_from_overflow(terms: Terms, dtype: DType, accumulator: DType) -> bool:
-    """Return whether no bound and no partial sum comes near the threshold of the type anywhere.
+    """Return whether all bounds and all partial sums are far below the overflow threshold of the type.
 
-    Up to gamma_n = 1 none is more than 4*A and what products lose that underflow, which is below 1. To ask each element
-    takes a quarter of the time of a bound.
+    If gamma_n <= 1, none is larger than 4*A plus the loss by underflow of products, which is below 1. A check of each
+    element would take a quarter of the time of a bound.
     """
     n, y = terms.count.max(initial=0.0), terms.y
     largest = np.max([terms.magnitude.max(initial=0.0), y.max(initial=0.0), -y.min(initial=0.0)])
@@ -177,17 +179,21 @@ def _is_far_from_overflow(terms: Terms, dtype: DType, accumulator: DType) -> boo
 
 
 def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
-    """Return where a partial sum may overflow upwards, or downwards for a sign of -1, in some order.
+    """Return True if a partial sum may overflow upwards in some order; downwards for a sign of -1.
 
-    Some order adds all terms of one sign first. They add up to P = (A + y) / 2, or (A - y) / 2 for the negative ones,
-    and no exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) * (1 + u) * P.
+    Some order adds all terms of one sign first. The sum of the positive terms is P = (A + y) / 2, and that of the
+    negative ones (A - y) / 2. No exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) *
+    (1 + u) * P.
 
-    Where gamma_n is at most 1, each term is multiplied by a factor between 1 - gamma_n and 1 + gamma_n, so terms of the
-    other sign cannot raise the sum. Where gamma_n is larger: the sum before an addition is a number of the type, so
-    rounding to nearest changes the result by at most the term that is added. Such a term counts at most twice; a term
-    of the other sign counts as 0 at most. The factor 1 + u is the rounding of a product before it is added. Where the
-    terms of one sign are far smaller than those of the other, float64 loses them from A + y: the reference's own error
-    is added.
+    If gamma_n is at most 1, rounding multiplies each term by a factor between 1 - gamma_n and 1 + gamma_n. So terms of
+    the other sign cannot raise the sum.
+
+    If gamma_n is larger, the sum before an addition is still a number of the type. So rounding to nearest changes the
+    result by at most the added term. Such a term counts at most twice, and a term of the other sign counts as at most
+    0.
+
+    The factor 1 + u is for the rounding of a product before it is added. If the terms of one sign are far smaller than
+    those of the other, float64 loses them from A + y. So the reference's own error is added.
     """
     u = UNIT_ROUNDOFF[accumulator]
     growth = (1 + np.minimum(gamma(terms.count, u), 1)) * (1 + u)
@@ -195,7 +201,7 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
         lost = _relative(gamma(terms.count + 1, _F64), terms.magnitude)
         rises: Mask = (terms.magnitude / 2 + sign * terms.y / 2 + lost) * growth >= _OVERFLOW[accumulator]
         if accumulator is not dtype and terms.bias is not None:
-            # A bias may be added after the sum was rounded to the narrower type.
+            # A bias may be added after the sum is rounded to the narrower type.
             error = _relative(gamma(terms.count, u), terms.magnitude)
             rises |= sign * (terms.y - terms.bias) + error >= _OVERFLOW[dtype]
     return rises
@@ -206,7 +212,7 @@ def _rounded(terms: Terms, dtype: DType, allowed: Float64s) -> tuple[Float64s, F
     u, eta = UNIT_ROUNDOFF[dtype], _SMALLEST[dtype]
     error = _relative(gamma(terms.count, UNIT_ROUNDOFF[DType.F32]), terms.magnitude)
     if terms.bias is not None:
-        # A bias may be added after the sum was rounded, which rounds once more.
+        # A bias may be added after the sum is rounded; then the result is rounded once more.
         allowed = allowed + u * (np.abs(terms.y - terms.bias) + error) + eta / 2
     return allowed + u * (np.abs(terms.y) + error) + eta / 2, allowed
 
@@ -220,16 +226,16 @@ def _warning(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
 
 
 def _deviation(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
-    """Return the largest root mean square of the error that random roundings give in any order of summation.
+    """Return the largest root mean square of the error by random roundings, in any order of summation.
 
-    Every partial sum is at most P = (A + |y|) / 2, because it is a sum of some of the terms. So no rounding is off by
-    more than u*P, and uniformly distributed ones have a root mean square of at most u*P / sqrt(3). There are n - 1
-    additions, and the roundings of the products together count for no more than two: n + 1.
+    Every partial sum is at most P = (A + |y|) / 2, because it is a sum of some of the terms. So no rounding error is
+    larger than u*P. Errors with a uniform distribution have a root mean square of at most u*P / sqrt(3). There are n -
+    1 additions, and the roundings of all products together count as at most two more: n + 1.
 
     Source of the model of random roundings: Higham and Mary, SIAM J. Sci. Comput. 41, 2019.
     """
     sums = DType.F64 if dtype is DType.F64 else DType.F32
-    # Halved before they are added: of the largest numbers of float64 the sum is none.
+    # These are halved before they are added: the sum of the largest numbers of float64 would overflow.
     half = UNIT_ROUNDOFF[sums] * np.sqrt((terms.count + 1) / 3) / 2
     steps = np.abs(terms.y)
     steps *= half
@@ -243,7 +249,7 @@ def _deviation(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
 
 
 def bound_last_roundings(terms: Terms, dtype: DType) -> Float64s:
-    """Return how far rounding to the output's type may move a result, twice where a bias is added after it."""
+    """Return how far rounding to the output's type may move a result: twice if a bias is added after it."""
     u = UNIT_ROUNDOFF[dtype]
     late = 0.0 if terms.bias is None else u * np.abs(terms.y - terms.bias)
     roundings: Float64s = u * np.abs(terms.y) + late + _SMALLEST[dtype]
@@ -251,20 +257,20 @@ def bound_last_roundings(terms: Terms, dtype: DType) -> Float64s:
 
 
 def near(actual: Float64s, expected: Float64s, allowed: Float64s) -> Mask:
-    """Return where numbers are as near as is allowed.
+    """Return a mask of the numbers within the allowed distance.
 
-    Nothing is near where infinity is expected: the distance of a finite number is infinite, and so is the bound.
+    If infinity is expected, no number is near: the distance of a finite number is infinite, and so is the bound.
     """
     with np.errstate(invalid="ignore"):
         distance = np.abs(actual - expected)
-        # Comparing with NaN is false, so a NaN in the distance or the bound is not near.
+        # Comparison with NaN is false: NaN in the distance or in the bound is not near.
         close: Mask = distance <= allowed
     close &= np.isfinite(distance)
     return close
 
 
 def is_subnormal(values: Float64s, dtype: DType) -> Mask:
-    """Return where `values` are subnormal numbers of `dtype`."""
+    """Return a mask of the `values` that are subnormal numbers of `dtype`."""
     where: Mask = (values != 0) & (np.abs(values) < SMALLEST_NORMAL[dtype])
     return where
 
@@ -273,7 +279,7 @@ SYMBOLS = (
     "n: how many products reach the element, one more with a bias; A: the sum of their magnitudes, |x|*|w| and |b|; "
     "b: the bias; y: what is expected; gamma_n(u) = n*u / (1 - n*u); see docs/why/numerics.md"
 )
-"""What the letters of `derivation` mean: it stands where a report shows the formula of a bound."""
+"""The meaning of the letters of `derive`; reports print it with the formula of a bound."""
 
 
 def derive(dtype: DType, accumulator: DType = DType.F32) -> str:
@@ -282,7 +288,7 @@ def derive(dtype: DType, accumulator: DType = DType.F32) -> str:
 
 
 def _formula(dtype: DType, accumulator: DType) -> str:
-    """Return the part of the bound that is the backend's."""
+    """Return the part of the bound for the backend, without the reference's own error."""
     if dtype in (DType.F32, DType.F64):
         u, tiny = ("2^-24", "2^-150") if dtype is DType.F32 else ("2^-53", "2^-1074")
         return f"gamma_n({u})*A + n*{tiny}"

@@ -1,4 +1,4 @@
-"""What is expected of a case in a dialect: its value under the primary reading and the disputed ones, or a refusal."""
+"""The expectation of a case in a dialect: its value under the primary and the disputed readings, or a refusal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Candidate:
     Attributes:
         readings: the names of the readings that are followed together.
         geometry: the output.
-        alike: other readings that give the same output, each as names that are followed together.
+        alike: other readings with the same output; each entry has the names that are followed together.
     """
 
     readings: tuple[str, ...]
@@ -42,13 +42,13 @@ class Candidate:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All readings that give this output, those that are followed together in one text; none for the primary."""
+        """All readings with this output, joined if they are followed together; empty for the primary output."""
         return tuple(str(Combination(readings)) for readings in (self.readings, *self.alike) if readings)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenConstraint:
-    """Why a text may refuse: it leaves open whether a constraint holds that the case breaks."""
+    """The reason for a possible refusal: the text leaves open whether a constraint holds that the case breaks."""
 
     constraint: str
 
@@ -57,7 +57,7 @@ class OpenConstraint:
 
 
 Refusal = OpenConstraint | Combination
-"""Why a text that expects a value may also refuse: a constraint that it leaves open, or readings without an output."""
+"""Why a text that expects a value may also refuse: an open constraint, or readings without an output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class Values:
 
     Attributes:
         primary: the output under the primary readings.
-        disputed: outputs that other readings of the same text give.
-        refusals: why the same text may also refuse.
-        branches: what every combination of the answers that the text allows gives.
+        disputed: outputs under other readings of the same text.
+        refusals: reasons for which the same text may also refuse.
+        branches: the results of all combinations of the answers that the text allows.
     """
 
     primary: Candidate
@@ -87,7 +87,7 @@ class Values:
         return [refusal.constraint for refusal in self.refusals if isinstance(refusal, OpenConstraint)]
 
     def geometry(self, readings: Sequence[str]) -> Geometry | None:
-        """Return the geometry under these readings, none meaning the primary ones; None where they give no output."""
+        """Return the geometry under these readings, the primary ones if there are none; None if they give no output."""
         names = tuple(readings)
         return next(
             (candidate.geometry for candidate in self.candidates if names in (candidate.readings, *candidate.alike)),
@@ -97,7 +97,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The dialect expects a refusal; where its text leaves the constraint open, because there is no value."""
+    """The dialect expects a refusal. If its text leaves the constraint open, the reason is that there is no value."""
 
     violation: Violation
     stated: bool
@@ -105,13 +105,13 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """The dialect cannot express the case: a constraint forbids it that is not the one broken on purpose."""
+    """The dialect cannot express the case: a constraint forbids it, and not the one that the case breaks on purpose."""
 
     violation: Violation
 
     @property
     def reason(self) -> str:
-        """What the dialect cannot express, in one line."""
+        """The reason why the dialect cannot express the case, in one line."""
         return str(self.violation)
 
 
@@ -119,11 +119,11 @@ Expectation = Values | Refuse | NotApplicable
 
 
 def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Expectation:
-    """Return what `dialect` expects to `case`; `written` is its signature in the dialect where it is at hand.
+    """Return the expectation of `dialect` for `case`; `written` is the case's signature in the dialect, if it is known.
 
-    A constraint that the case breaks on purpose: stated, the dialect expects a refusal; absent, the value; open, the
-    value, and a refusal is a disputed reading. Any other stated constraint that does not hold makes the case
-    not applicable, and so does a presentation that the dialect does not have.
+    If the case breaks a constraint on purpose, the dialect's answer decides. Stated: a refusal is expected. Absent: the
+    value is expected. Open: the value is expected, and a refusal is a disputed reading. If another stated constraint
+    does not hold, or the dialect lacks the presentation, the case is not applicable.
     """
     written = written or write_signature(case, dialect)
     expected = expect_of_signature(written, dialect, case.breaks)
@@ -134,12 +134,12 @@ def expect(case: Case, dialect: Dialect, written: Signature | None = None) -> Ex
 
 
 def can_express(case: Case, dialect: Dialect) -> bool:
-    """Return whether `dialect` has words for `case`, and it breaks nothing there but on purpose."""
+    """Return whether `dialect` can express `case`, which may break only the constraint that it breaks on purpose."""
     return not isinstance(expect(case, dialect), NotApplicable)
 
 
 def _presentation(case: Case, dialect: Dialect) -> Violation | None:
-    """Return what of a case's presentation the dialect does not have."""
+    """Return the part of a case's presentation that the dialect lacks."""
     if case.sources.get("output_shape") == "input" and "output_shape" not in dialect.spelling.inputs:
         clause = "output_shape is an attribute, and not fed at the run"
         return Violation("presentation", "output_shape_source", "must be initializer", "input", clause)
@@ -153,7 +153,7 @@ def _presentation(case: Case, dialect: Dialect) -> Violation | None:
 
 
 def _context(case: Case, dialect: Dialect, written: Signature, expected: Expectation) -> Violation | None:
-    """Return what of a case's context the dialect does not have, or what makes it no case."""
+    """Return the part of a case's context that the dialect lacks, or that makes it an impossible case."""
     kinds, is_shaped = operations_of(case.context)
     if case.context.sizes == "computed" and (
         written.attributes.output_shape is None or "output_shape" not in dialect.spelling.inputs
@@ -202,7 +202,7 @@ _PER_CHANNEL = "-per-channel"
 
 
 def _are_types(case: Case, levels: Mapping[str, Collection[str]]) -> bool:
-    """Return whether the levels of a case are types that an operator has together."""
+    """Return whether an operator has the types in the levels of a case together."""
     axes = [axis for axis in levels if axis != "bias" or case.b is not None]
     chosen = {axis: getattr(case.context, axis) for axis in axes}
     filters = case.quantisation and case.quantisation.w
@@ -212,7 +212,7 @@ def _are_types(case: Case, levels: Mapping[str, Collection[str]]) -> bool:
 
 
 def finds_broken(expected: Expectation, constraint: str) -> bool:
-    """Return whether what a dialect expects rests on this constraint being broken."""
+    """Return whether an expectation depends on this broken constraint."""
     match expected:
         case Refuse(violation):
             return violation.constraint == constraint
@@ -225,16 +225,17 @@ def finds_broken(expected: Expectation, constraint: str) -> bool:
 
 
 LARGEST_OUTPUT = 2**24
-"""Elements of an output that are computed at most: a text may allow what breaks another text's bound by far.
+"""The most elements of an output that is computed: a text may allow an output far beyond the bound of another text.
 
-A case file may have as many, in operands and output together.
+A case file has the same limit for operands and output together.
 """
 
 
 def expect_of_signature(written: Signature, dialect: Dialect, breaks: str | None = None) -> Expectation:
-    """Return what is expected of a signature that breaks `breaks` on purpose.
+    """Return the expectation for a signature that breaks `breaks` on purpose.
 
-    Layouts that the dialect has, and one type of all operands, decide nothing: what differs in them alone is shared.
+    If the dialect has the layouts, and all operands have one type that it has, these make no difference. So signatures
+    that differ only in these share the result.
     """
     x, w, b, attributes, words = written.x, written.w, written.b, written.attributes, dialect.spelling
     if (
@@ -254,7 +255,7 @@ _deciding = attrgetter(*_DECIDING)
 
 @lru_cache(maxsize=4096)
 def _shared(deciding: tuple[Any, ...], x: Ints, w: Ints, b: Ints | None, dialect: Dialect) -> Expectation:
-    """Return what is expected of a signature without layouts, in a type that the dialect has."""
+    """Return the expectation for a signature without layouts, in a type of the dialect."""
     attributes, dtype = Attributes(**dict(zip(_DECIDING, deciding, strict=True))), dialect.spelling.types[0]
     x_type, w_type = TensorType(x, dtype), TensorType(w, dtype)
     return _found(Signature(attributes, x_type, w_type, None if b is None else TensorType(b, dtype)), dialect, None)
@@ -278,28 +279,28 @@ def _found(written: Signature, dialect: Dialect, breaks: str | None) -> Expectat
 
 
 def _fits_layouts(written: Signature, dialect: Dialect) -> bool:
-    """Return whether the operands have enough axes for the layouts that are written."""
+    """Return whether the operands have enough axes for the written layouts."""
     data, filters = choose_layouts(written.attributes, dialect)
     if len(written.x.shape) < fewest_axes(data):
         return False
     if filters != FilterFormat.GIOX:
         return len(written.w.shape) >= fewest_axes(filters)
-    # The groups are no axis of an IOX filter.
+    # An IOX filter has no axis for the groups.
     has_axes = len(written.w.shape) >= fewest_axes(filters) - 1
     return has_axes and written.groups > 0 and written.w.shape[0] % written.groups == 0
 
 
 def _values(written: Signature, dialect: Dialect, breaks: str | None, open_constraints: list[str]) -> Expectation:
-    """Return what is expected of a signature that breaks constraints that the dialect leaves open, or none.
+    """Return the expectation for a signature that breaks no constraints, or only those that the dialect leaves open.
 
-    Whether it breaks those of the output size is found here.
+    Broken constraints of the output size are found here.
     """
     every = tuple(branches(written, dialect.rules, dialect.disputed))
     primary, *others = results_of(every)
     if isinstance(primary.result, Violation):
         answer = dialect.constraints.get(primary.result.constraint)
         if answer is None:
-            # An answer of the rules refuses the call, and no constraint.
+            # The rules refuse the call themselves, without a constraint.
             return NotApplicable(primary.result)
         violation = replace(primary.result, clause=answer.clause)
         if violation.constraint != breaks:
@@ -331,12 +332,12 @@ def _values(written: Signature, dialect: Dialect, breaks: str | None, open_const
 
 
 def _elements(written: Signature, geometry: Geometry) -> int:
-    """Return how many elements the output has; of an empty batch, what a batch of one has."""
+    """Return the number of elements of the output; an empty batch counts as a batch of one."""
     return max(written.x.shape[0] * written.w.shape[1] * geometry.groups, 1) * prod(geometry.output)
 
 
 def _fewest(refusing: Iterable[Combination]) -> list[Combination]:
-    """Return the readings that refuse, without those that refuse with fewer readings too."""
+    """Return the readings that refuse, without those of which a part refuses too."""
     fewest: list[Combination] = []
     for together in sorted(refusing, key=lambda together: len(together.names)):
         if not any(set(fewer.names) < set(together.names) for fewer in fewest):

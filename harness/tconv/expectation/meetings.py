@@ -1,7 +1,7 @@
-"""Where the taps of a filter meet the elements of the data, axis by axis: all that the fast reference needs to know.
+"""The elements of the data that the taps of a filter meet, on each axis: the fast reference needs nothing else.
 
-o = i*s + k*d - pads_begin holds on every axis by itself, so what is known of each axis is known of all of them. An axis
-is small and comes back often, whatever it is combined with: its part is computed once and kept.
+o = i*s + k*d - pads_begin holds on each axis separately, so the results for each axis are enough for all. Axes are
+small and occur often, in many combinations. So the result for an axis is computed once and kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Axis(NamedTuple):
-    """One spatial axis of a geometry: its fields by the same names, in the singular."""
+    """One spatial axis of a geometry, with the same names of fields in the singular."""
 
     size: int
     kernel: int
@@ -35,7 +35,7 @@ class Axis(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """A tap that meets data within the output: elements `first` to `last` - 1, the first of them at output `at`."""
+    """A tap that meets data within the output: elements `first` to `last` - 1; element `first` is at output `at`."""
 
     tap: int
     first: int
@@ -60,8 +60,8 @@ def axes(geometry: Geometry) -> Iterator[Axis]:
 def meetings(axis: Axis) -> tuple[Meeting, ...]:
     """Return the taps that meet data within the output.
 
-    Python's integers hold every stride and dilation, and nothing as large as these is ever made: a tap that lands
-    beyond the output is left out before anything is indexed.
+    Python's integers can hold every stride and dilation, and no array of their size is made: taps that meet nothing
+    within the output are left out first.
     """
     of_taps = []
     for tap in range(axis.kernel):
@@ -74,13 +74,13 @@ def meetings(axis: Axis) -> tuple[Meeting, ...]:
 
 
 def outputs(meeting: Meeting, axis: Axis) -> slice:
-    """Return the output's elements that a tap reaches: every s-th one."""
+    """Return the output elements that a tap reaches: every s-th one."""
     return slice(meeting.at, meeting.at + (meeting.last - meeting.first - 1) * axis.stride + 1, axis.stride)
 
 
 @lru_cache(maxsize=4096)
 def sources(axis: Axis) -> Array:
-    """Return which element of the data each tap brings to each output element, (K, Y); `NONE` where it brings none."""
+    """Return the data element that each tap adds to each output element, (K, Y); `NONE` if there is none."""
     table = np.full((axis.kernel, axis.output), NONE)
     for meeting in meetings(axis):
         table[meeting.tap, outputs(meeting, axis)] = np.arange(meeting.first, meeting.last)
@@ -89,17 +89,17 @@ def sources(axis: Axis) -> Array:
 
 
 class Phases(NamedTuple):
-    """The phases of an axis of which a tap meets data.
+    """The phases of an axis in which a tap meets data.
 
-    An output element o = q*s + r - pads_begin has the phase r, 0 <= r < s, and the place q. Tap k reaches one phase
-    alone, r = k*d mod s, and shifts the data by k*d // s: it brings place q the element q - shift.
+    An output element o = q*s + r - pads_begin has the phase r, 0 <= r < s, and the place q. Tap k reaches only the
+    phase r = k*d mod s. It shifts the data by k*d // s: place q gets element q - shift.
 
     Attributes:
         axis: the axis.
         points: the elements of the data that taps meet.
-        places: those that they reach.
-        shifts: all of the taps, in rising order.
-        taps: the phases as r and its taps. Those with the same shifts need the same data, and are together.
+        places: the places that these elements reach.
+        shifts: the shifts of all taps, in rising order.
+        taps: each phase r with its taps, by their shifts: phases with the same shifts need the same data.
     """
 
     axis: Axis
@@ -110,18 +110,18 @@ class Phases(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The first element, or zero beyond the data, that a shift brings to a place."""
+        """The first element that a shift brings to a place, or a zero beyond the data."""
         return self.places.start - self.shifts[-1]
 
     @property
     def width(self) -> int:
-        """How many elements, and zeros beyond the data's ends, the shifts bring to the places."""
+        """The number of elements, and of zeros beyond the data's ends, that the shifts bring to the places."""
         return len(self.places) + self.shifts[-1] - self.shifts[0]
 
 
 @lru_cache(maxsize=4096)
 def phases(axis: Axis) -> Phases:
-    """Return the phases of an axis of which a tap meets data within the output."""
+    """Return the phases of an axis in which a tap meets data within the output."""
     met = [(*divmod(meeting.tap * axis.dilation, axis.stride), meeting) for meeting in meetings(axis)]
     by_residue: dict[int, list[tuple[int, int]]] = {}
     for shift, residue, meeting in met:
@@ -139,7 +139,7 @@ def phases(axis: Axis) -> Phases:
 
 
 def products(geometry: Geometry, channels: int) -> Float64s:
-    """Return how many products reach each output element, (Y...): the sum's number of terms, bias excluded.
+    """Return the number of products that reach each output element, (Y...): the terms of its sum without the bias.
 
     Args:
         geometry: plain integers.
@@ -149,7 +149,7 @@ def products(geometry: Geometry, channels: int) -> Float64s:
 
 
 def along(axis: Axis) -> Float64s:
-    """Return how many taps meet data at each output element of an axis, (Y,)."""
+    """Return the number of taps that meet data at each output element of an axis, (Y,)."""
     count = np.zeros(axis.output)
     for meeting in meetings(axis):
         count[outputs(meeting, axis)] += 1
@@ -157,5 +157,5 @@ def along(axis: Axis) -> Float64s:
 
 
 def met(k: Ints, geometry: Geometry) -> Mask:
-    """Return where tap `k` meets an element of the data, (Y...)."""
+    """Return a mask of the output elements at which tap `k` meets an element of the data, (Y...)."""
     return products(tap_alone(k, geometry), 1) > 0

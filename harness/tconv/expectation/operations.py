@@ -1,7 +1,8 @@
-"""What each operation of a context computes, in float64: the meaning that ONNX's text gives it.
+"""The operations of a context, computed in float64 as ONNX's text defines them.
 
-Texts of oneDNN Graph and OpenVINO that differ from ONNX in a name mean the same by the operations that a backend
-chooses for these. Source: `onnx.defs.get_schema(KIND)`; Quantize is QuantizeLinear, Dequantize is DequantizeLinear.
+The texts of oneDNN Graph and OpenVINO use other names for some operations. The operations that a backend chooses for
+these have the same meaning. Source: `onnx.defs.get_schema(KIND)`; Quantize is QuantizeLinear, Dequantize is
+DequantizeLinear.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s
 
 _NEAR = 3 / 8
-"""How far from f(y) a smooth activation may be, in steps to the nearer of f(y - 1) and f(y + 1): it is nearer to f(y)
-by a quarter of a step."""
+"""The largest error of a smooth activation, as a part of the step to the nearer of f(y - 1) and f(y + 1). So the result
+is nearer to f(y) than to these, by a quarter of a step.
+"""
 _ROUNDINGS = 2.0**-16
-"""What an activation may be off that computes with roundings of f32, relative to 1 and to its value: far more than it
-does, and far less than a step if the values are small integers."""
+"""The largest error of an activation by roundings of f32, relative to 1 and to its value. This is far more than real
+roundings, and far less than a step if the values are small integers.
+"""
 
 Nudge = int
-"""-1, 0 or 1: what is rounded or approximated goes down, as the text says first, or up."""
+"""-1, 0 or 1: a rounded or approximated number goes down, follows the text's first rounding, or goes up."""
 
 
 def evaluate(
@@ -41,9 +44,10 @@ def evaluate(
     Args:
         graph: the graph.
         arrays: its inputs and constants by name.
-        convolve: what computes a node that is the operator, from its inputs.
-        nudge: which way it goes if the end of the graph may be rounded either way, or an activation has no accuracy.
-        quantize: what the last Quantize makes of its inputs instead.
+        convolve: computes a node that is the operator, from its inputs.
+        nudge: the direction of roundings at the end of the graph that may go either way, and of activations without an
+            accuracy.
+        quantize: replaces the last Quantize.
     """
     tensors: dict[str, Float64s] = {name: array.astype(np.float64) for name, array in arrays.items()}
     for node in graph.nodes:
@@ -68,7 +72,7 @@ def evaluate(
 
 
 def _along(vector: Float64s, ndim: int, axis: int) -> Float64s:
-    """Return a scale or a zero point so that it varies along an axis of an array; a scalar as it is."""
+    """Return a scale or a zero point along an axis of an array; a scalar stays as it is."""
     return vector if vector.ndim == 0 else vector.reshape([-1 if place == axis else 1 for place in range(ndim)])
 
 
@@ -116,7 +120,7 @@ def _pad(inputs: Sequence[Float64s], attributes: Mapping[str, Any]) -> Float64s:
 
 
 def _resize(inputs: Sequence[Float64s], attributes: Mapping[str, Any]) -> Float64s:
-    """Repeat each element, as the nearest neighbour with a whole scale does whatever the coordinates are."""
+    """Repeat each element: with a whole scale, nearest neighbour does this for every choice of coordinates."""
     x = inputs[0]
     for axis, scale in enumerate(attributes["scales"]):
         x = np.repeat(x, scale, axis=axis)

@@ -1,4 +1,4 @@
-"""A problem, as benchdnn calls it: a case in a dialect, with its operands, what is expected and the reference."""
+"""A problem (benchdnn's word): a case in a dialect, with its operands, its expectation and the reference."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED = 2**16
-"""How many problems are kept: all of the tier full."""
+"""The most problems that are kept: all of the tier full."""
 
 
 PREPARED = 32
-"""How many small operands are kept."""
+"""The most small operands that are kept."""
 SMALL = 2**14
 """The most elements of small operands."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def share_problem(case: Case, dialect: Dialect) -> Problem:
-    """Return the problem of a case of a run, made once for all that ask for it: the run, the gate and the page."""
+    """Return the problem of a case of a run; the run, the gate and the page share it."""
     return Problem(case, dialect)
 
 
@@ -61,7 +61,7 @@ class Problem:
 
     @cached_property
     def signature(self) -> Signature:
-        """What the case writes in the dialect."""
+        """The case's signature in the dialect."""
         return write_signature(self.case, self.dialect)
 
     @cached_property
@@ -71,7 +71,7 @@ class Problem:
 
     @property
     def values(self) -> Values | None:
-        """The values that the dialect expects; None where it expects a refusal, or cannot express the case."""
+        """The values that the dialect expects; None if it expects a refusal, or cannot express the case."""
         return self.expectation if isinstance(self.expectation, Values) else None
 
     @cached_property
@@ -112,12 +112,12 @@ class Problem:
 
     @cached_property
     def judged(self) -> Truth | SurroundedTruth:
-        """The reference for what the backend returns: in a context, for the output of the graph."""
+        """The reference for the backend's output: in a context, for the output of the graph."""
         return SurroundedTruth(self.surrounded) if self.surrounded else self.truth
 
     @property
     def output(self) -> Array | None:
-        """The output under the primary reading in the call's layout and type; None where no value is expected."""
+        """The output under the primary reading, in the call's layout and type; None if no value is expected."""
         if self.values is None:
             return None
         exact = self.judged.compute_values(self.values.primary.geometry)
@@ -128,13 +128,13 @@ class Problem:
             return from_ncx(exact.astype(NUMPY_TYPES[self.call.dtype]), self.call.data_format)
 
     def held_against(self, shape: Ints) -> Candidate | None:
-        """Return which allowed output one of this shape is held against: the first that has it, or else the primary.
+        """Return the allowed output with which one of this shape is compared: the first of this shape, or the primary.
 
         Args:
             shape: (N, O, Y...).
 
         Returns:
-            The output; None where no value is expected.
+            The output; None if no value is expected.
         """
         if self.values is None:
             return None
@@ -143,18 +143,18 @@ class Problem:
 
     @property
     def fed(self) -> dict[str, Array]:
-        """What is fed to the model, by the names of its inputs, in their order."""
+        """The inputs of the model by name, in their order."""
         return self.call.feeds(self.arrays)
 
     @property
     def disputed_readings(self) -> list[Reading]:
-        """The readings of the same text that give another output."""
+        """The readings of the same text with another output."""
         readings = {reading.name: reading for reading in self.dialect.disputed}
         disputed = self.values.disputed if self.values else ()
         return [readings[name] for name in dict.fromkeys(name for other in disputed for name in other.readings)]
 
     def also_allowed(self) -> Iterator[str]:
-        """Yield what the text allows besides the primary reading: other readings, and refusals."""
+        """Yield the results that the text also allows, apart from the primary reading: other readings, and refusals."""
         for reading in self.disputed_readings:
             yield f"{reading.name}: {reading.says} [{reading.cites}]"
         for refusal in self.values.refusals if self.values else ():
@@ -175,18 +175,18 @@ def expressed(case: Case, dialect: Dialect) -> Problem:
 
 
 def truth_of(case: Case) -> Truth:
-    """Return the reference for a case's operands, whatever the dialect."""
+    """Return the reference for a case's operands; it is the same for all dialects."""
     return _operands(case.x, case.w, case.b)[1]
 
 
 def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
-    """Return operands and their reference. Neighbours in a sweep differ in layout alone and share them."""
+    """Return operands and their reference. Neighbours in a sweep that differ only in layout share them."""
     return (_of_small if prod(x.shape) + prod(w.shape) <= SMALL else _of_large)(x, w, b)
 
 
 def _made(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     operands = make_operands(x, w, b)
-    # The reference has copies of its own, as whoever gets the operands may write into them.
+    # The reference has its own copies, because a user of the operands may write into them.
     return operands, Truth({role: array.copy() for role, array in operands.items()}, x.dtype)
 
 

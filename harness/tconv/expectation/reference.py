@@ -1,11 +1,12 @@
-"""The operator itself, in float64, short enough to be checked by reading. `sums` computes the same faster.
+"""The operator itself, in float64, short enough for a check by reading. `sums` computes the same faster.
 
-No text has the sum as a formula. oneDNN ("the same as computing the gradients of input of Convolution operation") and
-OpenVINO ("Computes the gradients of a Convolution operation with respect to the input") define it as the data gradient
-of Convolution; ONNX gives worked examples. All of them mean
+No text has the sum as a formula. oneDNN and OpenVINO define it as the data gradient of Convolution: "the same as
+computing the gradients of input of Convolution operation" and "Computes the gradients of a Convolution operation with
+respect to the input". ONNX gives worked examples. All of them mean
 
-    y[n, g*Og + oc, o] = b[g*Og + oc] + sum over ic in group g, i, k with o = i*s + k*d - pads_begin
-                         of x[n, ic, i] * w[ic, oc, k].
+    y[n, g*Og + oc, o] = b[g*Og + oc] + sum of x[n, ic, i] * w[ic, oc, k]
+
+over all ic in group g, and all i and k with o = i*s + k*d - pads_begin.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Float64s:
     """Return the transposed convolution.
 
-    Each tap adds a matrix product of filter and data to a strided window of everything that the taps reach; the
-    output is cut out of that at pads_begin. A point that no tap reaches is the bias. NaN and infinity follow from the
-    sum's own products: zeros are not inserted and multiplied.
+    Each tap adds a matrix product of filter and data to a strided window of the full output. The output is cut out of
+    this at pads_begin. A point that no tap reaches has only the bias. NaN and infinity come from the sum's own
+    products: no inserted zeros are multiplied.
 
     Args:
         x: data, (N, C, X...).
@@ -45,7 +46,7 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
     in_channels, out_channels = x.shape[1] // groups, w.shape[1]
     data = x.reshape(batch, groups, in_channels, prod(geometry.spatial))
     taps = w.reshape(groups, in_channels, out_channels, *geometry.kernel)
-    # For an empty input the equation may give a negative number; nothing is reached.
+    # For an empty input the equation may give a negative size; no tap reaches anything then.
     full = tuple(max(size, 0) for size in geometry.full)
     reached = np.zeros((batch, groups, out_channels, *full))
     if x.size:
@@ -61,19 +62,19 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
 
 
 def tap_alone(k: Ints, geometry: Geometry) -> Geometry:
-    """Return the geometry of a filter that has tap `k` and no other: it puts the data where that tap does."""
+    """Return the geometry of a filter with only tap `k`, which puts the data in the same place."""
     begins = zip(geometry.pads_begin, k, geometry.dilations, strict=True)
     return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
 
 
 def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:
-    """Return where tap `k` puts the data: every s-th point from k*d on."""
+    """Return the points to which tap `k` adds the data: every s-th point from k*d on."""
     axes = zip(k, geometry.spatial, geometry.strides, geometry.dilations, strict=True)
     return (..., *(slice(tap * d, tap * d + (x - 1) * s + 1, s) for tap, x, s, d in axes))
 
 
 def _cut(reached: Float64s, geometry: Geometry) -> Float64s:
-    """Return the output's part of what is reached, with zeros where the output goes beyond it."""
+    """Return the output's part of the full output, with zeros beyond its ends."""
     y = np.zeros((*reached.shape[:2], *geometry.output))
     source: list[EllipsisType | slice] = [...]
     target: list[EllipsisType | slice] = [...]

@@ -1,9 +1,10 @@
-"""The reference as it is used: the sum of `reference.definition`, computed faster, and the sums of absolute products.
+"""The reference in daily use: the sums of `reference.definition`, computed faster, and the sums of absolute products.
 
 On integers it equals `definition` bit for bit; on real numbers both are within float64's own bound of the exact sum.
-Few products of filter and data, or those of a large filter, are made at once, and a table says which of them each
-output element adds. Everything else is computed phase by phase, see `meetings.Phases`: each phase is a small dense
-convolution, and no product with an inserted zero is computed.
+
+Products of filter and data that are few, or of a large filter, are computed all at once. A table then says which of
+them each output element adds. All other sums are computed phase by phase, see `meetings.Phases`: each phase is a small
+dense convolution. No product with an inserted zero is computed.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s, Ints
 
 _FEW = 2**15
-"""So many terms of all sums are always taken from a table of products: phases take longer to be laid out."""
+"""If all sums together have at most so many terms, a table of products is used: preparing phases would take longer."""
 _MANY = 2**20
-"""Up to so many terms if the filter is more than twice as large as the data: it is multiplied as it lies in memory."""
+"""The same limit if the filter is more than twice as large as the data: phases would have to copy the filter."""
 _PADDED = 8.0
-"""So many times data and output together the data may have with zeros: a dilation may put far more between its ends."""
+"""The data with zeros may be at most so many times as large as data and output: a dilation may need far more zeros."""
 _ROOM = 2**17
-"""So many numbers, 1 MB, the columns of a block and their product have together: they stay in the L2 cache."""
+"""The most numbers, 1 MB, in the columns of a block and their product together: they stay in the L2 cache."""
 _OVERFLOWS = 2.0**1000
-"""No partial sum overflows in whatever order, if all terms together are below it."""
+"""If all terms together are below this number, no partial sum overflows in any order."""
 
 
 class _Product(NamedTuple):
-    """What gives some phases: their residues, their weights (G, P*O/G, T*C/G), and the offsets of T shifts."""
+    """The product for some phases: their residues, their weights (G, P*O/G, T*C/G), and the offsets of T shifts."""
 
     residues: list[Ints]
     weights: Float64s
@@ -48,9 +49,9 @@ class _Product(NamedTuple):
 def sums(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Float64s:
     """Return the transposed convolution, (N, O, Y...), of x (N, C, X...), w (C, O/G, K...) and perhaps b (O,)."""
     y = np.zeros((x.shape[0], w.shape[1] * geometry.groups, *geometry.output))
-    # Each sum has each number of data and filter at most once: Cauchy and Schwarz.
+    # Each sum has each number of data and filter at most once, so the inequality of Cauchy and Schwarz holds.
     if not norm(x) * norm(w) + norm(b) < _OVERFLOWS:
-        # Absent data is multiplied as zero below, and NaN or infinity would make NaN of that.
+        # Below, absent data are zeros: multiplied by NaN or infinity they would give NaN.
         return definition(x, w, b, geometry)
     if x.size and w.size and y.size and all(map(meetings, axes(geometry))):
         data = x.reshape(x.shape[0], geometry.groups, -1, *geometry.spatial)
@@ -67,15 +68,15 @@ def magnitudes(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
 
 
 def norm(array: Array | None) -> float:
-    """Return the root of the sum of squares, or little more; 0 without an array, NaN if it holds one."""
+    """Return the root of the sum of squares, or slightly more; 0 without an array, NaN if it has a NaN."""
     if array is None:
         return 0.0
-    # The factor makes up for roundings, and the last term for squares that underflow.
+    # The factor covers roundings, and the last term covers squares that underflow.
     return (1 + 2.0**-10) * sqrt(float(np.vdot(array, array)) + array.size * 2.0**-1073)
 
 
 def _fill(x: Float64s, w: Float64s, y: Float64s, geometry: Geometry) -> None:
-    """Write the sums to y, (N, G, O/G, Y...): x is (N, G, C/G, X...), w (G, C/G, O/G, K...), likewise below."""
+    """Write the sums to y, (N, G, O/G, Y...); x is (N, G, C/G, X...), w (G, C/G, O/G, K...), here and below."""
     terms = y.size * prod(geometry.kernel)
     if terms > (_MANY if w.size > 2 * x.size else _FEW) and geometry.spatial:
         lines = list(map(phases, axes(geometry)))
@@ -92,7 +93,7 @@ def _fill(x: Float64s, w: Float64s, y: Float64s, geometry: Geometry) -> None:
 
 @lru_cache(maxsize=64)
 def _table(geometry: Geometry) -> Array:
-    """Return which products of a plane of data, and a zero behind it, with all taps reach each element, (K, Y)."""
+    """Return the products of data and taps that reach each element, (K, Y), as indices; a zero follows the data."""
     table = np.zeros((1, 1), dtype=np.intp)
     for axis in axes(geometry):
         before, here = table[:, None, :, None], sources(axis)[:, None, :]
@@ -103,10 +104,10 @@ def _table(geometry: Geometry) -> Array:
 
 
 def _fill_by_phase(x: Float64s, w: Float64s, y: Float64s, lines: Sequence[Phases]) -> None:
-    """Write the sums in blocks of groups, and of places of the first axis, that stay in the cache.
+    """Write the sums in blocks of groups and of places of the first axis: these blocks fit into the cache.
 
-    The data is laid out with zeros beyond its ends. So a shift is one constant offset, and what it brings to the places
-    of a block lies together, with a few more at the end of each line that are not used.
+    The data is stored with zeros beyond its ends, so that a shift is one constant offset. The elements for the places
+    of a block are adjacent, with a few unused ones at the end of each line.
     """
     widths, inner, length = [line.width for line in lines], prod(line.width for line in lines[1:]), len(lines[0].places)
     products = [_product(w, combined, lines) for combined in product(*(line.taps.items() for line in lines))]
@@ -153,7 +154,7 @@ def _of_taps(w: Float64s, phase: Sequence[tuple[int, list[int]]]) -> Float64s:
 
 
 def _write(made: Float64s, y: Float64s, residues: Ints, lines: Sequence[Phases], block: Sequence[range]) -> None:
-    """Write what a block gives of a phase, (G, O/G, Q...), to the output, (G, O/G, Y...)."""
+    """Write the results of a block for a phase, (G, O/G, Q...), to the output, (G, O/G, Y...)."""
     source, target = [], []
     for residue, (axis, *_), places in zip(residues, lines, block, strict=True):
         # The places with 0 <= q*s + residue - begin < output.

@@ -1,4 +1,4 @@
-"""A call in its context: the graph with its arrays, and what it computes."""
+"""A call in its context: the graph with its arrays, and the computation of its tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 WIDE = 16.0
-"""How much larger every other filter is, if they have a wide range. One scale is then too few for both."""
+"""The factor of every other filter, if filters have a wide range. One scale is then not enough for both."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Surrounded:
     Attributes:
         call: the call, with its graph.
         arrays: inputs and constants of the graph by name.
-        operator: the name of the tensor that the operator gives.
-        steps: how many steps a quantised output may be off anywhere.
+        operator: the name of the operator's output tensor.
+        steps: the steps by which each element of a quantised output may be off.
     """
 
     call: Call
@@ -52,7 +52,7 @@ class Surrounded:
 
     @cached_property
     def reach(self) -> tuple[int, int] | None:
-        """How far the quanta of output channels reach, see `reach_of_quanta`; None if each has a scale of its own."""
+        """The range of output channels in quanta, see `reach_of_quanta`; None if each channel has its own scale."""
         scale = self.arrays.get("w_scale")
         if scale is None or scale.ndim:
             return None
@@ -60,7 +60,7 @@ class Surrounded:
 
     @cached_property
     def operands(self) -> dict[str, Float64s]:
-        """What reaches the operator, by role: it does not depend on what the operator gives."""
+        """The operator's inputs, by role: they do not depend on its output."""
         found: dict[str, Float64s] = {}
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
@@ -85,15 +85,15 @@ class Surrounded:
         """Return every tensor of the graph by name.
 
         Args:
-            geometry: of the operator.
-            nudge: which way what may be rounded either way goes.
-            operate: what the operator makes of its inputs instead.
-            quantize: what the last Quantize makes of its inputs instead.
+            geometry: the geometry of the operator.
+            nudge: the direction of roundings that may go either way.
+            operate: replaces the operator.
+            quantize: replaces the last Quantize.
         """
         operator = next(node.call for node in self.graph.nodes if node.outputs[0] == self.operator)
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
-            # One beside it has the same attributes, which mean the same.
+            # A second operator with the same call has the same geometry.
             if node.call is not operator:
                 return output_of_another(node, inputs)
             if operate is not None and node.outputs[0] == self.operator:
@@ -118,7 +118,7 @@ class Surrounded:
 
 
 def reach_of_quanta(w: Float64s) -> tuple[int, int] | None:
-    """Return the largest quanta of an output channel, the least and the most; None if one scale is enough for both.
+    """Return the least and the most of the largest quanta of output channels; None if one scale is enough for both.
 
     Args:
         w: the quanta of a filter with one scale, less their zero point, (C, O/G, K...).
@@ -130,18 +130,18 @@ def reach_of_quanta(w: Float64s) -> tuple[int, int] | None:
 
 
 class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error
-    """The operands are known."""
+    """The operands are found."""
 
 
 def output_of_another(node: Node, inputs: Sequence[Float64s]) -> Float64s:
-    """Return what another operator of the graph gives, under the primary readings."""
+    """Return the output of another operator of the graph, under the primary readings."""
     assert node.call is not None  # noqa: S101 - of an operator
     x, w, *b = inputs
     return sums(x, w, b[0] if b else None, geometry_of(node.call, x.shape))
 
 
 def geometry_of(call: Call, shape: Ints) -> Geometry:
-    """Return the geometry for data of a shape, which may depend on how the operator before it is read."""
+    """Return the geometry for data of a shape, which may depend on the reading of the operator before it."""
     written = replace(call.written, x=replace(call.written.x, shape=shape))
     expected = expect_of_signature(written, call.dialect)
     if not isinstance(expected, Values):

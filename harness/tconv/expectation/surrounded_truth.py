@@ -1,4 +1,4 @@
-"""What a graph around the operator gives, as the reference of a case in a context."""
+"""The reference of a case in a context: the output of the graph around the operator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """The smallest and the largest number that each element may be."""
+    """The smallest and the largest number that is allowed for each element."""
 
     low: Float64s
     high: Float64s
@@ -24,15 +24,15 @@ class Range(NamedTuple):
 class SurroundedTruth:
     """The reference's answers for one call in its context, each geometry computed once.
 
-    Every element is exact. But a tie of the last Quantize may be rounded either way, and an activation without an
-    accuracy may be off by a part of a step: such an element has a range.
+    Every element is exact, with two exceptions. A tie of the last Quantize may be rounded either way. An activation
+    without an accuracy may be off by a part of a step. Such an element has a range.
 
     Args:
         surrounded: the call in its context.
 
     Attributes:
         dtype: the element type of the graph's output, by numpy's name if it is quantised.
-        operands: what reaches the operator.
+        operands: the operator's inputs.
     """
 
     def __init__(self, surrounded: Surrounded) -> None:
@@ -43,12 +43,12 @@ class SurroundedTruth:
 
     @property
     def steps(self) -> int:
-        """How many steps a quantised output may be off anywhere."""
+        """The steps by which each element of a quantised output may be off."""
         return self._surrounded.steps
 
     @property
     def operands(self) -> dict[str, Float64s]:
-        """What reaches the operator, by role."""
+        """The operator's inputs, by role."""
         return self._surrounded.operands
 
     def shape(self, geometry: Geometry) -> Ints:
@@ -56,16 +56,16 @@ class SurroundedTruth:
         return tuple(map(int, self.compute_values(geometry).shape))
 
     def compute_values(self, geometry: Geometry) -> Array:
-        """Return the graph's output, as the text says, if the operator has a geometry."""
+        """Return the graph's output by the text, if the operator has this geometry."""
         return self._computed(geometry, 0)
 
     def compute_range(self, geometry: Geometry) -> Range:
-        """Return what each element may be."""
+        """Return the range of each element."""
         values = np.stack([self._computed(geometry, nudge) for nudge in (-1, 0, 1)])
         return Range(values.min(axis=0), values.max(axis=0))
 
     def exact(self, geometry: Geometry) -> bool:
-        """Return whether each element may be one number only."""
+        """Return whether only one number is allowed for each element."""
         low, high = self.compute_range(geometry)
         return bool((low == high).all())
 

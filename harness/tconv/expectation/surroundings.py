@@ -1,9 +1,9 @@
-"""The graph of a case in a context, with its arrays: each level of a context is written here, once.
+"""The graph of a case in a context, with its arrays: this module writes every level of a context.
 
 Numbers are integers times powers of two, and factors are powers of two, so that every sum is exact in f32 in any order.
-Quanta of a filter are small and even, but at full range: without VNNI a processor adds two products of int8 in 16 bits,
-so that libraries halve a filter, or let sums of large products saturate. Uneven scales are rounded by f32, so an output
-is known to one step there.
+Quanta of a filter are small and even, except at full range. The reason is that a processor without VNNI adds two
+products of int8 in 16 bits. So libraries halve a filter, or let sums of large products saturate. With uneven scales f32
+rounds, so an output is only known to one step.
 """
 
 from __future__ import annotations
@@ -35,26 +35,28 @@ _SPANS = {"x": 7, "w": 3}
 _ROUNDED_SPANS = {"x": 99, "w": 31}
 """The same if the output is rounded to f16: most sums then have more bits than f16."""
 _SPANS_OF_QUANTA = {"x": 100, "w": 31}
-"""The same if scales are not simple. Two products of uint8 data and such a filter, of even quanta, fit into 16 bits."""
+"""The same if scales are not simple. Two products of uint8 data and such a filter with even quanta fit into 16 bits."""
 _LARGEST = {Quantised.INT8: 128, Quantised.UINT8: 256}
-"""Of a quantised output, the largest value is half as many to so many steps from zero: a few saturate."""
+"""The largest value of a quantised output is at most so many steps from zero, and more than half as many: a few
+saturate.
+"""
 _STEP = 3.0
-"""A step of a quantised output is so many times a power of two: most values are rounded, and ties stay exact."""
+"""A step of a quantised output is this factor times a power of two: most values are rounded, and ties stay exact."""
 _END_ZERO_POINTS = {Quantised.INT8: 20, Quantised.UINT8: 128}
 _DATA_SCALE = 2.0**-1
 _FILTER_SCALE = 2.0**-2
 _ADDED_SCALE = 2.0**-3
-"""Scales differ, so that none can be taken for another."""
+"""All scales differ, so that the use of a wrong one is visible."""
 _CHANNEL_SCALES = (2.0**-1, 2.0**-2, 2.0**0)
 _UNEVEN = Quantisation(Grid((0.0235,)), Grid((0.0071, 0.0193, 0.0437)))
-"""Uneven scales; that of the output depends on its values."""
+"""Uneven scales; the scale of the output depends on its values."""
 _UNEVEN_STEP = 1.0371
 _FACTORS = (2.0, -0.5, 4.0, 1.0)
 _NORMAL_FACTORS = (4.0, -0.5, 2.0, 1.0)
 _SLOPES = (0.5, 0.25, 2.0)
 _EPSILON = 2.0**-10
 _VARIANCES = (4.0 - _EPSILON, 16.0 - _EPSILON, 1.0 - _EPSILON)
-"""With `_EPSILON`, squares of powers of two."""
+"""Each is a square of a power of two if `_EPSILON` is added."""
 
 
 def surround(case: Case, call: Call, output: Ints) -> Surrounded:
@@ -66,13 +68,13 @@ def surround(case: Case, call: Call, output: Ints) -> Surrounded:
         output: the shape of the operator's output under the primary readings, (N, O, Y...).
 
     Raises:
-        Invalid: the dialect has no second operator as the context wants it.
+        Invalid: the dialect has no second operator like that of the context.
     """
     return _Builder(case, call, output).built()
 
 
 class _Builder:
-    """A graph that grows from its inputs to its output."""
+    """A graph that is built from its inputs to its output."""
 
     def __init__(self, case: Case, call: Call, output: Ints) -> None:
         self._case, self._call, self._output, self._context = case, call, output, case.context
@@ -108,7 +110,7 @@ class _Builder:
             y = level(y)
         y = self._node("Add", y, point) if point else y
         y = self._end(y)
-        # The names of tensors that a reader meets: the output has its own.
+        # Readers see the name of the output, so it has its own.
         last = self._nodes[-1]
         self._nodes[-1] = replace(last, outputs=("Y",)) if last.outputs == (y,) else last
         operator = "Y" if operator == y else operator
@@ -118,14 +120,14 @@ class _Builder:
 
     @property
     def _steps(self) -> int:
-        """How many steps a quantised output may be off: an operator on quanta has factors in fixed point, too.
+        """The steps by which a quantised output may be off: an operator on quanta also has factors in fixed point.
 
         Source: TensorFlow Lite 8-bit quantization specification, 'slight deviations [...] that are not bit-exact'.
         """
         return int(self._case.is_uneven or bool(self._call.dialect.quantised))
 
     def _in_layout(self, tensor: Input) -> Input:
-        """Return data and filter in the layouts of the call, which are others only if nothing else has these axes."""
+        """Return data or filter in the layout of the call; layouts differ only if nothing else has these axes."""
         call, shape = self._call, tensor.shape
         if tensor.role == "X":
             shape = data_shape(shape, call.data_format)
@@ -152,7 +154,7 @@ class _Builder:
         return name
 
     def _integers(self, name: str, shape: Ints, span: int) -> Float64s:
-        """Return integers of -span..span without 0, the same for the name, the shape and the case's seed."""
+        """Return integers from -span to span without 0; they depend only on the name, the shape and the case's seed."""
         operand = Operand(shape, DType.F64, "integers", self._case.x.seed)
         return np.array(make_operand(name, operand, span))
 
@@ -161,14 +163,14 @@ class _Builder:
         return len(self._output) - 2
 
     def channelwise(self, values: Sequence[float]) -> Float64s:
-        """Return values in turn for the output channels, to be broadcast along them."""
+        """Return values repeated for all output channels, in a shape that broadcasts along them."""
         channels = self._output[1]
         return np.resize(np.array(values), channels).reshape(1, channels, *[1] * self._rank)
 
-    # What makes the data.
+    # The data.
 
     def _data(self) -> tuple[str, float]:
-        """Return what reaches the operator as its data, and the scale of its quanta, 1 if it has none."""
+        """Return the operator's data, and the scale of its quanta, 1 if it has none."""
         context = self._context
         if context.data == "float":
             values = self._integers("x", self._case.x.shape, self._span("x", 127))
@@ -186,7 +188,7 @@ class _Builder:
         return self._node("Dequantize", x, *scales), scale
 
     def _grid(self, role: str, *simple: float) -> tuple[float, ...]:
-        """Return the scales of quanta: those that the case declares, or those of its level."""
+        """Return the scales of quanta: those of the case, or those of its level."""
         declared, uneven = (getattr(of, role) for of in (self._declared, _UNEVEN))
         if declared is not None:
             return tuple(declared.scale)
@@ -197,7 +199,7 @@ class _Builder:
         return of_level if declared is None or declared.zero_point is None else int(declared.zero_point)
 
     def _written(self, role: str) -> Float64s | None:
-        """Return the quanta that the case itself has; None if it leaves them to the levels."""
+        """Return the quanta in the case itself; None if its levels decide them."""
         operand: Operand = getattr(self._case, role)
         return np.array(make_operand(role, operand, 1), np.float64) if operand.data == "values" else None
 
@@ -218,7 +220,7 @@ class _Builder:
             return quanta, np.array(float(zero_point))
         numbers = self._integers("x", self._case.x.shape, self._spans["x"])
         if self._context.values == "zero-points-at-ends":
-            # Beside a filter without negative numbers all results have one sign, which the output must have too.
+            # With a filter without negative numbers all results have one sign, so the output must have the same one.
             is_low = self._context.data == "int8-zero-point"
             is_low = self._context.end == "uint8" if self._context.filter == "uint8" else is_low
             zero_point = low if is_low else high
@@ -226,7 +228,7 @@ class _Builder:
         return numbers + zero_point, np.array(float(zero_point))
 
     def _input(self, x: Float64s) -> Float64s:
-        """Return the part of the operator's data that is fed: what stands before it makes the rest."""
+        """Return the input of the graph from which the operations before the operator make its data."""
         match self._context.before:
             case "pad-begin" | "pad-both" | "pad-channels":
                 index = [
@@ -240,18 +242,18 @@ class _Builder:
         return x
 
     def _pads(self, shape: Ints) -> tuple[Ints, Ints]:
-        """Return how many zeros stand before and behind the data on each axis: none if nothing would be left of it."""
+        """Return the numbers of zeros before and behind the data on each axis: 0 if no data would be left."""
         axes = [1] if self._context.before == "pad-channels" else list(range(2, len(shape)))
         begin, end = [0] * len(shape), [0] * len(shape)
         for axis in axes:
-            # The axes have different pads; one element at least is left.
+            # The axes have different pads; at least one element is left.
             begin[axis] = min(1 + (axis == axes[-1]), shape[axis] - 1)
             end[axis] = int(self._context.before == "pad-both" and shape[axis] - begin[axis] > 1)
         return tuple(begin), tuple(end)
 
     @staticmethod
     def _scales(shape: Ints) -> Ints:
-        """Return by how much each axis is enlarged: twice if it is a spatial one of an even size."""
+        """Return the scale of each axis: 2 for a spatial axis of an even size, and 1 for others."""
         return tuple(2 if axis > 1 and size and size % 2 == 0 else 1 for axis, size in enumerate(shape))
 
     @property
@@ -259,7 +261,7 @@ class _Builder:
         return -(-self._case.x.shape[1] // 2)
 
     def _before(self, x: str) -> str:
-        """Add what makes the data from what is fed."""
+        """Add the operations before the operator, which make its data from the input."""
         shape, rank = self._case.x.shape, self._rank
         match self._context.before:
             case "pad-begin" | "pad-both" | "pad-channels":
@@ -287,7 +289,7 @@ class _Builder:
                 return self._node("Resize", x, scales=self._scales(shape))
         return x
 
-    # What makes the filter and the bias.
+    # The filter and the bias.
 
     def _filter(self) -> tuple[str, Float64s]:
         """Return the operator's filter, and the scales of its quanta for the output channels of a group."""
@@ -325,7 +327,7 @@ class _Builder:
         return values
 
     def _stored(self, values: Float64s) -> Float64s:
-        """Return the filter as it is stored, before the node that brings it into its shape."""
+        """Return the filter as it is stored, before the node that gives it its shape."""
         if self._context.filter == "reshape":
             return values.reshape(-1)
         return values.swapaxes(0, 1) if self._context.filter == "transpose" else values
@@ -338,7 +340,7 @@ class _Builder:
             quanta = written
         elif context.values == "full-range":
             low, high = LIMITS[dtype]
-            # An operator on quanta has a filter that is symmetric.
+            # An operator on quanta has a symmetric filter.
             low = max(low, -high) if self._call.dialect.quantised else low
             quanta = np.clip(values + zero_point, low, high)
             quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
@@ -359,7 +361,7 @@ class _Builder:
         return self._node("Dequantize", *names, axis=1), np.broadcast_to(scale, (outputs,)).astype(np.float64)
 
     def _bias(self, scales: Float64s) -> str | None:
-        """Return the bias; `scales` are those of a sum of quanta, for the output channels of a group."""
+        """Return the bias; `scales` are those of sums of quanta, for the output channels of a group."""
         if self._case.b is None:
             return None
         channels, level = self._output[1], self._context.bias
@@ -380,10 +382,10 @@ class _Builder:
             return self._node("Add", self._tensor("B", values - more), self._tensor("B_more", more))
         return self._tensor("B", values)
 
-    # What follows the operator.
+    # The operations behind the operator.
 
     def _sizes(self) -> str:
-        """Return output_shape as it is computed from another tensor's shape; empty if it is given."""
+        """Return output_shape, computed from the shape of another tensor; empty if it is given."""
         if self._context.sizes == "given":
             return ""
         like = self._tensor("like", np.zeros(self._output), fed=True)
@@ -395,9 +397,9 @@ class _Builder:
         return self._node("Transpose", y, axes=(0, *range(2, self._rank + 2), 1))
 
     def _point(self, x: str, w: str, *, uncropped: bool = False) -> str:
-        """Return one point of another operator with the same data and filter, that has no pads.
+        """Return one point of another operator with the same data and filter, and without pads.
 
-        Its strides are 1; or, with `uncropped`, it has the other attributes, so that its output is larger.
+        Its strides are 1. With `uncropped` it has the other attributes too, so that its output is larger.
         """
         call = self._other(self._case.x.shape, self._case.w.shape, self._call.groups)
         if uncropped:
@@ -413,14 +415,14 @@ class _Builder:
         return self._node("Slice", y, axes=axes, starts=tuple(middle), ends=tuple(at + 1 for at in middle))
 
     def _beside(self) -> str:
-        """Return the filter of an operator beside this one, with the same attributes."""
+        """Return the filter of a second operator with the same data and attributes."""
         return self._tensor("W_beside", self._integers("w/beside", self._case.w.shape, self._spans["w"]))
 
     def _other(self, x: Ints, w: Ints, groups: int = 1, strides: int = 1) -> Call:
         """Return the call of another operator of the graph.
 
         Raises:
-            Invalid: the dialect has none.
+            Invalid: the dialect has no such operator.
         """
         rank = len(x) - 2
         attributes = Attributes(
@@ -454,15 +456,15 @@ class _Builder:
         return self._node(kind, y, tensor(kind.lower(), constant(self)))
 
     def batch_integers(self) -> Float64s:
-        """Return integers for the items of the batch, to be broadcast along them."""
+        """Return integers for the items of the batch, in a shape that broadcasts along them."""
         return self._integers("batch", (self._output[0], *[1] * (self._rank + 1)), 5)
 
     def channel_integers(self) -> Float64s:
-        """Return integers for the output channels, to be broadcast along them."""
+        """Return integers for the output channels, in a shape that broadcasts along them."""
         return self.channelwise(self._integers("channels", (self._output[1],), 5).tolist())
 
     def _other_tensor(self, name: str) -> str:
-        """Return a tensor of the output's size; it is dequantised if the data are."""
+        """Return a tensor of the output's size; it is dequantised if the data is."""
         values = self._integers(name, self._output, 9)
         if self._context.data == "float":
             return self._tensor(name, values, fed=True)
@@ -554,7 +556,7 @@ _ARITHMETIC: Mapping[str, tuple[str, Callable[[_Builder], Float64s]]] = {
     "sub": ("Sub", lambda graph: graph.channel_integers()),
     "max": ("Max", lambda graph: graph.channel_integers()),
 }
-"""What is computed with the output and one constant, by level."""
+"""The operation on the output and its constant, by level."""
 _ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, float]]] = {
     "relu": ("Relu", {}),
     "clip": ("Clip", {"min": -6.0, "max": 24.0}),

@@ -1,16 +1,16 @@
-"""How far transform algorithms, Winograd's and the FFT, are from the exact sum: by norms, and not by each sum's terms.
+"""The error of transform algorithms, Winograd's and the FFT: it depends on norms, not on the terms of each sum.
 
-A sum of products is off by a multiple of its own |x||w|. A transform mixes neighbours before it multiplies, so it is
-off by a multiple of u*||x||*||w||, also where an element's own terms are small. Both constants are of the root mean
-square over the elements, for roundings that are random. C channels are added after the transform, and the partial sums
-of random terms add C/2 roundings of the size of the result.
+The error of a sum of products is a multiple of its own |x||w|. A transform mixes neighbours before it multiplies. So
+its error is a multiple of u*||x||*||w||, even if an element's own terms are small. Both constants are for the root mean
+square over the elements, with random roundings. C channels are added after the transform: the partial sums of random
+terms add C/2 roundings of the size of the result.
 
-- Winograd, F(4, 3) on d axes: each output is a row of A^T times the products of G g and B^T d. With
-  K = max over the rows of sqrt(sum of A^T_i^2 ||G_i||^2 ||B^T_i||^2) = 9.7, 14 roundings an axis (3 by G, 4 by B^T, 6
-  and a product by A^T), r = 3 taps and t = 6 data in a tile, it is K^d * sqrt((14*d + C/2) / 3) / sqrt(r*t)^d: for one
-  channel 5.0, 16 and 45 on 1 to 3 axes. F(2, 3) has less. Source of the matrices, and of the bound for the worst case:
-  Barabasz, Anderson, Soodhalter and Gregg, Error analysis and improving the accuracy of Winograd convolution for deep
-  neural networks, ACM TOMS 46, 2020. Norms are of all data that a tile of the element may hold.
+- Winograd, F(4, 3) on d axes: each output is a row of A^T times the products of G g and B^T d. K is the largest
+  sqrt(sum of A^T_i^2 ||G_i||^2 ||B^T_i||^2) of the rows, 9.7. Each axis has 14 roundings: 3 by G, 4 by B^T, and 6 and a
+  product by A^T. A tile has r = 3 taps and t = 6 data. The constant is K^d * sqrt((14*d + C/2) / 3) / sqrt(r*t)^d: for
+  one channel 5.0, 16 and 45 on 1 to 3 axes. F(2, 3) has less. Norms are of all data in a tile that may contain the
+  element. Source of the matrices, and of the bound for the worst case: Barabasz, Anderson, Soodhalter and Gregg, Error
+  analysis and improving the accuracy of Winograd convolution for deep neural networks, ACM TOMS 46, 2020.
 - FFT: three transforms of N points, each with log2(N) roundings on every path: sqrt(3*log2(N) + C/2). Source: Higham,
   Accuracy and Stability of Numerical Algorithms, 2nd edition, section 24.1. Norms are of all data.
 """
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 _WINOGRAD_NORM = 9.7
 _WINOGRAD_ROUNDINGS = 14
 _TILE_PRODUCTS = 18
-"""Taps times data of a tile on one axis, 3 * 6."""
+"""The number of taps times that of data, in a tile on one axis: 3 * 6."""
 _TILE_OUTPUTS = 4
 
 
 def transform_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometry) -> Float64s:
-    """Return the larger root mean square of the transforms that serve for a geometry, by element, (N, O, Y...).
+    """Return the larger root mean square of the transforms that a geometry allows, by element, (N, O, Y...).
 
-    With one tap alone nothing is transformed. Winograd's algorithms are for strides of 1, and save products only on an
+    With a single tap nothing is transformed. Winograd's algorithms need strides of 1, and they save products only on an
     axis with several taps.
     """
     deviation = np.zeros((operands["x"].shape[0], operands["w"].shape[1] * geometry.groups, *geometry.output))
@@ -72,8 +72,8 @@ def fft_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometr
 def winograd_deviation(operands: Mapping[str, Array], dtype: DType, geometry: Geometry) -> Float64s:
     """Return the root mean square of a Winograd algorithm's error by element, (N, O, Y...)."""
     rank = len(geometry.kernel)
-    # All data that a tile may hold: the element's own, and those of up to three outputs before and behind it. An axis
-    # with one tap is not transformed.
+    # All data that a tile may contain: the element's own, and those of up to three outputs on both sides. An axis with
+    # one tap is not transformed.
     beyond = tuple(_TILE_OUTPUTS - 1 if k > 1 else 0 for k in geometry.kernel)
     axes = zip(geometry.kernel, geometry.dilations, beyond, strict=True)
     window = tuple((k - 1) * d + 1 + 2 * more for k, d, more in axes)
@@ -98,5 +98,5 @@ def _channels(operands: Mapping[str, Array], geometry: Geometry) -> int:
 
 
 def _unit(dtype: DType) -> float:
-    """Return the unit roundoff of the transforms: f32's for f16 and bf16 too, as in these types they say nothing."""
+    """Return the unit roundoff of the transforms: f32's also for f16 and bf16, whose own errors hide a transform's."""
     return UNIT_ROUNDOFF[DType.F64 if dtype is DType.F64 else DType.F32]

@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s, Ints, Mask
 
 _FEW = 64
-"""In so many of its first numbers real data shows that it is not integral."""
+"""So many first numbers are checked first: real data shows there that it is not integral."""
 _SMALLER = 540
-"""By this power of two operands are made smaller, so that 2^50 products of the largest numbers are no overflow."""
+"""Operands are scaled down by this power of two: then 2^50 products of the largest numbers do not overflow."""
 
 _OF_AN_ELEMENT = 64
-"""So many products take as long as the bound of an element, and its comparison."""
+"""The bound of an element and its comparison take as long as so many products."""
 
 
 class Truth:
     """The reference's answers for one set of operands, each geometry computed once.
 
     Args:
-        operands: x, w and perhaps b, in NCX and IOX and in their own types. Those in float64 are used as they are, and
-            must stay as they are.
+        operands: x, w and perhaps b, in NCX and IOX and in their own types. Arrays in float64 are not copied and must
+            not change.
         dtype: the element type of the output.
 
     Attributes:
-        operands: the same in float64.
+        operands: the operands in float64.
         dtype: the element type of the output.
     """
 
@@ -69,7 +69,7 @@ class Truth:
 
     @cached_property
     def _numbers(self) -> dict[str, Float64s]:
-        """The operands with zeros for NaN and infinities."""
+        """The operands with zeros instead of NaN and infinities."""
         return {role: np.where(np.isfinite(array), array, 0.0) for role, array in self.operands.items()}
 
     def shape(self, geometry: Geometry) -> tuple[int, ...]:
@@ -84,10 +84,10 @@ class Truth:
         return self._values[geometry]
 
     def _in_range(self, y: Float64s, geometry: Geometry) -> Float64s:
-        """Return the output with the elements whose partial sums overflow in float64 added up anew, without that.
+        """Return the output; sums with an overflow of float64 in a partial sum are computed again without overflow.
 
-        Such a sum may itself be a number. The operands are made smaller by a power of two: what underflows by that is
-        nothing beside terms that overflow together.
+        Such a sum may itself be a number. The operands are scaled down by a power of two: numbers that then underflow
+        are negligible compared with terms that overflow together.
         """
         if self.dtype is not DType.F64:
             return y
@@ -102,13 +102,13 @@ class Truth:
             added = np.where(np.isfinite(y), y, np.ldexp(smaller, 2 * _SMALLER))
         if not self._special:
             return added
-        # Of the infinities and NaN among the operands, the signs of the numbers beside them decide what they give.
+        # If operands have infinities or NaN, their results depend only on the signs of the other numbers.
         signs = {role: np.where(np.isfinite(array), np.sign(array), array) for role, array in self.operands.items()}
         special = sums(signs["x"], signs["w"], signs.get("b"), geometry)
         return np.where(np.isfinite(special), added, special)
 
     def compute_terms(self, geometry: Geometry) -> Terms:
-        """Return what the bound under a geometry is made of."""
+        """Return the terms for the bound under a geometry."""
         if geometry not in self._terms:
             _remember(self._terms, geometry, self._made_terms(geometry), most=2)
         return self._terms[geometry]
@@ -121,19 +121,19 @@ class Truth:
         return Terms(self.compute_values(geometry), magnitude, self.count(geometry), bias, numbers)
 
     def steps(self, geometry: Geometry) -> int:
-        """Return how many steps an output and its bound take, the same on every machine: one is a product."""
+        """Return the steps to compute an output and its bound, the same on every machine; a product is one step."""
         return len(self._x) * prod(geometry.spatial) * int(self._w.size) + _OF_AN_ELEMENT * prod(self.shape(geometry))
 
     def part(self, geometry: Geometry, place: Ints, edge: int) -> tuple[tuple[slice, ...], Truth, Geometry]:
-        """Return a part of an output around an element: a box of one item and of channels of one group.
+        """Return a part of an output around an element: a box in one item, and in channels of one group.
 
         Args:
-            geometry: the geometry of the whole.
+            geometry: the geometry of the whole output.
             place: the element, (N, O, Y...).
-            edge: how long the box is at most, in channels and along each spatial axis.
+            edge: the largest size of the box, in channels and along each spatial axis.
 
         Returns:
-            Where the box lies, the reference for the operands that reach it, and its geometry.
+            The slices of the box, the reference for the operands that reach it, and its geometry.
         """
         inputs, outputs = self._w.shape[0] // geometry.groups, self._w.shape[1]
         group, channel = divmod(place[1], outputs)
@@ -157,36 +157,36 @@ class Truth:
         return tuple(box), Truth(operands, self.dtype), part
 
     def count(self, geometry: Geometry) -> Float64s:
-        """Return n, the products that reach each element and one more with a bias, (Y...)."""
+        """Return n, the number of products that reach each element, and one more with a bias, (Y...)."""
         return products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
 
     def exact(self, geometry: Geometry) -> bool:
-        """Whether every order of summation gives the same bits: integers whose absolute terms stay within 2^p."""
+        """Whether all orders of summation give the same bits: integers, and sums of absolute terms within 2^p."""
         if not self.integral:
             return False
         limit = 2.0 ** EXACT_BITS[self.dtype]
-        # At least every element's magnitude: all input channels and taps, each product as large as can be.
+        # An upper limit for the magnitude of every element: all input channels and taps, with the largest product.
         terms = self._w.size // max(self._w.shape[1], 1) if self._w.ndim > 1 else 0
         if _largest(self._x) * _largest(self._w) * terms + _largest(self._b) <= limit:
             return True
         return _largest(self.compute_terms(geometry).magnitude) <= limit
 
     def flushable(self, geometry: Geometry, accumulator: DType) -> Array | None:
-        """Return the most that a sum loses whose subnormal products are taken for zero, (N, O, Y...).
+        """Return the largest loss of a sum if subnormal products become zero, (N, O, Y...).
 
         Args:
             geometry: the geometry.
             accumulator: the type that the products are added in.
 
         Returns:
-            The sum of their magnitudes; None where no product is subnormal.
+            The sum of their magnitudes; None if no product is subnormal.
         """
         return subnormal_products(self._x, self._w, geometry, SMALLEST_NORMAL[accumulator])
 
     def poisoned(self, geometry: Geometry) -> Mask:
-        """Return where, (O, Y...), a tap that is NaN or infinity meets no element of the data.
+        """Return a mask, (O, Y...), of points at which a tap that is NaN or infinity meets no element of the data.
 
-        A runtime that inserts zeros between the data's elements, and pads with zeros, multiplies that tap with one.
+        A runtime that inserts zeros between the data's elements, or pads with zeros, multiplies that tap by zero.
         """
         groups, (inputs, outputs) = geometry.groups, self._w.shape[:2]
         finite = np.isfinite(self._w).reshape(groups, inputs // groups, outputs, *geometry.kernel)
@@ -200,15 +200,15 @@ class Truth:
 
 
 def _around(place: int, size: int, edge: int) -> slice:
-    """Return so many places of an axis around one, or all if it has no more."""
+    """Return at most `edge` places of an axis around one place."""
     first = max(min(place - edge // 2, size - edge), 0)
     return slice(first, min(first + edge, size))
 
 
 def _remember(cache: dict[Geometry, Any], geometry: Geometry, value: object, *, most: int) -> None:
-    """Store a value, and forget the oldest of too many.
+    """Store a value, and remove the oldest one if there are too many.
 
-    A cache around a method would hold the arrays until the garbage is collected.
+    A cache on the method would keep the arrays until garbage collection.
     """
     if len(cache) >= most:
         cache.pop(next(iter(cache)))
@@ -216,11 +216,11 @@ def _remember(cache: dict[Geometry, Any], geometry: Geometry, value: object, *, 
 
 
 def _largest(array: Array | None) -> float:
-    """Return the largest absolute value, 0 where there is none, NaN where there is one."""
+    """Return the largest absolute value; 0 without values, NaN if there is one."""
     return 0.0 if array is None or not array.size else max(float(array.max()), -float(array.min()))
 
 
 def _are_integers(array: Float64s) -> bool:
-    """Return whether all numbers are finite integers; a few are asked in Python, in a quarter of numpy's time."""
+    """Return whether all numbers are finite integers; Python checks the first few in a quarter of numpy's time."""
     few = all(map(float.is_integer, array.flat[:_FEW].tolist()))
     return few and (array.size <= _FEW or bool((array == np.rint(array)).all() and np.isfinite(array).all()))

@@ -1,4 +1,4 @@
-"""Products that are subnormal numbers: a runtime that sets the processor so takes them for zero."""
+"""Products that are subnormal numbers: some runtimes set the processor to replace them by zero."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array, Float64s
 
 _AT_ONCE = 2**18
-"""So many products are held at once, or those of one input channel of each group under one tap if these are more."""
+"""The most products in memory at once, unless one input channel of each group has more under one tap."""
 
 
 def subnormal_products(x: Array, w: Array, geometry: Geometry, smallest_normal: float) -> Float64s | None:
-    """Return the sum of |x*w| over the products of each element that are below the smallest normal number.
+    """Return the sum of |x*w| over each element's products that are below the smallest normal number.
 
     Args:
         x: data, (N, C, X...).
         w: filter, (C, O/G, K...).
         geometry: plain integers.
-        smallest_normal: of the type that the products are added in.
+        smallest_normal: the smallest normal number of the type that the products are added in.
 
     Returns:
-        The sums, (N, O, Y...), or None where no product is so small.
+        The sums, (N, O, Y...); None if no product is so small.
     """
     x, w = np.abs(x), np.abs(w)
     least = _smallest(x)
@@ -38,7 +38,7 @@ def subnormal_products(x: Array, w: Array, geometry: Geometry, smallest_normal: 
     lost = np.zeros((batch, groups * outputs, *geometry.output))
     data = x.reshape(batch, groups, -1, 1, *geometry.spatial)
     taps = w.reshape(1, groups, -1, outputs, *geometry.kernel)
-    # What is lost under one tap is put where that tap puts it: a tap of 1 for each output channel alone.
+    # A filter with a single tap of 1 for each output channel puts the loss under one tap in its place.
     single = np.ones((groups * outputs, 1, *(1,) * len(geometry.kernel)))
     for k in np.ndindex(*geometry.kernel):
         weights = taps[..., *k]
@@ -54,8 +54,8 @@ def _under_one_tap(data: Float64s, weights: Float64s, smallest_normal: float) ->
 
     Args:
         data: (N, G, C/G, 1, X...).
-        weights: of one tap, (1, G, C/G, O/G, 1...).
-        smallest_normal: of the type that the products are added in.
+        weights: the weights of one tap, (1, G, C/G, O/G, 1...).
+        smallest_normal: the smallest normal number of the type that the products are added in.
 
     Returns:
         (N, G, O/G, X...).
