@@ -1,1 +1,1 @@
-"""What is run: a case, the call that expresses it in a dialect, its operands and layouts, and patterns over cases."""
+"""Cases and their parts: a case, the call that expresses it in a dialect, operands, layouts, and patterns."""

@@ -1,4 +1,4 @@
-"""A case expressed in a dialect: the dialect's words, only the attributes that are written, inputs in its layouts."""
+"""A call, a case in a dialect: the dialect's words, only the written attributes, and inputs in its layouts."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Input:
 
     Attributes:
         role: x, w, b or output_shape; in a context, the tensor's name.
-        name: the dialect's name for it.
+        name: the dialect's name of it.
         shape: its shape in the call's layout.
         dtype: its element type; None for output_shape, which is integers.
-        constant: whether it is part of the model rather than fed.
-        values: the integers of output_shape, fed or not.
+        constant: whether it is part of the model; if not, it is fed.
+        values: the integers of output_shape, constant or fed.
     """
 
     role: str
@@ -50,20 +50,20 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a backend is asked to run.
+    """The call that a backend runs.
 
     Attributes:
         dialect: the dialect.
-        attributes: in the dialect's spelling.
-        inputs: in the dialect's order; arrays come in `data_format` and `filter_format`.
-        data_format: the layout of data and output, also where the operator has no such attribute.
-        filter_format: the layout of the filter, likewise.
-        groups: for backends that need the number apart from attributes.
-        shapes: what is to be declared of the inputs' shapes: the sizes, a symbol for each, or nothing (unranked).
-        written: the signature, in the canonical vocabulary, for backends that have no text of their own.
-        unnamed_bias: whether the bias, which the call does not have, is written as an input with the name ''.
-        graph: what surrounds the operator; its tensors are the inputs. None if the operator is alone.
-        model: an ONNX model that is run instead, serialised; its first output counts. Empty for none.
+        attributes: the attributes in the dialect's spelling.
+        inputs: the inputs in the dialect's order; arrays have `data_format` and `filter_format`.
+        data_format: the layout of data and output, even if the operator has no such attribute.
+        filter_format: the layout of the filter, even if the operator has no such attribute.
+        groups: the number of groups, for backends that need it in addition to the attributes.
+        shapes: the shapes that inputs declare: their sizes, a symbol for each size, or none (unranked).
+        written: the signature in the canonical vocabulary, for backends without a text of their own.
+        unnamed_bias: whether an input with the name '' replaces the bias; the call has no bias then.
+        graph: the graph around the operator; its tensors are the inputs. None if the operator is alone.
+        model: a serialised ONNX model that is run instead, and its first output compared; empty if there is none.
     """
 
     dialect: Dialect
@@ -80,7 +80,7 @@ class Call:
 
     @property
     def dtype(self) -> DType:
-        """The element type of the data, and so of the output."""
+        """The element type of the data and of the output."""
         return self.written.x.dtype
 
     @property
@@ -89,12 +89,12 @@ class Call:
         return self.written.rank
 
     def feeds(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the arrays, given by role, of the inputs that are not constants: by name, in the inputs' order."""
+        """Return the arrays of the inputs that are not constants, by name, in the inputs' order; `arrays` has roles."""
         fed = {tensor.name for tensor in self.inputs if not tensor.constant}
         return {name: array for name, array in self.operands(arrays).items() if name in fed}
 
     def operands(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the arrays of all inputs by name, given by role but for output_shape, which the call itself has."""
+        """Return the arrays of all inputs by name; `arrays` has them by role, but output_shape is in the call."""
         return {
             tensor.name: arrays[tensor.role] if tensor.role in arrays else np.array(tensor.values, dtype=np.int64)
             for tensor in self.inputs
@@ -102,17 +102,17 @@ class Call:
 
 
 def write_signature(case: Case, dialect: Dialect) -> Signature:
-    """Return what the case writes in the dialect: what it mentions, and neutral values where the dialect wants one."""
+    """Return the case's signature in the dialect, with neutral values for attributes that the dialect requires."""
     return complete_signature(case.signature, dialect, case.omit)
 
 
 def complete_signature(mentioned: Signature, dialect: Dialect, omit: Sequence[str] = ()) -> Signature:
-    """Return a signature with a neutral value for each attribute that the dialect requires and that is not mentioned.
+    """Return a signature with a neutral value for each attribute that the dialect requires and that has no value.
 
     Args:
-        mentioned: what is mentioned.
+        mentioned: the signature so far.
         dialect: the dialect.
-        omit: attributes that are left out all the same.
+        omit: attributes that are left out even if they are required.
     """
     given, wanted = mentioned.attributes, dialect.spelling.written
     missing = [name for name in wanted if name not in omit and getattr(given, name) is None]
@@ -127,12 +127,12 @@ def complete_signature(mentioned: Signature, dialect: Dialect, omit: Sequence[st
 
 
 def express(case: Case, dialect: Dialect, written: Signature | None = None) -> Call:
-    """Return the case in the dialect's words. Whether it is valid there is for `expect` to judge.
+    """Return the case in the dialect's words. It may be invalid: `expect` decides this.
 
     Args:
         case: the case.
         dialect: the dialect.
-        written: its `write_signature` where it is at hand.
+        written: its `write_signature`, if it is known.
 
     Raises:
         Invalid: the dialect has no word for something that the case writes.
@@ -159,14 +159,14 @@ def _layout(word: str | None, default: _Format) -> _Format:
 
 
 def choose_layouts(attributes: Attributes, dialect: Dialect) -> tuple[DataFormat, FilterFormat]:
-    """Return the layouts of data and filter: those that are written, if they are of the vocabulary, or the defaults."""
+    """Return the layouts of data and filter: the written ones if the vocabulary has them, and if not, the defaults."""
     return _layout(attributes.data_format, dialect.data_format), _layout(
         attributes.filter_format, dialect.filter_format
     )
 
 
 def _written(case: Case, written: Signature, dialect: Dialect) -> dict[str, Value]:
-    """Return the attributes in the dialect's spelling; a word that it does not know only if the case breaks that."""
+    """Return the attributes in the dialect's spelling; a word is unknown to it only if the case breaks that rule."""
     spelling, attributes = dialect.spelling, written.attributes
     words: dict[str, Value] = {}
     for violation in dialect.without_word(written):
@@ -188,7 +188,7 @@ def _written(case: Case, written: Signature, dialect: Dialect) -> dict[str, Valu
 
 
 def _pads(attributes: Attributes, spelling: Spelling) -> Ints:
-    """Return the one attribute of both pads; a side that is not written has a 0 for each entry of the other."""
+    """Return the single attribute for both pads; a side that is not written has 0 for each entry of the other side."""
     rank = len(attributes.pads_begin or attributes.pads_end or ())
     begin, end = (attributes.per_axis(name, rank) for name in ("pads_begin", "pads_end"))
     if spelling.pads_by_axis:
@@ -219,7 +219,7 @@ def _inputs(case: Case, written: Signature, dialect: Dialect) -> tuple[Input, ..
 
 
 def arrange_operands(operands: Mapping[str, Array], call: Call) -> dict[str, Array]:
-    """Return the operands, in NCX and IOX, in the call's layouts."""
+    """Return the operands in the call's layouts; `operands` has NCX and IOX."""
     arrays = dict(operands)
     arrays["x"] = from_ncx(operands["x"], call.data_format)
     arrays["w"] = from_iox(operands["w"], call.filter_format, call.groups)

@@ -29,39 +29,39 @@ Filling = Literal[
     "negative-zero",
     "subnormal",
 ]
-"""What an operand is filled with by a word; `special` is nan, infinity and negative-zero among integers."""
+"""The elements of an operand, as a word; `special` is nan, infinity and negative-zero among integers."""
 
 Data = Literal[Filling, "values"]
-"""What an operand is filled with: by a word, or with values of its own."""
+"""The elements of an operand: a word, or the values in the case."""
 
 KindOfGroup = Literal["dense", "grouped", "depthwise", "multiplier"]
-"""What a group has: all channels (dense); several of them; one, and one output (depthwise), or several outputs."""
+"""The kind of a group: all channels (dense), several, or one; with one, one output (depthwise) or several."""
 
 Shapes = Literal["static", "symbolic", "unranked"]
-"""What a model declares of its inputs: sizes, a symbol for each size, or not even how many there are."""
+"""What a model declares for the shapes of its inputs: sizes, a symbol for each size, or not even the rank."""
 
 Source = Literal["initializer", "input"]
-"""Whether an operand is a constant of the model, or fed at the run."""
+"""The source of an operand: a constant of the model, or an input."""
 
 BiasSource = Literal[Source, "unnamed"]
-"""The same of the bias; `unnamed` is an input without a bias in it, whose name is ''."""
+"""The source of the bias; `unnamed` is an input without a bias, whose name is ''."""
 
 Speller = Literal["library", "page"]
-"""Whose words are written where a dialect's page prints others than its library takes."""
+"""The words that a call has, if a dialect's page prints other words than its library accepts."""
 
 PRESENTATION = ("shapes", "data_source", "filter_source", "bias_source", "output_shape_source", "spelling")
-"""The fields of a case that say how a call is presented. What it computes depends on none of them."""
+"""The fields of a case for the presentation of a call. Its output depends on none of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A recipe for an array, data in NCX and filter in IOX.
+    """A recipe for an array, in NCX for data and in IOX for a filter.
 
     Attributes:
         shape: its shape.
         dtype: its element type.
-        data: what it is filled with.
-        seed: another seed gives other elements.
+        data: the kind of its elements.
+        seed: a number that selects other elements.
         values: the elements in row-major order, for data `values`.
     """
 
@@ -72,7 +72,7 @@ class Operand:
     values: tuple[float, ...] = ()
 
     def __reduce__(self) -> tuple[type[Operand], tuple[object, ...]]:
-        # By position: a case that is sent has two or three, and values by position are read faster.
+        # By position, which pickle reads faster; each case that is sent has two or three operands.
         return Operand, (self.shape, self.dtype, self.data, self.seed, self.values)
 
     @property
@@ -91,7 +91,7 @@ class Cite:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An output that is written in the case file: dialects that expect it, spatial sizes, elements in NCX order."""
+    """An output in a case file: the dialects that expect it, its spatial sizes, and its elements in NCX order."""
 
     dialects: tuple[str, ...]
     spatial: Ints
@@ -99,7 +99,7 @@ class Expected:
 
 
 class Facts(Mapping[str, str]):
-    """Facts that are worked out when the first one is asked for; for most cases that never happens."""
+    """Facts that are computed only when the first one is read; for most cases none is."""
 
     __slots__ = ("_numbers", "_texts", "_work_out")
 
@@ -107,14 +107,14 @@ class Facts(Mapping[str, str]):
         self._work_out: Callable[[], Mapping[str, str]] | None = work_out
 
     def _worked_out(self) -> Mapping[str, int]:
-        """Return the number of each fact's text by its name, which cases of the same names share."""
+        """Return the index of each fact's text, by name; cases with the same names share it."""
         if self._work_out is not None:
             facts, self._work_out = self._work_out(), None
             self._numbers, self._texts = _numbers(tuple(facts)), tuple(facts.values())
         return self._numbers
 
     def __bool__(self) -> bool:
-        # Each case has facts: they need not be worked out to know that.
+        # Each case has facts, so they are not computed for this.
         return True
 
     def __getitem__(self, name: str) -> str:
@@ -122,12 +122,12 @@ class Facts(Mapping[str, str]):
         return self._texts[number]
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as of `Mapping`
-        """Return a fact, or the default. The method of `Mapping` raises an error and catches it, which is slower."""
+        """Return a fact, or the default. It is faster than that of `Mapping`, which raises an error and catches it."""
         number = self._worked_out().get(name)
         return default if number is None else self._texts[number]
 
     def items(self) -> ItemsView[str, str]:
-        """Return names and texts; those of `Mapping` are looked up one by one."""
+        """Return names and texts; this is faster than the look-ups of `Mapping`."""
         return dict(zip(self._worked_out(), self._texts, strict=True)).items()
 
     def __iter__(self) -> Iterator[str]:
@@ -144,24 +144,24 @@ def _numbers(names: tuple[str, ...]) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A transposed convolution to ask of any dialect.
+    """A transposed convolution that any dialect can be asked for.
 
     Attributes:
-        id: readable, stable: `topic/file/name[axis=label,...]`.
-        attributes: what the case mentions.
+        id: a readable and stable name: `topic/file/name[axis=label,...]`.
+        attributes: the attributes that the case writes.
         x, w, b: recipes of data, filter and bias.
-        shapes: what the model declares of the shapes of its inputs.
-        filter_source: whether the filter is a constant of the model or an input.
-        data_source, bias_source, output_shape_source: whether each of these is a constant of the model or an input; a
-            bias_source of None is the value of filter_source, and `unnamed` is for a case without a bias.
-        spelling: whose words are written.
+        shapes: what the model declares for the shapes of its inputs.
+        filter_source: the filter's source: a constant of the model, or an input.
+        data_source, bias_source, output_shape_source: the source of each: a constant of the model, or an input. If
+            bias_source is None, it is filter_source; `unnamed` is for a case without a bias.
+        spelling: the words of the call: the library's, or those of the page.
         breaks: the one constraint that the case breaks on purpose.
-        omit: attributes that are not written even where the dialect wants them.
+        omit: attributes that are not written even if the dialect requires them.
         expected: literal outputs, which `tconv check` compares with the reference.
         tier: the smallest tier that has it, if it stands alone.
-        context: what surrounds the operator in a graph.
-        quantisation: scales and zero points that it declares for its context.
-        facts: attribute, axis and size values as text, for patterns; a worker needs none, so they are not sent.
+        context: the graph around the operator.
+        quantisation: scales and zero points of the case for its context.
+        facts: values of attributes, axes and sizes as text, for patterns; a worker needs none, so they are not sent.
     """
 
     id: str
@@ -190,23 +190,23 @@ class Case:
         return hash(self.id)
 
     def __reduce__(self) -> tuple[type[Case], tuple[object, ...]]:
-        # Without the facts, which would have to be worked out; and by position, as a case is sent for each that is run.
+        # Without the facts, which would have to be computed; by position, because a case is sent for each run of it.
         return Case, tuple({} if name == "facts" else getattr(self, name) for name in _FIELDS)
 
     @property
     def signature(self) -> Signature:
-        """What the case itself writes; a dialect may want more attributes, see `call.write_signature`."""
+        """The signature that the case writes; a dialect may require more attributes, see `call.write_signature`."""
         b = None if self.b is None or self.context.bias == "add" else self.b.tensor_type
         return Signature(self.attributes, self.x.tensor_type, self.w.tensor_type, b)
 
     @property
     def is_uneven(self) -> bool:
-        """Whether quanta of its context stand for numbers that a float rounds: a result is known to one step."""
+        """Whether a float rounds the numbers of its context's quanta: then a result is known only to one step."""
         return self.context.scales == "uneven" or self.quantisation is not None
 
     @property
     def kind_of_group(self) -> KindOfGroup:
-        """What a group has, by the number of groups that the case writes."""
+        """The kind of its groups, by the number of groups that the case writes."""
         groups = self.attributes.groups or 1
         if groups == 1 or self.x.shape[1] != groups:
             return "dense" if groups == 1 else "grouped"
@@ -214,7 +214,7 @@ class Case:
 
     @property
     def sources(self) -> dict[str, BiasSource]:
-        """Where the operands that there are come from, and output_shape where it is given, by role."""
+        """The sources of the operands, and of output_shape if it is given, by role."""
         sources: dict[str, BiasSource] = {"x": self.data_source, "w": self.filter_source}
         if self.b is not None or self.bias_source == "unnamed":
             sources["b"] = self.bias_source or self.filter_source
@@ -224,9 +224,9 @@ class Case:
 
     @property
     def plain(self) -> bool:
-        """Whether the data alone is fed, sizes are declared, no input is unnamed, and the words are the library's.
+        """Whether only the data is fed, sizes are declared, no input is unnamed, and the words are the library's.
 
-        And nothing surrounds the operator.
+        The operator must also be alone.
         """
         if self.context:
             return False
@@ -235,13 +235,13 @@ class Case:
 
     @property
     def simplicity(self) -> tuple[int, int, int]:
-        """The key by which examples are sorted, the simplest first: rank, elements, length of the id."""
+        """The sort key for examples, the simplest first: rank, elements, length of the id."""
         return len(self.x.shape), prod(self.x.shape) + prod(self.w.shape), len(self.id)
 
     @property
     def content(self) -> tuple[object, ...]:
-        """All that is asked, hashable: two cases of equal content ask the same."""
-        # Values may hold NaN, which is equal to nothing, and zeros of either sign, which are equal.
+        """A hashable key of the whole call: two cases with equal content ask for the same call."""
+        # As text, because NaN is not equal to itself, and zeros of both signs are equal.
         operands = repr((self.x, self.w, self.b))
         presentation = self.shapes, *self.sources.items(), self.spelling
         return self.attributes, operands, presentation, self.breaks, self.omit, self.context, self.quantisation

@@ -1,4 +1,4 @@
-"""The facts of many cases, column by column: what waivers and conditions ask of thousands of cases."""
+"""The facts of many cases, column by column, for waivers and conditions over thousands of cases."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, np.dtype[np.intp]]
 
 NOT_WRITTEN = label(None)
-"""The value of an attribute that a case does not write, as waivers and patterns have it."""
+"""The value of an attribute that a case does not write, in waivers and patterns."""
 
 
 @dataclass
 class FactColumns:
-    """The facts of some of many cases.
+    """The facts of some cases among many.
 
     Attributes:
         every: the facts of each of the many cases.
-        numbers: which of them are meant, (cases,).
+        numbers: the numbers of the chosen cases, (cases,).
     """
 
     every: Sequence[Mapping[str, str]]
@@ -35,11 +35,11 @@ class FactColumns:
 
     @classmethod
     def of(cls, facts: Sequence[Mapping[str, str]]) -> FactColumns:
-        """Return the facts of all of some cases."""
+        """Return the columns for all these facts."""
         return cls(facts, np.arange(len(facts)))
 
     def chosen(self, numbers: Sequence[int]) -> FactColumns:
-        """Return the facts of other ones of the many cases; what is looked up for these is looked up for all."""
+        """Return the facts of other cases among the many; looked-up columns are shared."""
         return FactColumns(self.every, np.array(numbers, np.intp), self._columns)
 
     def __len__(self) -> int:
@@ -49,12 +49,12 @@ class FactColumns:
         return (self.every[number] for number in self.numbers)
 
     def holding(self, name: str, values: Collection[str], absent: str | None = NOT_WRITTEN) -> Mask:
-        """Return which cases have one of some values of a fact, (cases,).
+        """Return a mask of the cases with one of some values of a fact, (cases,).
 
         Args:
             name: the fact.
-            values: any of them is meant.
-            absent: the value of a case that does not have the fact; None for one that is never meant.
+            values: the values.
+            absent: the value of cases without the fact; None if these cases never count.
         """
         if name not in self._columns:
             codes: dict[str | None, int] = {}

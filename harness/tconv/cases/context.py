@@ -1,6 +1,6 @@
-"""A context: what surrounds the operator in a graph, a level for each axis. In the neutral one it is alone.
+"""A context: the graph around the operator, as a level for each axis. In the neutral context the operator is alone.
 
-What a level is made of is written once, in `expectation.surroundings`, in the operations that are named here.
+`expectation.surroundings` builds the levels, from the operations that are named here.
 """
 
 from __future__ import annotations
@@ -70,18 +70,20 @@ class Context:
     """A level of each axis; the first level of an axis is its neutral one.
 
     Attributes:
-        data: the number format of the data. `int8` and `uint8` pass Quantize and Dequantize; `int8-input` is fed.
-        filter: the filter's number format, what it is (constant or input), or the node that it comes from.
-        bias: how a bias of the case is given: as an input of the operator, added behind, in int32, or by a node.
-        before: what makes the data.
-        arithmetic: what is computed with the output first.
-        activation: what follows that.
-        use: what uses the result.
+        data: the number format of the data. `int8` and `uint8` go through Quantize and Dequantize; `int8-input` is fed
+            as int8.
+        filter: the filter's number format, its source (constant or input), or the node before it.
+        bias: the form of the bias: an input of the operator, an Add behind it, int32, or the output of a node.
+        before: the operation that makes the data.
+        arithmetic: the first operation on the output.
+        activation: the operation after that.
+        use: the operation that uses the result.
         end: the number format of the graph's output.
-        values: which numbers data and filter have.
-        scales: those of quanta. `simple` are powers of two, and for the output three times one, so that results are
-            rounded; `powers-of-two` are all; `uneven` are general ones, as a quantiser chooses them.
-        sizes: whether output_shape is given as it is, or computed from the shape of another tensor.
+        values: the numbers of data and filter.
+        scales: the scales of quanta. `simple` are powers of two, except the output's, which is three times one, so that
+            results are rounded. `powers-of-two` are all powers of two. `uneven` are general numbers, such as a
+            quantiser chooses.
+        sizes: whether output_shape is given directly, or computed from the shape of another tensor.
     """
 
     data: DataLevel = "float"
@@ -97,7 +99,7 @@ class Context:
     sizes: SizesLevel = "given"
 
     def __bool__(self) -> bool:
-        """Whether anything surrounds the operator."""
+        """Whether the operator is not alone."""
         return self != NEUTRAL
 
     @property
@@ -109,20 +111,20 @@ class Context:
 NEUTRAL = Context()
 AXES = tuple(axis.name for axis in fields(Context))
 PREFIX = "context."
-"""What stands before an axis's name in the facts of a case and in the labels of an id."""
+"""The prefix of an axis's name in the facts of a case and in the labels of an id."""
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantised type."""
 SMOOTH = frozenset({"sigmoid", "tanh", "elu", "hard-swish"})
-"""Activations to which no text gives an accuracy."""
+"""Activations for which no text gives an accuracy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The numbers that quanta stand for.
+    """The scale and the zero point of quanta.
 
     Attributes:
-        scale: one for the tensor; or those of the output channels of a group, by turns if there are fewer.
-        zero_point: the quantum of 0; None for that of the level, or for 0.
+        scale: one for the tensor, or one for each output channel of a group, repeated if there are fewer.
+        zero_point: the quantum of 0; None for the zero point of the level, or for 0.
     """
 
     scale: tuple[float, ...]
@@ -131,14 +133,14 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Quantisation:
-    """Scales and zero points that a case declares, as a model has them, or a backend that quantises by itself.
+    """Scales and zero points of a case, as in a model, or of a backend that quantises by itself.
 
-    None for those of the levels; of a backend, for what is not quantised.
+    None stands for those of the levels; for a backend, a tensor that is not quantised.
 
     Attributes:
-        x: of the data.
-        w: of the filter.
-        y: of the graph's output.
+        x: those of the data.
+        w: those of the filter.
+        y: those of the graph's output.
     """
 
     x: Grid | None = None
@@ -147,10 +149,10 @@ class Quantisation:
 
 
 class Operations(NamedTuple):
-    """What a level needs of a dialect.
+    """The operations that a level requires from a dialect.
 
     Attributes:
-        kinds: the operations, by their names in `expectation.operations`.
+        kinds: the operations, by the names in `expectation.operations`.
         is_shaped: whether a tensor of the graph has the size of the operator's output.
     """
 
@@ -222,11 +224,11 @@ OPERATIONS: Mapping[tuple[str, str], Operations] = {
     ("end", "f16"): Operations(("Cast",)),
     ("sizes", "computed"): Operations(("Shape", "Slice", "Concat"), is_shaped=True),
 }
-"""What each level needs that is not neutral and no plain operand."""
+"""The operations of each level, except neutral ones and plain operands."""
 
 
 def operations_of(context: Context) -> tuple[frozenset[str], bool]:
-    """Return the operations that a context needs, and whether it needs the size of the operator's output."""
+    """Return the operations that a context needs, and whether a tensor of it has the size of the operator's output."""
     parts = [OPERATIONS.get(level, Operations(())) for level in context.levels.items()]
     kinds = {kind for part in parts for kind in part.kinds}
     if context.data != "float" and {"add-tensor", "add-tensor-first"} & {context.arithmetic}:

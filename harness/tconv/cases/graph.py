@@ -1,4 +1,4 @@
-"""The graph of a call in a context: its nodes, in order. Its tensors are the inputs of the call."""
+"""The graph of a call in a context: its nodes, in order. The inputs of the call are its tensors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Node:
     """One operation of a graph.
 
     Attributes:
-        kind: its name, as `expectation.operations` has it, or `OPERATOR`.
+        kind: its name, as in `expectation.operations`, or `OPERATOR`.
         inputs: the names of its inputs.
         outputs: the names of its outputs.
-        attributes: by name, in ONNX's meaning; sizes and axes are of NCX and IOX.
-        call: of the operator, how the dialect writes it; its attributes count, and its inputs by their order.
+        attributes: the attributes by name, with ONNX's meaning; sizes and axes are of NCX and IOX.
+        call: for an operator, its call; the attributes and the order of the inputs are used.
     """
 
     kind: str
@@ -34,18 +34,18 @@ class Node:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The names of its inputs, of the operator without an output_shape that is computed."""
+        """The names of its inputs; for an operator, without a computed output_shape."""
         return self.inputs if self.call is None or "sizes" not in self.attributes else self.inputs[:-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes, each behind those that make its inputs.
+    """Nodes, each after the nodes that make its inputs.
 
     Attributes:
         nodes: the nodes.
         output: the name of the graph's output.
-        also: names of further tensors that are outputs of the graph, which nobody compares.
+        also: the names of further outputs of the graph, which are not compared.
     """
 
     nodes: tuple[Node, ...]

@@ -1,7 +1,7 @@
-"""Layouts. A layout is its letters, X for all spatial axes, and the permutation follows from them here alone.
+"""Layouts. A layout is a text of letters, with X for all spatial axes; this module makes permutations from it.
 
-The canonical ones are NCX for data and output, and IOX for a filter. A filter with G has its groups as an axis apart:
-its memory is a permutation of GIOX, which is IOX with its first axis split. A layout may be given as its text.
+The canonical layouts are NCX for data and output, and IOX for a filter. A filter layout with G has a separate axis for
+the groups. Its memory is a permutation of GIOX, which is IOX with its first axis split.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def permutation(layout: str, rank: int) -> list[int]:
 
 
 def inverse(axes: Sequence[int]) -> list[int]:
-    """Return the permutation that undoes `axes`."""
+    """Return the inverse of the permutation `axes`."""
     return sorted(range(len(axes)), key=axes.__getitem__)
 
 
 def fewest_axes(layout: str) -> int:
-    """Return how many axes an array has at least that can be in a layout; one in NCX or IOX may have any shape."""
+    """Return the smallest number of axes of an array in a layout; in NCX or IOX an array may have any shape."""
     return 0 if layout in {DataFormat.NCX, FilterFormat.IOX} else len(layout) - 1
 
 
@@ -80,7 +80,7 @@ def _with_groups(shape: Ints, filter_format: str, groups: int) -> Ints:
 
 
 def _arranged(axes: Sequence[T], layout: str) -> Sequence[T]:
-    """Return what is given for each axis of a canonical layout in the order of another one."""
+    """Return the entries for the axes of a canonical layout in the order of another layout."""
     if layout == _canonical(layout):
         return axes
     return [axes[axis] for axis in inverse(permutation(layout, len(axes) - len(layout) + 1))]

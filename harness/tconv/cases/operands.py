@@ -1,7 +1,8 @@
 """Arrays from recipes: the same bits on every machine and every numpy.
 
-A counter-based generator's raw bits, seeded by BLAKE2 of role, shape, data and seed, are turned into numbers by exact
-integer and ldexp arithmetic alone. Arrays are made in NCX and IOX; a layout is a permutation of the same elements.
+The raw bits come from a counter-based generator, with a seed by BLAKE2 of role, shape, data and seed. Only exact
+integer arithmetic and ldexp turn them into numbers. Arrays are made in NCX and IOX; a layout is a permutation of the
+same elements.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NUMPY_TYPES: dict[DType, np.dtype[Any]] = {
 """The numpy type of each element type."""
 
 EXACT_BITS = {DType.F32: 24, DType.F16: 11, DType.BF16: 8, DType.F64: 53}
-"""p: integers up to 2^p are exact, so sums whose absolute terms stay within are the same in any order."""
+"""p: integers up to 2^p are exact, so sums with absolute terms within 2^p are the same in any order."""
 
 SMALLEST_EXPONENT = {DType.F32: -149, DType.F16: -24, DType.BF16: -133, DType.F64: -1074}
 """The exponent of the smallest subnormal."""
@@ -37,11 +38,11 @@ SMALLEST_EXPONENT = {DType.F32: -149, DType.F16: -24, DType.BF16: -133, DType.F6
 _WIDEST = {DType.F32: 20, DType.F16: 3, DType.BF16: 20, DType.F64: 40}
 """The largest binary exponent of `wide` data."""
 _BEYOND_F32 = 160
-"""The largest binary exponent of `all-bits` data of f64: f32 has infinity there, and 0 at its negative."""
+"""The largest binary exponent of `all-bits` data of f64: f32 has infinity for it, and 0 for its negative."""
 _MOST_PRODUCTS = 2**8 - 1
-"""How many products of an output element of `sparse` data are other than zero; bf16 counts them and a bias."""
+"""The most products of an output element of `sparse` data that are not zero: bf16 can count these and a bias."""
 _LARGEST = 15
-"""The largest absolute integer, where no type asks for less."""
+"""The largest absolute integer, unless a type requires a smaller one."""
 _SPECIAL: dict[str, tuple[float, ...]] = {
     "nan": (np.nan,),
     "infinity": (np.inf, -np.inf),
@@ -64,7 +65,7 @@ def make_operands(x: Operand, w: Operand, b: Operand | None) -> dict[str, Array]
 
 
 class _Spans(NamedTuple):
-    """The largest integers of each operand, and how many input channels of the filter may be other than zero."""
+    """The largest integers of each operand, and the number of the filter's input channels that may differ from zero."""
 
     x: int
     w: int
@@ -73,7 +74,7 @@ class _Spans(NamedTuple):
 
 
 def _spans(x: Operand, w: Operand) -> _Spans:
-    """Choose spans so that all products and a bias stay within 2^p, whatever the groups are."""
+    """Choose spans so that all products and a bias stay within 2^p for every number of groups."""
     budget = 2 ** EXACT_BITS[x.dtype]
     taps, channels = max(prod(w.shape[2:]), 1), max(w.shape[0] if w.shape else 1, 1)
     bias = min(_LARGEST, isqrt(budget // 4))
@@ -85,11 +86,11 @@ def _spans(x: Operand, w: Operand) -> _Spans:
 
 
 def _step(x: Operand, w: Operand) -> int:
-    """Return of how many elements of `sparse` data one is other than zero, as few as the budget of products allows.
+    """Return the step of `sparse` data: one of so many elements differs from zero, as many as the budget allows.
 
-    At each position at most that part of the channels meets each tap, and no output element has more products than its
-    item of the batch has elements other than zero. The step has no divisor in common with the channels: of that many
-    positions that follow each other, each channel is other than zero at one.
+    At each position at most this part of the channels differs from zero under each tap. No output element has more
+    products than its batch item has such elements. The step and the number of channels have no common divisor. So in
+    `step` consecutive positions each channel differs from zero at exactly one.
     """
     taps, channels, positions = max(prod(w.shape[2:]), 1), max(prod(x.shape[1:2]), 1), prod(x.shape[2:])
     return next(
@@ -107,15 +108,15 @@ def make_operand(role: str, operand: Operand, span: int, live: int | None = None
         role: x, w or b.
         operand: its recipe.
         span: the largest absolute integer.
-        live: how many slices of the first axis of `integers` are other than zero; None means all.
-        step: of how many elements of `sparse` data one is other than zero.
+        live: the number of slices of the first axis of `integers` that differ from zero; None for all.
+        step: one of so many elements of `sparse` data differs from zero.
     """
     remembered = prod(operand.shape) <= _LARGEST_REMEMBERED
     return (_make_operand if remembered else _make_operand.__wrapped__)(role, operand, span, live, step)
 
 
 _LARGEST_REMEMBERED = 2**18
-"""Elements; so what is remembered takes at most half a gibibyte."""
+"""In elements: remembered arrays then take at most half a gibibyte."""
 
 
 @lru_cache(maxsize=256)
@@ -132,7 +133,7 @@ def _make_operand(role: str, operand: Operand, span: int, live: int | None, step
 
 
 def _elements(role: str, operand: Operand, span: int) -> Array:
-    """Return the elements as float64, flat."""
+    """Return the elements as a flat float64 array."""
     count = prod(operand.shape)
     match operand.data:
         case "values":
@@ -166,22 +167,22 @@ def _bits(role: str, operand: Operand, count: int) -> _Bits:
 
 
 def _integers(bits: _Bits, span: int) -> Array:
-    """Return integers of -span..span without 0, so that leaving a product out always changes the sum."""
+    """Return integers from -span to span without 0, so that a missing product always changes the sum."""
     magnitude = (bits >> np.uint64(8)) % np.uint64(span) + np.uint64(1)
     return np.where(bits & np.uint64(1), -1.0, 1.0) * magnitude.astype(np.float64)
 
 
 def _normal(bits: _Bits) -> Array:
-    """Return nearly normal numbers of deviation 1.15: four 16-bit uniforms added, less their mean, times 2^-15."""
+    """Return nearly normal numbers of deviation 1.15: the sum of four 16-bit uniforms, less its mean, times 2^-15."""
     parts = bits.view(np.uint16).reshape(-1, 4).astype(np.int64)
     return _scaled((parts.sum(axis=1) - 131070).astype(np.float64), -15)
 
 
 def _wide(role: str, operand: Operand, count: int) -> Array:
-    """Return numbers of 8, 24, or all significant bits of the type, whose binary exponents are uniform in a range."""
+    """Return numbers of 8, 24, or all significant bits of the type, with uniform binary exponents in a range."""
     bits, widest = _bits(role, operand, count), _WIDEST[operand.dtype]
     if operand.data == "all-bits":
-        # The mantissas of f64 leave too few bits for the exponents.
+        # The significands of f64 leave too few bits for the exponents.
         precision, others = EXACT_BITS[operand.dtype], _bits(f"{role}/exponents", operand, count)
         widest = _BEYOND_F32 if operand.dtype is DType.F64 else widest
     else:
@@ -210,11 +211,11 @@ def _impulse(role: str, operand: Operand) -> Array:
 
 
 def _ranked(role: str, operand: Operand, count: int) -> Array:
-    """Return a permutation's ranks of `count` channels."""
+    """Return the ranks of `count` channels in a permutation."""
     return np.argsort(np.argsort(_bits(role + "/live", operand, count), kind="stable"), kind="stable")
 
 
 def _places(shape: Ints) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the number of each element of data in NCX, where channels follow each other fastest."""
+    """Return the number of each element of data in NCX, counted with channels as the fastest axis."""
     numbers = np.arange(prod(shape))
     return np.moveaxis(numbers.reshape(*shape[:1], *shape[2:], *shape[1:2]), -1, min(1, len(shape) - 1))

@@ -1,8 +1,8 @@
-"""Patterns over cases, the same on the command line and in waivers.
+"""Patterns for cases, the same on the command line and in waivers.
 
-A pattern is a glob over the path, `*` within a segment and `**` across segments, then optionally conditions on the
-case's facts, in any order: `padding/*/grow[auto_pad=same_upper,strides=2|3]`. A pattern that ends before the path does
-means everything below.
+A pattern is a glob for the path, with `*` within a segment and `**` across segments. Conditions on the case's facts may
+follow, in any order: `padding/*/grow[auto_pad=same_upper,strides=2|3]`. If a pattern ends before the path does, it
+matches everything below.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Pattern:
     """A parsed pattern.
 
     Attributes:
-        text: as it was written.
-        path: what the path must match.
-        conditions: for each fact, the texts that it may have.
+        text: the text of the pattern.
+        path: the expression for the path.
+        conditions: the allowed texts of each fact.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Pattern:
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def matches(self, case_id: str, facts: Mapping[str, str]) -> bool:
-        """Return whether a case of this id and these facts matches."""
+        """Return whether a case with this id and these facts matches."""
         return bool(self.path.fullmatch(path_of(case_id))) and all(
             facts.get(key) in allowed for key, allowed in self.conditions.items()
         )
@@ -56,29 +56,29 @@ def parse(text: str) -> Pattern:
 
 
 def facts_of(case_id: str) -> dict[str, str]:
-    """Return the facts that an id has in it: its labels."""
+    """Return the facts in an id: its labels."""
     return dict(pair.split("=", 1) for pair in case_id.partition("[")[2].rstrip("]").split(",") if "=" in pair)
 
 
 def levels_of(case_id: str) -> tuple[str, ...]:
-    """Return the levels of a context that an id names, as `context.end=int8`; none of a plain case."""
+    """Return the levels of a context in an id, such as `context.end=int8`; none for a plain case."""
     return tuple(text for text in case_id.partition("[")[2].rstrip("]").split(",") if text.startswith(PREFIX))
 
 
 def with_levels(case_id: str, levels: Collection[str]) -> str:
-    """Return an id with only these of its levels; the others are neutral."""
+    """Return an id with only these of its levels."""
     path, opening, labels = case_id.partition("[")
     kept = [text for text in labels.rstrip("]").split(",") if text in levels or not text.startswith(PREFIX)]
     return f"{path}{opening}{','.join(kept)}]"
 
 
 def twin_of(case_id: str) -> str | None:
-    """Return the id of the plain twin of a case in a context, the operator alone; None for any other case."""
+    """Return the id of the plain twin of a case in a context, with the operator alone; None for any other case."""
     return with_levels(case_id, ()) if levels_of(case_id) else None
 
 
 def path_of(case_id: str) -> str:
-    """Return the path of an id or of a pattern, which labels may follow in brackets."""
+    """Return the path of an id or of a pattern, without labels in brackets."""
     return case_id.partition("[")[0]
 
 
@@ -88,7 +88,7 @@ def topic_of(case_id: str) -> str:
 
 
 def label(value: object) -> str:
-    """Return a value as ids and facts have it: lists joined by `x`, booleans in YAML's words."""
+    """Return a value as in ids and facts: lists joined by `x`, booleans in YAML's words."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
@@ -99,10 +99,10 @@ def label(value: object) -> str:
 
 
 def _expression(glob: str) -> str:
-    """Return a glob as a regular expression that takes no long time, however many stars there are.
+    """Return a glob as a regular expression that is fast for any number of stars.
 
-    What follows a star is taken where it occurs first and not tried again (`(?>`), but after the last `**` and the last
-    `*`: what follows these must reach the end, or a slash.
+    The text after a star matches at its first occurrence only, and is not tried again (`(?>`). The exceptions are the
+    last `**` and the last `*`: the text after these must reach the end, or a slash.
     """
     first, *later = glob.rstrip("/").split("**")
     if not later:
