@@ -25,7 +25,7 @@ MADE = {"docs/reference/history.md"}
 CONVERTED = (
     "bench",
     "cases",
-    *(f"harness/tconv/{room}" for room in ("cases", "diagnosis", "evidence", "expectation")),
+    *(f"harness/tconv/{room}" for room in ("cases", "diagnosis", "evidence", "expectation", "investigation")),
     "conformance",
     "docs/check_sentences.py",
     *(f"tests/{name}" for name in ("drawn.py", "made_records.py", "mutants.py", "small_corpus.py", "wrong_backends")),

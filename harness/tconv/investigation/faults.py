@@ -22,8 +22,8 @@ class Fault:
     """A way to break one constraint.
 
     Attributes:
-        of: the attribute or operand that is wrong; the fault needs a dialect that has a word for it.
-        settings: draws the settings that are to be replaced.
+        of: the wrong attribute or operand; the dialect must have a word for it.
+        settings: draws the settings that replace others.
     """
 
     of: str
@@ -158,11 +158,11 @@ FAULTS: dict[str, Fault] = {
     "kernel-not-empty": Fault("filter", _empty("kernel")),
     "spatial-not-empty": Fault("data", _empty("spatial")),
 }
-"""The fault of each constraint that can be broken whatever the other settings are, by the constraint's name."""
+"""The fault of each constraint that can be broken with any other settings, by the constraint's name."""
 
 
 @cache
 def faults_of(dialect: Dialect) -> tuple[str, ...]:
-    """Return the constraints with a fault that a dialect states or leaves open, and for which it has the words."""
+    """Return the constraints with a fault that a dialect states or leaves open, if it has the words for the fault."""
     stated_or_open = {name for name, answer in dialect.constraints.items() if not isinstance(answer, Absent)}
     return tuple(name for name, fault in FAULTS.items() if name in stated_or_open and dialect.has_word(fault.of))

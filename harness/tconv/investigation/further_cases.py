@@ -1,4 +1,4 @@
-"""Further cases that a backend is asked: they tell misreadings apart, and show the rule that a failure follows."""
+"""Further cases for a backend: they separate misreadings, and show the rule that a failure follows."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 REPEAT = 3
-"""How often each case is run: an output that changes has no explanation."""
+"""The number of runs of each case: an output that changes has no explanation."""
 _MOST_TELLING = 12
-"""How many other cases may be run that are evidence."""
+"""The most other cases that may be run and are evidence."""
 _MOST_SILENT = 36
-"""How many cases that are no evidence may be run besides: a backend may die of most cases."""
+"""The most other cases that may be run and are no evidence: a backend may die on most cases."""
 _LARGEST = 2**14
-"""Elements of data times those of the filter: a small case says as much as a large one."""
+"""The most elements of data times those of the filter: a small case shows as much as a large one."""
 _MOST_OF_A_KIND = 200
-"""How many cases of one padding mode are run to learn a rule."""
+"""The most cases of one padding mode that are run to learn a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class FurtherCase:
 
     Attributes:
         record: its record.
-        left: the candidates that are left after it.
-        tells: whether its record is evidence: a death, a refusal and an output that is wrong in another way are none.
+        left: the remaining candidates after it.
+        tells: whether its record is evidence: a death, a refusal and an output with another error are not.
     """
 
     record: Record
@@ -62,14 +62,14 @@ class FurtherCase:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """How a failure was explained.
+    """The explanation of a failure, with the cases for it.
 
     Attributes:
         record: the record of the case that fails.
-        backend: who was asked.
-        dialect: in whose words.
+        backend: the backend.
+        dialect: the dialect.
         further: further cases, in the order in which they were run.
-        left: the misreadings that explain the outputs of all these cases.
+        left: the misreadings that explain the outputs of the case and of all further cases.
     """
 
     record: Record
@@ -80,7 +80,7 @@ class Reasoning:
 
 
 def separate(case: Case, others: Iterable[Case], asking: Asking) -> Reasoning:
-    """Return which misreading a backend follows, by running a case and others that separate the candidates.
+    """Return the misreadings that a backend may follow, after runs of a case and of others that separate them.
 
     Args:
         case: the case that fails.
@@ -114,7 +114,7 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
     """Return the output of a backend that follows a misreading, in the call's layout and type.
 
     Returns:
-        None if the misreading changes nothing, or asks for an output that no case may ask for.
+        None if the misreading changes nothing, or gives an output larger than any case may have.
     """
     call = problem.call
     if problem.surrounded is not None:
@@ -129,19 +129,19 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
     if misread is None or not misreading.playable:
         return None
     if prod(Truth(misread.operands, call.dtype).shape(misread.geometry)) > MOST_ELEMENTS:
-        # A stride of 2^63 - 1 that is taken for a dilation, say.
+        # For example, a stride of 2^63 - 1 is used as a dilation.
         return None
     with np.errstate(invalid="ignore", over="ignore"):
         return from_ncx(misread.values(call.dtype).astype(NUMPY_TYPES[call.dtype]), call.data_format)
 
 
 def own_rule(case: Case, record: Record, others: Iterable[Case], asking: Asking) -> RuleEvidence | None:
-    """Return the rule that a wrong output follows; None where its values lie where they must, or no rule is found.
+    """Return the rule that a wrong output follows; None if its placement is right, or if no rule is found.
 
     Args:
         case: the case that fails.
         record: its record.
-        others: cases to choose from: of those that have the same padding mode, and output_shape or not, some are run.
+        others: cases to choose from: those with the same padding mode, and with or without output_shape like the case.
         asking: how the backend is asked.
 
     Raises:
@@ -175,7 +175,7 @@ def _products(case: Case) -> int:
 
 
 def _predicted(problem: Problem, name: str) -> bytes | None:
-    """Return the output that a misreading gives, as bytes; None where it gives what is expected."""
+    """Return the output that a misreading gives, as bytes; None if it is the expected output."""
     array, expected = misread_output(problem, misreadings_by_name(problem.dialect)[name]), problem.output
     if array is None or expected is None or (array.shape == expected.shape and array.tobytes() == expected.tobytes()):
         return None
@@ -190,5 +190,5 @@ def _confirms(record: Record, problem: Problem, name: str) -> bool:
 
 
 def _explains(name: str, record: Record) -> bool:
-    """Return whether the misreading gives the output, alone or together with another."""
+    """Return whether the misreading gives the output, alone or together with another one."""
     return any(name in together.names for together in record.diagnosis)

@@ -1,4 +1,4 @@
-"""Drawn cases on a backend: the kinds of deviations, each with its first case shrunk."""
+"""Random cases on a backend: the kinds of deviations, each with its first case shrunk."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
 
 BATCH = 64
-"""Cases that are run before the clock is read again."""
+"""The number of cases between two looks at the clock."""
 MOST_SHRUNK = 40
-"""Findings that are shrunk; the others of a backend with more are reported as they were drawn."""
+"""The most findings that are shrunk; further ones are reported as they were drawn."""
 _MOST_KEPT = 2000
-"""Cases with right answers that are kept: a run may have no end."""
+"""The most cases with right answers that are kept: a run may have no end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A case that failed, its record, and what makes two failures the same."""
+    """A case that failed, its record, and the failure, which is compared with others."""
 
     case: Case
     record: Record
@@ -48,8 +48,8 @@ class Finding:
     """A kind of failure.
 
     Attributes:
-        what: the verdict's kind and the explanation, or its words without numbers.
-        count: how many cases failed so.
+        what: the kind of verdict with the explanation; without one, with its words without numbers.
+        count: the number of cases with this failure.
         first: the id of the first of them.
         smallest: the first of them, shrunk.
         is_shrunk: whether the first case was shrunk.
@@ -70,7 +70,7 @@ def looking(
     Args:
         pool: the pool of a backend.
         known: whether the record of a case is already known.
-        keep: called with each case and its record.
+        keep: is called with each case and its record.
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
@@ -88,7 +88,7 @@ def looking(
 
 @dataclass(slots=True)
 class RightAnswers:
-    """The drawn cases with right answers, the first of them.
+    """The first of the drawn cases with right answers.
 
     Attributes:
         records: their records, by the case's id.
@@ -99,12 +99,12 @@ class RightAnswers:
     cases: dict[str, Case] = field(default_factory=dict)
 
     def keep(self, case: Case, record: Record) -> None:
-        """Keep a case, where its answer is right."""
+        """Keep a case if its answer is right."""
         if len(self.cases) < _MOST_KEPT and is_right(record.verdict):
             self.records[case.id], self.cases[case.id] = record, case
 
     def doubts(self, failed: Iterable[tuple[Case, Record]], dialect: Dialect) -> Mapping[Combination, str]:
-        """Return what is to be said beside a name, by the name: its condition, or that cases which agree deny it.
+        """Return words to add to a name, by name: its condition, or that right answers contradict it.
 
         Args:
             failed: the drawn cases that failed, with their records.
@@ -128,13 +128,13 @@ class RightAnswers:
 
 @dataclass(slots=True)
 class Fuzzing:
-    """What drawn cases have found so far: it stands also where drawing or shrinking is interrupted.
+    """The findings of drawn cases so far; they remain if drawing or shrinking is interrupted.
 
     Attributes:
         dialect: the dialect.
         deviations: the cases that failed, in the order in which they were drawn.
-        right: the drawn cases with right answers, where they are kept: they may deny the name of a failure.
-        smallest: the first case of a kind of failure, shrunk, for the kinds where that is done.
+        right: the drawn cases with right answers, if they are kept: they may contradict the name of a failure.
+        smallest: the shrunk first case of each kind of failure, if it is already shrunk.
     """
 
     dialect: Dialect
@@ -146,9 +146,9 @@ class Fuzzing:
         """Run cases, and keep those that deviate.
 
         Args:
-            cases: the cases, which may be without end.
+            cases: the cases, perhaps without end.
             look: runs cases and returns those that deviate.
-            more: called with the number of cases run and of those that deviate; returns whether to go on.
+            more: is called with the numbers of cases run and of deviations; returns whether to continue.
         """
         ran, remaining = 0, iter(cases)
         while more(ran, len(self.deviations)) and (batch := list(islice(remaining, BATCH))):
@@ -161,7 +161,7 @@ class Fuzzing:
 
         Args:
             look: runs simpler cases and returns those that deviate; a known failure is never the result of shrinking.
-            progress: called with the number of findings shrunk and of all that are to be.
+            progress: is called with the numbers of findings shrunk so far and of those to shrink.
         """
         groups = list(islice(_grouped(self.deviations).items(), MOST_SHRUNK))
         for number, (kind, members) in enumerate(groups):
@@ -169,7 +169,7 @@ class Fuzzing:
             self.smallest[kind] = _shrunk(kind, members[0], self.dialect, look, f"shrink-{number}")
 
     def findings(self) -> list[Finding]:
-        """Return the kinds of deviations, the most frequent first; what is not shrunk is as it was drawn."""
+        """Return the kinds of deviations, the most frequent first; those that are not shrunk are as they were drawn."""
         findings: dict[object, Finding] = {}
         order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
         doubts = self.right.doubts(((member.case, member.record) for member in self.deviations), self.dialect)
@@ -178,7 +178,7 @@ class Fuzzing:
             what = _in_words(kind, smallest.failure, doubts)
             finding = Finding(what, len(members), members[0].case.id, smallest, is_shrunk=kind in self.smallest)
             content = smallest.case.content
-            # Two explanations of the same cause are shrunk to the same case.
+            # Two explanations of the same cause may shrink to the same case.
             if earlier := findings.get(content):
                 first = min(earlier.first, finding.first, key=order.__getitem__)
                 finding = replace(earlier, count=earlier.count + finding.count, first=first)
@@ -190,7 +190,7 @@ class Fuzzing:
 
 
 def _shrunk(kind: Failure, first: Deviation, dialect: Dialect, look: Look, name: str) -> Deviation:
-    """Return the smallest deviation of a kind that the first case of it shrinks to."""
+    """Return the smallest deviation of a kind, shrunk from its first case."""
 
     def same(case: Case) -> Deviation | None:
         return next((deviation for deviation in look([case]) if kind.alike(deviation.failure)), None)
@@ -209,7 +209,7 @@ def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:
 
 
 def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Combination, str]) -> str:
-    """Return a failure in words; the smallest case may be explained where the search for a large one took too long."""
+    """Return a failure in words; the smallest case may have an explanation that the search lacked time for at first."""
     if explained := failure.explained or smallest.explained:
         return f"{failure.kind} as if {explained[0]}{doubts.get(explained[0], '')}"
     return f"{failure.kind}: {failure.words}" if failure.words else failure.kind

@@ -1,4 +1,4 @@
-"""The releases of a runtime: which there are on the index of packages, and which of them are asked."""
+"""The releases of a runtime on the index of packages, and the choice of some of them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LATEST = "latest"
 _RANGE = ".."
 _AVAILABLE = "Available versions:"
 _LAST_TRY = re.compile(r"Retry\(total=0,.*?connection broken by ['\"](\w+)(?:.*\[Errno -?\d+\] ([^'\")\n]+))?")
-"""What pip says before it tries an index for the last time: the error, and its number's words if it has one."""
+"""The words of pip before its last try of an index: the error, and the words of its number if it has one."""
 
 
 def chosen_releases(words: Sequence[str], engine: Engine) -> list[Version]:
     """Return the releases that some words name, the oldest first.
 
-    A word is a version, or `1.15..1.20`: the last patch of each minor release from one to the other, both included. The
-    last may be `latest`. The index is asked only for such a range.
+    A word is a version, or a range such as `1.15..1.20`: the last patch of each minor release between the two, both
+    included. The end may be `latest`. The index is only asked for ranges.
 
     Raises:
         UsageError: a word is neither.
@@ -44,12 +44,12 @@ def chosen_releases(words: Sequence[str], engine: Engine) -> list[Version]:
 
 
 def last_of_each_minor(versions: Collection[Version]) -> list[Version]:
-    """Return the last release of every minor one, `1.15.1` of `1.15`, in their order."""
+    """Return the last patch of every minor release, such as `1.15.1` of `1.15`, in order."""
     return sorted({(version.epoch, version.major, version.minor): version for version in sorted(versions)}.values())
 
 
 def _is_up_to(version: Version, last: Version | None) -> bool:
-    """Return whether a release is not newer than the last; `1.15` as the last includes 1.15.1."""
+    """Return whether a release is not newer than `last`; `1.15` includes 1.15.1."""
     return last is None or version <= last or version.release[: len(last.release)] == last.release
 
 
@@ -61,7 +61,7 @@ def _version(text: str) -> Version:
 
 
 def _on_index(engine: Engine) -> set[Version]:
-    """Return the releases of a runtime that have a wheel for a Python that its table names."""
+    """Return the releases of a runtime that have a wheel for a Python in its table."""
     package = engine.row["package"].partition("[")[0]
     pythons = engine.row.get("pythons", {"": engine.python}).values()
     found: set[Version] = set()

@@ -1,8 +1,8 @@
-"""What fails in a context: the smallest context that does, and what the runtime makes of the graph if it does.
+"""Failures in a context: the smallest context that fails, and the changes of the graph that make it right.
 
-A runtime that is right with one change shows which of its steps makes it wrong: an option that lets it change graphs
-less, one of its optimisers left out, or the tensor between two operations as a further output of the graph, across
-which nothing can be fused. Each is asked in a fresh process.
+If a runtime is right with one change, this change shows the step that makes it wrong. A change is an option that lets
+the runtime change graphs less, or one of its optimisers left out. It may also be a tensor between two operations as a
+further output of the graph. Operations cannot be fused across such a tensor. Each change is tried in a fresh process.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 MOST = 8
-"""Causes of a run for which contexts are asked with changes at most: each change takes a process of its own."""
+"""The most causes of a run whose contexts are tried with changes: each change needs its own process."""
 
 
 @dataclass(frozen=True, slots=True)
 class InGraph:
-    """How a failure in a context was narrowed down.
+    """A failure in a context, narrowed down.
 
     Attributes:
         case: the same case with the fewest levels that fail in the same way.
         record: its record.
         alone: the record of the operator alone.
-        right: each change with which the smallest context is right.
+        right: the changes with which the smallest context is right.
     """
 
     case: Case
@@ -55,7 +55,7 @@ class InGraph:
 
 
 def narrow_down(case: Case, asking: Asking) -> InGraph | None:
-    """Return the smallest context of a case that fails as it does; None if it does not fail.
+    """Return the smallest context of a case that fails in the same way; None if the case does not fail.
 
     Args:
         case: the case, in a context.
@@ -86,16 +86,16 @@ def ask_with_changes(
     asking: Asking,
     keep: Callable[[Case, Record], None],
 ) -> None:
-    """Ask the smallest context of each cause with one change after the other, until it is right with one.
+    """Ask the smallest context of each cause with one change after the other, until one makes it right.
 
-    One optimiser after the other is left out only if a coarser option makes it right, and tensors are shown only if no
-    option does.
+    Optimisers are left out one by one only if a coarser option makes the context right. Tensors become outputs only if
+    no option does.
 
     Args:
-        explanations: what explains the failures of a run.
+        explanations: the explanations of the failures of a run.
         find: returns a case by its id; None if there is none.
         asking: how the backend is asked.
-        keep: is given each case and its record.
+        keep: is called with each case and its record.
     """
     contexts = [each for each in explanations if isinstance(each.what, InContext)]
     for each in contexts[:MOST]:
@@ -103,18 +103,18 @@ def ask_with_changes(
         case = find(with_levels(each.cases[0], levels))
         if case is None:
             continue
-        # A backend that does not start any more leaves it open who did it.
+        # If a backend does not start any more, its changes stay unknown.
         with suppress(BackendMissing):
             for record in _until_right(case, asking):
                 keep(case, record)
 
 
 def _until_right(case: Case, asking: Asking) -> Iterator[Record]:
-    """Yield the records of a case with one change at a time, until it is right with one."""
+    """Yield the records of a case with one change at a time, until one is right."""
     with Pool(asking) as pool:
         options, dialect = pool.options, pool.dialect
     is_found = False
-    # Those with a plainer value first.
+    # Options with a plain value come first.
     for option in sorted(options, key=lambda option: not option[4]):
         for change in _of_option(case, option, asking) if option[4] or is_found else ():
             yield (record := _changed(case, change, asking))
@@ -132,7 +132,7 @@ def _with(case: Case, context: Context, name: str) -> Case:
 
 
 def _of_option(case: Case, option: OfferedOption, asking: Asking) -> Iterator[Change]:
-    """Yield the values of an option that let the backend change a graph less."""
+    """Yield the changes by an option that let the backend change a graph less."""
     name, _, _, _, plainer, named_by = option
     if name in asking.options:
         return
@@ -150,7 +150,7 @@ def _changed(case: Case, change: Change, asking: Asking) -> Record:
 
 
 def _apart(case: Case, dialect: Dialect, asking: Asking) -> Iterator[Record]:
-    """Yield what comes of a case if a tensor between two operations is a further output of the graph."""
+    """Yield the records of a case in which a tensor between two operations is a further output of the graph."""
     graph = Problem(case, dialect).call.graph
     for node in graph.nodes if graph is not None else ():
         for name in node.outputs:
@@ -165,6 +165,6 @@ def _is_right(record: Record) -> bool:
 
 
 def _asked(case: Case, asking: Asking, **options: str) -> tuple[Record, str]:
-    """Return what comes of a case in a fresh process, and what the runtime has logged."""
+    """Return the record of a case in a fresh process, and the runtime's log."""
     with Pool(replace(asking, options={**asking.options, **options})) as pool:
         return pool.record(case), pool.log

@@ -1,4 +1,4 @@
-"""Cases drawn at random over all attributes, sizes and types, some of them with one fault."""
+"""Random cases with all attributes, sizes and types, some of them with one fault."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     Settings = dict[str, Any]
 
 _LARGEST = {1: (7, 5), 2: (7, 5), 3: (5, 4), 4: (3, 3)}
-"""The largest size of data and filter by rank: more axes, more elements."""
+"""The largest size of data and filter by rank: a higher rank has more elements."""
 _BROKEN_PERCENT = 15
-"""How many cases in a hundred have a fault, where faults are allowed."""
+"""The percentage of cases with a fault, if faults are allowed."""
 _LEVEL_PERCENT = 35
-"""In a context, how many in a hundred of an axis's levels are not neutral: about three of nine axes."""
+"""The percentage of levels of a context that are not neutral: about three of nine axes."""
 _BESIDE_QUANTA = ("values", "scales")
-"""The axes that are free if quanta are types of the operator itself."""
+"""The axes that may vary if quanta are types of the operator itself."""
 
 
 def drawn(
     seed: int, dialect: Dialect, *, broken: bool = True, real: bool = False, contexts: bool = False
 ) -> Iterator[Case]:
-    """Yield cases that a dialect can express, without end, the same for the same seed.
+    """Yield cases that a dialect can express, without end; the same seed gives the same cases.
 
     Args:
-        seed: another one gives other cases.
+        seed: the seed.
         dialect: the dialect.
         broken: whether some cases break one constraint on purpose.
-        real: whether all operands are real numbers, and none are integers.
-        contexts: whether the operator stands among others in a graph; then no case has a fault.
+        real: whether all operands are real numbers, not integers.
+        contexts: whether the operator has other operations around it; then no case has a fault.
     """
     for number in count():
         choose = Seeded(seed, number)
@@ -53,13 +53,13 @@ def drawn(
 
 
 def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Case | None:
-    """Return the case that the choices give; None where no such case is possible, or the dialect cannot express it.
+    """Return the case that the choices give; None if no such case is possible, or if the dialect cannot express it.
 
     Args:
         choose: makes the choices.
         dialect: the dialect.
-        broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
-        real: whether operands are real numbers, and never integers.
+        broken: whether it may break one constraint on purpose that the dialect states or leaves open.
+        real: whether operands are real numbers, not integers.
     """
     settings = _expressible(_settings(choose), dialect)
     if real and settings["data"] == "integers":
@@ -71,7 +71,7 @@ def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: b
 
 
 def draw_in_context(choose: Choices, dialect: Dialect) -> Case | None:
-    """Return the case that the choices give, with a level of each axis around the operator; None as `draw_case`."""
+    """Return the case that the choices give, with a level of each axis of a context; None as for `draw_case`."""
     settings = _expressible(_settings(choose), dialect) | {"dtype": "f32", "data": "integers"}
     if not dialect.quantised:
         settings |= {"data_format": "NCX", "filter_format": "IOX"}
@@ -97,7 +97,7 @@ def _built(settings: Settings, dialect: Dialect) -> Case | None:
 
 
 def _expressible(settings: Settings, dialect: Dialect) -> Settings:
-    """Return the settings without attributes and types that the text does not have, as few drawn cases are."""
+    """Return the settings without attributes and types that the text lacks: with them few cases could be expressed."""
     spelling = dialect.spelling
     words: dict[str, object] = {**spelling.attributes, "bias": spelling.inputs["b"]}
     possible = {name: value for name, value in settings.items() if not isinstance(words.get(name), NoWord)}
@@ -107,7 +107,7 @@ def _expressible(settings: Settings, dialect: Dialect) -> Settings:
 
 
 def _settings(choose: Choices) -> Settings:
-    """Draw the settings of a case that breaks nothing on purpose; they may be of no possible case."""
+    """Draw the settings of a case that breaks nothing on purpose; such a case may be impossible."""
     rank = choose.weighted((1, 8), (2, 8), (3, 3), (4, 1))
     return _sizes(choose, rank) | _lists(choose, rank) | _padding(choose, rank) | _operands(choose)
 
@@ -145,7 +145,7 @@ def _lists(choose: Choices, rank: int) -> Settings:
 def _padding(choose: Choices, rank: int) -> Settings:
     mode = choose.weighted((None, 8), ("explicit", 2), ("valid", 2), ("same_upper", 3), ("same_lower", 3))
     padding: Settings = {} if mode is None else {"auto_pad": mode}
-    # Most dialects forbid pads beside a padding mode.
+    # Most dialects forbid pads together with a padding mode.
     for name in ("pads_begin", "pads_end"):
         if choose.often(60 if mode in {None, "explicit"} else 5):
             padding[name] = choose.axes(rank, 0, 4)

@@ -1,4 +1,4 @@
-"""Choices among settings: from a seed, the same on every machine, or from another source."""
+"""Choices among settings: from a seed, with the same result on every machine, or from another source."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ LARGEST_SEED = 2**64 - 1
 
 
 class Choices(ABC):
-    """The choices of a case, all of them made from integers."""
+    """The choices for a case, all of them made from integers."""
 
     @abstractmethod
     def within(self, low: int, high: int) -> int:
-        """Return an integer of low..high."""
+        """Return an integer from low to high."""
 
     def often(self, percent: int) -> bool:
-        """Return true in `percent` of a hundred calls."""
+        """Return true in `percent` of 100 calls."""
         return self.within(1, 100) > 100 - percent
 
     def among(self, values: Sequence[T]) -> T:
-        """Return one of the values, each equally likely."""
+        """Return one of the values with equal probability."""
         return values[self.within(0, len(values) - 1)]
 
     def weighted(self, *weights: tuple[T, int]) -> T:
-        """Return one of the values, each as likely as its weight."""
+        """Return one of the values with a probability by its weight."""
         return self.among([value for value, weight in weights for _ in range(weight)])
 
     def axes(self, rank: int, low: int, high: int) -> list[int]:
-        """Return an integer of low..high for each axis, in half of the calls the same for all."""
+        """Return an integer from low to high for each axis; in half of the calls the same for all axes."""
         if self.often(50):
             return [self.within(low, high) for _ in range(rank)]
         return [self.within(low, high)] * rank
@@ -53,5 +53,5 @@ class Seeded(Choices):
         self._bits = np.random.Philox(key=(seed << 64) + number)
 
     def within(self, low: int, high: int) -> int:
-        """Return an integer of low..high."""
+        """Return an integer from low to high."""
         return low + int(self._bits.random_raw()) % (high - low + 1)

@@ -1,4 +1,4 @@
-"""The smallest case with the same failure: simpler cases are run until none of them has it."""
+"""The smallest case with the same failure: simpler cases are run until none of them fails in this way."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TOGETHER = (("pads_begin", "pads_end"), ("data_format", "filter_format"), ("strides", "dilations"))
-"""Attributes that are dropped at once before each is dropped alone."""
+"""Attributes that are dropped together before each one is dropped alone."""
 _LISTS = (*NEUTRAL, "output_shape", "kernel_shape")
 _SPATIAL = 2
-"""Where the spatial axes of a shape begin."""
+"""The first spatial axis of a shape."""
 _NEAREST = 4
-"""How many of the simplest numbers are tried for an integer."""
+"""The number of the simplest integers that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Shrunk(Generic[T]):
 
     Attributes:
         case: the case.
-        result: what the run of the case gave.
-        tried: how many simpler cases were run.
+        result: the result of its run.
+        tried: the number of simpler cases that were run.
     """
 
     case: Case
@@ -57,14 +57,14 @@ def shrunk(
     same: Callable[[Case], T | None],
     name: str = "shrink",
 ) -> Shrunk[T]:
-    """Return a case that fails as the given one does, where no case simpler by one step fails so.
+    """Return a case with the same failure, found by steps until no case simpler by one step has this failure.
 
     Args:
         case: a case that fails.
-        result: what its run gave.
-        dialect: the dialect; what it cannot express is not tried.
-        same: runs a case and returns the result where it is the same failure, else None.
-        name: what the ids of the cases that are tried begin with.
+        result: the result of its run.
+        dialect: the dialect; cases that it cannot express are not tried.
+        same: runs a case and returns the result if it has the same failure, and None if not.
+        name: the beginning of the ids of the cases that are tried.
     """
     seen = {case.content}
     tried = 0
@@ -86,7 +86,7 @@ def shrunk(
 
 
 def simpler(case: Case) -> Iterator[Case]:
-    """Yield cases that are simpler by one step, the largest steps first; all of them can be built and written."""
+    """Yield cases that are simpler by one step, the largest steps first; all of them are possible in a case file."""
     for step in _STEPS:
         for candidate in step(replace(case, expected=(), tier="gate")):
             try:
@@ -98,7 +98,7 @@ def simpler(case: Case) -> Iterator[Case]:
 
 
 def _fewer_levels(case: Case) -> Iterator[Case]:
-    """Leave the operator alone, then set each level of its context to the neutral one."""
+    """Use the operator alone, then set each level of its context to the neutral one."""
     levels = [*case.context.levels]
     if len(levels) > 1:
         yield replace(case, context=CONTEXT)
@@ -124,7 +124,7 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
 
 
 def _fewer_attributes(case: Case) -> Iterator[Case]:
-    """Leave attributes out, several at once first; groups other than 1 stay, since the operands depend on them."""
+    """Leave attributes out, several together first; groups other than 1 stay, as the operands depend on them."""
     written = [name for name in case.attributes.given() if name != "groups" or case.attributes.groups == 1]
     for names in (tuple(written), *_TOGETHER):
         if len([name for name in names if name in written]) > 1:
@@ -134,7 +134,7 @@ def _fewer_attributes(case: Case) -> Iterator[Case]:
 
 
 def _plainer(case: Case) -> Iterator[Case]:
-    """Present the case as most are: no bias, static shapes, a constant filter, nothing omitted or broken."""
+    """Present the case like most cases: no bias, static shapes, a constant filter, nothing omitted or broken."""
     plain: dict[str, Any] = {"b": None, "omit": (), "breaks": None, "bias_source": None}
     plain |= {name: DEFAULTS[name] for name in PRESENTATION_WITH_DEFAULTS}
     for name, value in plain.items():
@@ -143,7 +143,7 @@ def _plainer(case: Case) -> Iterator[Case]:
 
 
 def _plainer_operands(case: Case) -> Iterator[Case]:
-    """Fill operands with integers of seed 0 in f32: all three at once, then each; in all operands, then in one."""
+    """Fill operands with integers of seed 0 in f32: first all three changes, then each; in all operands, then one."""
     roles = [role for role in ("x", "w", "b") if getattr(case, role) is not None]
     data: dict[str, Any] = {"data": "integers", "values": ()}
     for change in ({"dtype": DType.F32, "seed": 0, **data}, {"dtype": DType.F32}, {"seed": 0}, data):
@@ -158,7 +158,7 @@ def _smaller_batch(case: Case) -> Iterator[Case]:
 
 
 def _fewer_channels(case: Case) -> Iterator[Case]:
-    """Use fewer groups, then fewer channels in each, where the shapes of data and filter agree."""
+    """Use fewer groups, then fewer channels in each, if the shapes of data and filter agree."""
     groups = case.attributes.groups or 1
     x, w = case.x.shape, case.w.shape
     if groups < 1 or len(x) < _SPATIAL or len(w) < _SPATIAL or x[1] != w[0] or x[1] % groups:
@@ -173,7 +173,7 @@ def _fewer_channels(case: Case) -> Iterator[Case]:
 
 
 def _channelled(case: Case, groups: int, inputs: int, outputs: int) -> Case:
-    """Return the case with so many groups, and so many input and output channels in each."""
+    """Return the case with these numbers of groups, and of input and output channels of each group."""
     x, w, b = case.x, case.w, case.b
     written = case.attributes.groups if groups == (case.attributes.groups or 1) else None if groups == 1 else groups
     return replace(
@@ -185,9 +185,9 @@ def _channelled(case: Case, groups: int, inputs: int, outputs: int) -> Case:
 
 
 def _smaller_sizes(case: Case) -> Iterator[Case]:
-    """Make all axes of data or filter small at once, then each a little smaller.
+    """Make all axes of data or filter small together, then each axis a little smaller.
 
-    A written output_shape is first moved with the full size, then tried unchanged.
+    A written output_shape is first moved by the change of the full size, then tried unchanged.
     """
     for role in ("x", "w"):
         sizes = getattr(case, role).shape[_SPATIAL:]
@@ -208,7 +208,7 @@ def _sized(case: Case, role: str, sizes: Ints) -> Case:
 
 
 def _smaller_entries(case: Case) -> Iterator[Case]:
-    """Bring each entry of an attribute nearer to the neutral one, and output_shape nearer to the full size."""
+    """Move each entry of an attribute towards the neutral one, and output_shape towards the full size."""
     for name, neutral in NEUTRAL.items():
         value: Ints = getattr(case.attributes, name) or ()
         for axis, entry in enumerate(value):
@@ -240,7 +240,7 @@ def _with(case: Case, **attributes: Any) -> Case:  # noqa: ANN401 - attributes b
 
 
 def _nearer(value: int, simplest: int) -> Iterator[int]:
-    """Yield some of the numbers from the simplest up to the value: the first few, the middle, the last but one."""
+    """Yield some numbers from the simplest to the value: the first few, the middle, and the last but one."""
     distance, sign = abs(value - simplest), 1 if value > simplest else -1
     for step in sorted({*range(_NEAREST), distance // 2, distance - 1}):
         if 0 <= step < distance:
@@ -248,7 +248,7 @@ def _nearer(value: int, simplest: int) -> Iterator[int]:
 
 
 def _with_moved_output_shape(case: Case, changed: Case) -> Iterator[Case]:
-    """Yield the changed case with its output_shape as far from the full size as before; then as it is."""
+    """Yield the changed case with the same distance of output_shape from the full size, then unchanged."""
     sizes, before, after = case.attributes.output_shape, _full(case), _full(changed)
     if sizes and before and after and before != after and len(sizes) == len(before) == len(after):
         moved = tuple(size - old + new for size, old, new in zip(sizes, before, after, strict=True))
@@ -258,7 +258,7 @@ def _with_moved_output_shape(case: Case, changed: Case) -> Iterator[Case]:
 
 
 def _full(case: Case) -> Ints | None:
-    """Return the full size of each axis, where nothing is cropped; None where the lists do not fit."""
+    """Return the full size of each axis, at which nothing is cropped; None if the lists have wrong lengths."""
     spatial, kernel = case.x.shape[_SPATIAL:], case.w.shape[_SPATIAL:]
     strides, dilations = (case.attributes.per_axis(name, len(spatial)) for name in ("strides", "dilations"))
     if not len(spatial) == len(kernel) == len(strides) == len(dilations):
@@ -272,7 +272,7 @@ def _without_axis(operand: Operand, axis: int) -> Operand:
 
 
 def _reshaped(operand: Operand, shape: Ints) -> Operand:
-    """Return the operand with another shape; values are cut to it, or become integers where some are missing."""
+    """Return the operand with another shape; values are cut, or replaced by integers if some are missing."""
     if operand.data != "values" or shape == operand.shape:
         return replace(operand, shape=shape)
     if prod(shape) == prod(operand.shape):

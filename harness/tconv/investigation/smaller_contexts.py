@@ -1,9 +1,9 @@
-"""The smallest set of levels of a context that fails: found by asking the backend for contexts with fewer levels.
+"""The smallest set of levels of a context that fails: the backend is asked for contexts with fewer levels.
 
-For example, of a context with four levels the backend is asked for each level alone, first for the one whose contexts
-fail most often. If it fails as all four do, it is the smallest set, and the context is asked again without it: another
-failure may hide behind it. If the run does not have the operator alone, that is asked first. Each of these is a case of
-the same sweep, with an id of its own. What is asked depends on outcomes, and never on waivers.
+For example, a context with four levels fails. First the backend is asked for the operator alone, if the run lacks it,
+and then for each level alone. The first of these is the level whose contexts fail most often. If one fails as all four
+do, it is the smallest set. Then the context is asked again without this level, because another failure may be hidden.
+Each of these calls is a case of the same sweep, with its own id. The choice depends on outcomes, and never on waivers.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from tconv.records.record_file import Run
 
 MOST = 400
-"""Cases that are asked in a run at most."""
+"""The most cases that are asked in a run."""
 
 
 def ask_smaller(
     run: Run, find: Callable[[str], Case | None], ask: Callable[[list[Case]], list[Record]], most: int = MOST
 ) -> None:
-    """Ask for contexts with fewer levels than those that fail, until the smallest set of each is known.
+    """Ask for contexts with fewer levels than failing ones, until the smallest set of each is known.
 
     Args:
-        run: the records; `ask` adds to it what comes.
+        run: the records; `ask` adds the new records to it.
         find: returns a case by its id; None if there is none.
         ask: asks the backend for cases, and returns their records.
-        most: how many are asked at most, those of the smallest sets first.
+        most: the most cases to ask; those of the smallest sets come first.
     """
     known = {record.case: kind_of(record) for record in (*run.records, *run.asked)}
     alone = [twin for case, kind in known.items() if kind is not None and (twin := twin_of(case)) is not None]
@@ -47,7 +47,7 @@ def ask_smaller(
         tries = {case: iter(_smaller(case, suspicion)) for case in open_}
         while tries and most > 0:
             tries = {case: rest for case, rest in tries.items() if smallest_known(case, known) is None}
-            # One of each, as the first is mostly the one.
+            # One case of each, because the first is usually the right one.
             following = {case: next((text for text in rest if text not in known), "") for case, rest in tries.items()}
             tries = {case: tries[case] for case, text in following.items() if text}
             most -= _ask_all(filter(None, following.values()), known, find, ask, most)
@@ -56,7 +56,7 @@ def ask_smaller(
 
 
 def _suspicion(kinds: Mapping[str, str | None]) -> dict[str, float]:
-    """Return of each level how many of the contexts that have it fail."""
+    """Return the part of the contexts with each level that fail."""
     with_level: dict[str, list[bool]] = defaultdict(list)
     for case, kind in kinds.items():
         for level in levels_of(case):
@@ -65,7 +65,7 @@ def _suspicion(kinds: Mapping[str, str | None]) -> dict[str, float]:
 
 
 def _smaller(case: str, suspicion: Mapping[str, float]) -> list[str]:
-    """Return the contexts with fewer levels: the fewest first, and of equally many the most suspicious."""
+    """Return the contexts with fewer levels: the fewest first, and for equal numbers the most suspicious."""
     levels = levels_of(case)
     subsets = [subset for size in range(1, len(levels)) for subset in combinations(levels, size)]
     subsets.sort(key=lambda subset: (len(subset), -sum(suspicion[level] for level in subset)))
@@ -83,7 +83,7 @@ def _ask_all(
     ask: Callable[[list[Case]], list[Record]],
     most: int,
 ) -> int:
-    """Ask for cases that are not known yet; return how many."""
+    """Ask for cases that are not yet known; return their number."""
     cases = [case for text in dict.fromkeys(ids) if text not in known and (case := find(text)) is not None][:most]
     for record in ask(cases) if cases else ():
         known[record.case] = kind_of(record)

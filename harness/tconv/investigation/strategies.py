@@ -1,4 +1,4 @@
-"""Drawn cases and calls as hypothesis strategies, for property tests of your own: the extra `hypothesis`."""
+"""Random cases and calls as hypothesis strategies, for your own property tests: the extra `hypothesis`."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 _TRIES = 20
-"""So many cases are drawn until a dialect can say one: hypothesis gives up if it has to reject most examples."""
+"""The most cases that are drawn until a dialect can express one: hypothesis gives up if most examples are rejected."""
 
 
 class _Hypothesis(Choices):
-    """Choices that hypothesis makes, and shrinks."""
+    """Choices that hypothesis makes and shrinks."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
         self._draw = draw
 
     def within(self, low: int, high: int) -> int:
-        """Return an integer of low..high."""
+        """Return an integer from low to high."""
         return self._draw(st.integers(low, high))
 
 
@@ -46,9 +46,9 @@ def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken
     """Draw a case that a dialect can express.
 
     Args:
-        draw: hypothesis's function, which it passes itself.
+        draw: hypothesis's function, which hypothesis passes.
         dialect: the dialect's name.
-        broken: whether it may break one constraint on purpose, of those that the dialect states or leaves open.
+        broken: whether it may break one constraint on purpose that the dialect states or leaves open.
     """
     for _ in range(_TRIES):
         case = draw_case(_Hypothesis(draw), find_dialect(dialect), broken=broken)
@@ -59,17 +59,17 @@ def cases(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str, *, broken
 
 @st.composite
 def calls(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str) -> dict[str, Any]:
-    """Draw a valid call: arrays and attributes by the names that `conv_transpose` and `assert_conforms` take.
+    """Draw a valid call: arrays and attributes by the names of `conv_transpose` and `assert_conforms`.
 
     Args:
-        draw: hypothesis's function, which it passes itself.
-        dialect: the dialect's name; it must be passed to those functions too.
+        draw: hypothesis's function, which hypothesis passes.
+        dialect: the dialect's name; pass it to those functions too.
 
     Returns:
-        x, w and perhaps bias, in the layouts that are written or the dialect's own, and what attributes are written.
+        x, w and perhaps bias, in the written layouts or the dialect's own, and the written attributes.
 
     Example:
-        A test of one's own `convolve`, which takes the same names:
+        A test of your own `convolve`, which takes the same names:
 
         >>> from hypothesis import given, settings
         >>> import numpy as np
@@ -86,6 +86,6 @@ def calls(draw: Callable[[st.SearchStrategy[Any]], Any], dialect: str) -> dict[s
     problem = Problem(draw(cases(dialect, broken=False)), find_dialect(dialect))
     arrays = dict(problem.arrays)
     operands = {"x": arrays["x"], "w": arrays["w"]} | ({"bias": arrays["b"]} if "b" in arrays else {})
-    # The filter's own sizes say what kernel_shape says.
+    # kernel_shape only repeats the filter's sizes.
     attributes = {name: value for name, value in problem.case.attributes.given().items() if name != "kernel_shape"}
     return operands | attributes
