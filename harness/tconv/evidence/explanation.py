@@ -2,7 +2,7 @@
 
 For example, a runtime flips the filter of grouped calls. In the smoke tier `filter-flipped` gives 307 of its 321 wrong
 outputs. This misreading would also change right answers of dense calls, which contradict it without a condition.
-`group!=dense` holds for the 307 failures and for none of the right answers, so the explanation is: as if
+`group!=dense` holds for the 307 failures and for none of these right answers, so the explanation is: as if
 filter-flipped, if group!=dense. The 14 other failures, whose data are not integers, are explained separately.
 
 The hypothesis that saves the most bits is taken first, and its failures are removed. This is repeated (a greedy cover).

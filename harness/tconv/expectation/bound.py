@@ -182,8 +182,8 @@ def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:
     """Return True if a partial sum may overflow upwards in some order; downwards for a sign of -1.
 
     Some order adds all terms of one sign first. The sum of the positive terms is P = (A + y) / 2, and that of the
-    negative ones (A - y) / 2. No exact partial sum is beyond these. A computed one is at most (1 + min(gamma_n, 1)) *
-    (1 + u) * P.
+    negative ones (A - y) / 2. No exact partial sum is beyond these. A computed one is at most
+    `(1 + min(gamma_n, 1)) * (1 + u) * P`.
 
     If gamma_n is at most 1, rounding multiplies each term by a factor between 1 - gamma_n and 1 + gamma_n. So terms of
     the other sign cannot raise the sum.
@@ -229,8 +229,8 @@ def _deviation(terms: Terms, dtype: DType, own: Float64s) -> Float64s:
     """Return the largest root mean square of the error by random roundings, in any order of summation.
 
     Every partial sum is at most P = (A + |y|) / 2, because it is a sum of some of the terms. So no rounding error is
-    larger than u*P. Errors with a uniform distribution have a root mean square of at most u*P / sqrt(3). There are n -
-    1 additions, and the roundings of all products together count as at most two more: n + 1.
+    larger than u*P. Errors with a uniform distribution have a root mean square of at most u*P / sqrt(3). The number of
+    roundings is n + 1: n - 1 additions, and at most two more for the roundings of all products together.
 
     Source of the model of random roundings: Higham and Mary, SIAM J. Sci. Comput. 41, 2019.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _FEW = 2**15
 """If all sums together have at most so many terms, a table of products is used: preparing phases would take longer."""
 _MANY = 2**20
-"""The same limit if the filter is more than twice as large as the data: phases would have to copy the filter."""
+"""The same limit if the filter is more than twice as large as the data: the table uses the filter as it is stored."""
 _PADDED = 8.0
 """The data with zeros may be at most so many times as large as data and output: a dilation may need far more zeros."""
 _ROOM = 2**17

@@ -8,8 +8,8 @@ terms add C/2 roundings of the size of the result.
 - Winograd, F(4, 3) on d axes: each output is a row of A^T times the products of G g and B^T d. K is the largest
   sqrt(sum of A^T_i^2 ||G_i||^2 ||B^T_i||^2) of the rows, 9.7. Each axis has 14 roundings: 3 by G, 4 by B^T, and 6 and a
   product by A^T. A tile has r = 3 taps and t = 6 data. The constant is K^d * sqrt((14*d + C/2) / 3) / sqrt(r*t)^d: for
-  one channel 5.0, 16 and 45 on 1 to 3 axes. F(2, 3) has less. Norms are of all data in a tile that may contain the
-  element. Source of the matrices, and of the bound for the worst case: Barabasz, Anderson, Soodhalter and Gregg, Error
+  one channel 5.0, 16 and 45 on 1 to 3 axes. F(2, 3) has less. Norms are of all data that a tile of the element may
+  contain. Source of the matrices, and of the bound for the worst case: Barabasz, Anderson, Soodhalter and Gregg, Error
   analysis and improving the accuracy of Winograd convolution for deep neural networks, ACM TOMS 46, 2020.
 - FFT: three transforms of N points, each with log2(N) roundings on every path: sqrt(3*log2(N) + C/2). Source: Higham,
   Accuracy and Stability of Numerical Algorithms, 2nd edition, section 24.1. Norms are of all data.
