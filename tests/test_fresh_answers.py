@@ -50,7 +50,7 @@ cases:
 """
 AGREES = FreshAnswer("agreed", same=False)
 NOT_KNOWN = "it is not known of"
-MESSAGE = "Returns wrong values after other calls, and agreed alone in a fresh process"
+MESSAGE = "Returns wrong values after other calls; if it is asked alone in a fresh process, it is right"
 
 
 @pytest.fixture
@@ -164,10 +164,10 @@ def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict
 @pytest.mark.parametrize(
     ("verdict", "alone", "words"),
     [
-        (WRONG, FreshAnswer("differed", same=True), "the answer is the same alone in a fresh process"),
-        (BEYOND, FreshAnswer("differed", same=True), "differed too alone in a fresh process"),
-        (WRONG, FreshAnswer("differed", same=False), "after other calls, and differently alone in a fresh process"),
-        (WRONG, FreshAnswer("unstable", same=False), "in the run, and unstable alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=True), "the same answer if it is asked alone in a fresh process"),
+        (BEYOND, FreshAnswer("differed", same=True), "wrong too if it is asked alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=False), "after other calls; if it is asked alone in a fresh process, it is wrong in another way"),
+        (WRONG, FreshAnswer("unstable", same=False), "in the run; if it is asked alone in a fresh process, its answer varies"),
     ],
 )
 def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
@@ -290,7 +290,7 @@ def test_a_silence_of_an_earlier_call_is_told(
     records, printed = recorded("HangsOfTheCaseBefore", "--timeout", "1")
     assert records["second"].verdict == ver.TimedOut(1.0)
     assert records["second"].alone == AGREES
-    assert "  Does not answer in time after other calls, and agreed alone in a fresh process" in printed
+    assert "  Does not answer in time after other calls; if it is asked alone in a fresh process, it is right" in printed
     assert not records["second"].answer_varies
 
 

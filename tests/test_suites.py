@@ -297,7 +297,9 @@ def test_webnn_data_are_what_an_engine_reads(corpus: Corpus, tmp_path: Path) -> 
 def test_openvino_reads_its_ir_back(corpus: Corpus, tmp_path: Path) -> None:
     """Each model that was saved is read, run, and gives the exact output."""
     openvino = pytest.importorskip("openvino")
-    cases = [case for case in some(corpus, "openvino-ir", 12) if case.x.dtype == "f32"]
+    # OpenVINO keeps the written pads if output_shape is given: waiver output-shape-keeps-the-pads.
+    drawn = some(corpus, "openvino-ir", 12)
+    cases = [case for case in drawn if case.x.dtype == "f32" and case.attributes.output_shape is None]
     tests, _ = write_suite("openvino-ir", cases, tmp_path)
     core = openvino.Core()
     for file in tmp_path.glob("*.xml"):

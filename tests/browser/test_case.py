@@ -20,7 +20,7 @@ WHYS = [
     ("wrong-size", "failed", ("must be [2, 6, 7, 9] (got [2, 6, 6, 9])", "begins 1 later and is 1 shorter on axis 0")),
     ("shift", "failed", ("pads of begin and end are exchanged", "begins 2 earlier on axis 0")),
     ("lost-bits", "failed", ("rounded to the 11 significant bits of TF32", "error/allowed")),
-    ("missing-product", "failed", ("positions 1, 3, ... of axis 0",)),
+    ("missing-product", "failed", ("indices 1, 3, ... of the last axis",)),
     ("refusal", "failed", ("no kernel for nine columns", "The call was refused, so there is no output")),
     ("death", "failed", ("SIGABRT", "The process crashed, so there is no output")),
     ("hang", "failed", ("no answer within 2 s", "There was no answer in time")),

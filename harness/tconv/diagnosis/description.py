@@ -46,7 +46,7 @@ def described(actual: Array, expected: Float64s, geometry: Geometry, wrong: Mask
     amount = f"{count}: they {relation}" if relation else count + _distance(actual.astype(np.float64), expected, wrong)
     parts = [amount, *_along(wrong, 0, "items of the batch"), *_along(wrong, 1, "channels")]
     for axis, stride in enumerate(geometry.strides):
-        parts += _along(wrong, axis + 2, f"positions of axis {axis}", stride)
+        parts += _along(wrong, axis + 2, f"indices of {_axis(axis, len(geometry.strides))}", stride)
     return "; ".join(parts)
 
 
@@ -65,16 +65,21 @@ def _along(wrong: Mask, axis: int, name: str, stride: int = 1) -> list[str]:
     if len(indices) in {0, size}:
         return []
     if np.array_equal(indices, np.arange(indices[0], size)):
-        return [f"{name} from {indices[0]} on"]
+        return [f"only the last of {size} {name}" if len(indices) == 1 else f"{name} from {indices[0]} on"]
     if np.array_equal(indices, np.arange(len(indices))):
-        return [f"{name} up to {indices[-1]}"]
+        return [f"only the first of {size} {name}" if len(indices) == 1 else f"{name} up to {indices[-1]}"]
     firsts = sorted(set((indices % stride).tolist()))
     if len(firsts) < stride and np.array_equal(indices, np.flatnonzero(np.isin(np.arange(size) % stride, firsts))):
         begin = ", ".join(map(str, [*firsts, *(first + stride for first in firsts)]))
-        return [name.replace("positions", f"positions {begin}, ...")]
+        return [name.replace("indices", f"indices {begin}, ...")]
     if set(indices.tolist()) <= {0, size - 1}:
-        return [f"{name} at the border"]
+        return [f"only the first and the last of {size} {name}"]
     return [f"{len(indices)} of {size} {name}"]
+
+
+def _axis(axis: int, rank: int) -> str:
+    """Return a spatial axis as conditions name it."""
+    return {1: "the last axis", 2: "the second-last axis", 3: "the third-last axis"}.get(rank - axis, f"axis {axis}")
 
 
 def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) -> str:
@@ -177,7 +182,7 @@ def _integers(values: Float64s, right: Float64s) -> str:
 def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
     """Return the axis along which whole parts of the output are in the place of other parts; empty if there is none."""
     for axis in range(actual.ndim):
-        name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of axis {axis - 2}")
+        name = {0: "items of the batch", 1: "channels"}.get(axis, f"indices of {_axis(axis - 2, actual.ndim - 2)}")
         parts, right = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
         at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
         there = {part.tobytes() for part in right[at]}

@@ -175,17 +175,15 @@ def fresh_process_phrase(record: Record) -> str:
         return ""
     if record.alone.same:
         # Of sums with rounding no more is compared than that they are wrong.
-        same = (
-            "the answer is the same" if getattr(record.verdict, "rule", "") != "bound" else f"{record.alone.kind} too"
-        )
-        return f"{same} alone in a fresh process"
+        same = getattr(record.verdict, "rule", "") != "bound"
+        return f"{'the same answer' if same else 'wrong too'} if it is asked alone in a fresh process"
     if record.alone.first_only:
-        return "in the run, and alone in a fresh process only as the first call: those after it are right"
+        return "in the run; if it is asked alone in a fresh process, only the first call is wrong"
     if record.alone.kind == "unstable":
         # It may have been the first call of its process in the run too.
-        return "in the run, and unstable alone in a fresh process"
-    other = "differently" if record.alone.kind == record.verdict.kind else record.alone.kind
-    return f"after other calls, and {other} alone in a fresh process"
+        return "in the run; if it is asked alone in a fresh process, its answer varies"
+    alone = {"agreed": "right", record.verdict.kind: "wrong in another way"}.get(record.alone.kind, record.alone.kind)
+    return f"after other calls; if it is asked alone in a fresh process, it is {alone}"
 
 
 def right_with(change: Change) -> str:

@@ -22,13 +22,13 @@ export function whySection({ why, about, figures, prose }: CaseView) {
     const { words, href, count } = why.cause;
     children.push(el("p", {}, "Cause: ", el("a", { href }, words), ` (one of ${formatCount(count)})`));
   }
-  if (about) children.push(el("p", { class: "muted" }, about));
+  if (about) children.push(el("p", { class: "muted" }, "About this case: ", about));
   if (why.explanation) children.push(el("p", { class: "answer" }, why.explanation));
   const candidates = why.candidates.map(({ name, says }) =>
     el("li", {}, el("strong", {}, name), says ? `: ${says}` : ""),
   );
   const more: Node[] = candidates.length > 0 ? [el("ul", { class: "candidates" }, ...candidates)] : [];
-  if (why.clause) more.push(el("p", {}, el("span", { class: "muted" }, "The text: "), why.clause));
+  if (why.clause) more.push(el("p", {}, el("span", { class: "muted" }, "The specification: "), why.clause));
   const texts = prose.flatMap(([heading, text]) => [el("h4", {}, heading), el("pre", { tabindex: 0 }, text)]);
   const all =
     figures.length > 0 ? [el("details", {}, el("summary", {}, "All figures of the verdict"), listed(figures))] : [];

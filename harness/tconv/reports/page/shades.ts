@@ -59,6 +59,10 @@ const largestOf = (values: ArrayLike<number>) => {
   return largest;
 };
 
+/** What an infinity is limited to is no uninitialised memory. */
+const LARGEST_FLOAT32 = 3.4e38;
+const LARGEST_FLOAT16 = 65504;
+
 /** So many times what is expected would leave no colours for the other values. */
 const FAR = 1000;
 
@@ -67,7 +71,8 @@ export function farBeyond({ expected, actual }: Arrays) {
   const [right, came] = [largestOf(expected?.values ?? []), largestOf(actual?.values ?? [])];
   if (right === 0 || came <= FAR * right) return "";
   const [most, limit] = [came, right].map((value) => (value < 1e6 ? formatFloat32(value) : value.toExponential(1)));
-  return `Values up to ${most}, and at most ${limit} is expected: possibly uninitialised memory.`;
+  const isLargest = came >= LARGEST_FLOAT32 || came === LARGEST_FLOAT16;
+  return `Values up to ${most}; at most ${limit} is expected${isLargest ? "" : ": possibly uninitialised memory"}.`;
 }
 
 /** The scales of the fields; values far beyond what is expected are hatched. */
