@@ -333,7 +333,10 @@ def test_what_is_wrong_beside_nan_is_explained() -> None:
         ),
         (lambda y: np.where(np.arange(7) % 2 == 1, y + 1, y), "indices 1, 3, ... of the last axis"),
         (lambda y: 2 * y, "14 of 14 elements differ: they are 2 times what is expected"),
-        (lambda y: np.where(np.arange(2)[:, None] == 1, y + 1, y), "7 of 14 elements differ; only the last of 2 channels"),
+        (
+            lambda y: np.where(np.arange(2)[:, None] == 1, y + 1, y),
+            "7 of 14 elements differ; only the last of 2 channels",
+        ),
         (lambda y: np.where(np.isin(np.arange(7), [0, 6]), y + 1, y), "indices of the last axis"),
         (lambda y: y * (1 + 1e-8 * np.arange(7)), "12 of 14 elements differ, by at most 6.0e-08 of the largest"),
         (lambda y: y[..., :5], "the shape is [1, 2, 5], but [1, 2, 7] is expected; no known mistake gives this shape"),

@@ -82,7 +82,7 @@ def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(
     assert "tconv run --backend wrong_backends:RemembersPads --dialect onnx/ConvTranspose-22 --tier gate" in printed
     assert "tconv explain" not in printed
     assert "exchanged" not in printed + Path("junit.xml").read_text(encoding="utf-8")
-    assert Path("junit.xml").read_text(encoding="utf-8").count("after other calls, and agreed alone") == 2
+    assert Path("junit.xml").read_text(encoding="utf-8").count("after other calls; if it is asked alone") == 2
 
 
 def test_what_a_fresh_process_does_too_stays_as_it_is(
@@ -166,8 +166,16 @@ def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict
     [
         (WRONG, FreshAnswer("differed", same=True), "the same answer if it is asked alone in a fresh process"),
         (BEYOND, FreshAnswer("differed", same=True), "wrong too if it is asked alone in a fresh process"),
-        (WRONG, FreshAnswer("differed", same=False), "after other calls; if it is asked alone in a fresh process, it is wrong in another way"),
-        (WRONG, FreshAnswer("unstable", same=False), "in the run; if it is asked alone in a fresh process, its answer varies"),
+        (
+            WRONG,
+            FreshAnswer("differed", same=False),
+            "after other calls; if it is asked alone in a fresh process, it is wrong in another way",
+        ),
+        (
+            WRONG,
+            FreshAnswer("unstable", same=False),
+            "in the run; if it is asked alone in a fresh process, its answer varies",
+        ),
     ],
 )
 def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
@@ -290,7 +298,9 @@ def test_a_silence_of_an_earlier_call_is_told(
     records, printed = recorded("HangsOfTheCaseBefore", "--timeout", "1")
     assert records["second"].verdict == ver.TimedOut(1.0)
     assert records["second"].alone == AGREES
-    assert "  Does not answer in time after other calls; if it is asked alone in a fresh process, it is right" in printed
+    assert (
+        "  Does not answer in time after other calls; if it is asked alone in a fresh process, it is right" in printed
+    )
     assert not records["second"].answer_varies
 
 

@@ -45,7 +45,7 @@ EXPECTED = np.arange(1.0, 25.0).reshape(2, 3, 4)
         (np.where(EXPECTED > 20, 19, EXPECTED), ""),
         (EXPECTED[::-1], "are those of other items of the batch"),
         (EXPECTED[:, [1, 0, 2]], "are those of other channels"),
-        (EXPECTED[..., ::-1], "are those of other indices of the last axis"),
+        (EXPECTED[..., ::-1], "are those of other positions of spatial axis 0"),
         (EXPECTED + (EXPECTED % 3 == 0), ""),
     ],
 )

@@ -182,7 +182,7 @@ def _integers(values: Float64s, right: Float64s) -> str:
 def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
     """Return the axis along which whole parts of the output are in the place of other parts; empty if there is none."""
     for axis in range(actual.ndim):
-        name = {0: "items of the batch", 1: "channels"}.get(axis, f"indices of {_axis(axis - 2, actual.ndim - 2)}")
+        name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of spatial axis {axis - 2}")
         parts, right = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
         at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
         there = {part.tobytes() for part in right[at]}
