@@ -182,7 +182,11 @@ def fresh_process_phrase(record: Record) -> str:
     if record.alone.kind == "unstable":
         # It may have been the first call of its process in the run too.
         return "in the run; if it is asked alone in a fresh process, its answer varies"
-    alone = {"agreed": "right", record.verdict.kind: "wrong in another way"}.get(record.alone.kind, record.alone.kind)
+    alone: str = record.alone.kind
+    if alone == "agreed":
+        alone = "right"
+    elif alone == record.verdict.kind:
+        alone = "wrong in another way"
     return f"after other calls; if it is asked alone in a fresh process, it is {alone}"
 
 
