@@ -1,8 +1,9 @@
 """Check that a conforming runtime never fails in a context.
 
 Contexts are drawn at random: levels of each axis around a geometry of any kind. They are computed in float32 in ways
-that a runtime may choose. Each sum may have any order. Constants may be folded into the filter and the bias. int8
-operands may be added in integers and then scaled, with the bias before or after. A Pad or a Transpose may be left
+that a runtime may choose. Each sum may have any order. Constants may be folded into the filter and the bias. A
+BatchNormalization may be a product and a sum. int8 operands may be added in integers and then scaled, with the bias
+before or after. A Pad or a Transpose may be left
 out, and the operator's own pads changed. An activation may use another formula, or come behind Quantize. A tie of the
 last Quantize may be rounded either way. If the judge does not allow an output, it is a false alarm: it is printed,
 and the exit code is 1.
@@ -163,6 +164,19 @@ def _fold(play: Play) -> bool:
     return True
 
 
+def _product_and_sum(play: Play) -> bool:
+    """Compute a BatchNormalization as a product and a sum, with constants that are made before."""
+    node = next((node for node in play.nodes if node.kind == "BatchNormalization"), None)
+    if node is None or (found := _linear(play, node, len(play.arrays[node.inputs[1]]))) is None:
+        return False
+    shape = (1, -1, *[1] * len(play.main.attributes["geometry"].output))
+    names = [f"{name} of {node.outputs[0]}" for name in ("factor", "shift", "product")]
+    play.arrays |= {name: array.reshape(shape) for name, array in zip(names, found, strict=False)}
+    product = Node("Mul", (node.inputs[0], names[0]), (names[2],))
+    play.put(node, product, Node("Add", (names[2], names[1]), node.outputs))
+    return True
+
+
 def _in_integers(play: Play, *, bias_first: bool) -> bool:
     """Add products of quanta in integers, and multiply by the scales afterwards."""
     main = play.main
@@ -244,6 +258,7 @@ WAYS: Mapping[str, Callable[[Play], bool]] = {
     "bias behind": _bias_behind,
     "in integers, bias behind": lambda play: _in_integers(play, bias_first=False),
     "in integers, bias first": lambda play: _in_integers(play, bias_first=True),
+    "BatchNormalization as product and sum": _product_and_sum,
     "folded": _fold,
     "folded again": _fold,
     "part before the activation": _part_before_activation,

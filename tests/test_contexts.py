@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from strategies import BACKPROP, ONNX
 from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Produced, Refused
-from tconv.cases.context import OPERATIONS, SMOOTH, operations_of
+from tconv.cases.context import OPERATIONS, ROUNDED, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
 from tconv.cases.patterns import levels_of, topic_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
@@ -62,6 +63,8 @@ def level_id(axis: str, level: str, *more: str, geometry: str = PLAIN) -> str:
     """Return the id of a case with one level, and perhaps others."""
     if level == "beside-uncropped":
         return f"contexts/neighbours/two-sizes[geometry=cropped,context.use={level}]"
+    if level == ROUNDED:
+        return f"contexts/neighbours/normalization[geometry=upsample,context.{axis}={level}]"
     bias = {"add": "add", "int32": "int32", "node": "node"}.get(level) if axis == "bias" else None
     label = f"context.{axis}={bias or level}"
     return f"{SWEEP}[{','.join((f'geometry={geometry}', *sorted((label, *more), key=_place)))}]"
@@ -104,7 +107,7 @@ def test_every_number_is_one_of_the_type(contexts: list[Case]) -> None:
     """No sum or product of a graph is rounded in f32, so that no order of operations changes it."""
     for case in contexts:
         problem = Problem(case, ROW)
-        if case.context.activation in SMOOTH:
+        if case.context.activation in SMOOTH or case.context.arithmetic == ROUNDED:
             continue
         surrounded = problem.surrounded
         assert surrounded is not None
@@ -142,6 +145,75 @@ def _geometry(node: Node) -> Geometry:
 def _quantum(values: Array) -> float:
     """Return the largest power of two that divides all of some numbers."""
     return next(2.0**power for power in range(6, -30, -1) if (values % 2.0**power == 0).all())
+
+
+NORMALIZED = "contexts/neighbours/normalization[geometry=groups,context.bias=add,context.arithmetic=" + ROUNDED
+
+
+def _normalized_by(
+    problem: Problem, epsilon: float, *, folded: bool = False, wrong_channel: int | None = None
+) -> Array:
+    """Return what a runtime gives in f32 that folds the normalization into filter and bias, or does not."""
+    assert problem.surrounded is not None
+    arrays, geometry = problem.surrounded.arrays, _values(problem).primary.geometry
+    x, w = arrays["X"].astype(np.float32), arrays["W"].astype(np.float32)
+    b = arrays[problem.surrounded.graph.nodes[1].inputs[1]]
+    scale, shift, mean, variance = (arrays[f"bn_{name}"] for name in ("scale", "shift", "mean", "variance"))
+    factor = (scale / np.sqrt(variance + np.float32(epsilon))).astype(np.float32)
+    if wrong_channel is not None:
+        factor[wrong_channel] = factor[wrong_channel - 1]
+    bias = b.reshape(-1).astype(np.float32)
+    along = (-1, *[1] * (w.ndim - 2))
+    if folded:
+        groups = geometry.groups
+        scaled = w.reshape(groups, -1, *w.shape[1:]) * factor.reshape(groups, 1, *along)
+        y = sums(x.astype(np.float64), scaled.reshape(w.shape).astype(np.float64), None, geometry).astype(np.float32)
+        return y + ((bias - mean) * factor + shift).reshape(along)
+    y = sums(x.astype(np.float64), w.astype(np.float64), None, geometry).astype(np.float32) + bias.reshape(along)
+    return (y - mean.reshape(along)) * factor.reshape(along) + shift.reshape(along)
+
+
+@pytest.fixture
+def normalized(corpus: Corpus) -> Problem:
+    """Return a case with a BatchNormalization as exporters write it."""
+    case = corpus.find(NORMALIZED + "]")
+    assert case is not None
+    return Problem(case, ROW)
+
+
+@pytest.mark.parametrize("folded", [False, True], ids=["alone", "folded"])
+def test_an_exported_normalization_may_be_folded(normalized: Problem, folded: bool) -> None:  # noqa: FBT001 - a parameter
+    """Both ways are within the bound, and give other bits than float64."""
+    y = _normalized_by(normalized, 1e-5, folded=folded)
+    assert judge(normalized, Produced(y), DType.F32) == ver.Agreed("range")
+    assert (y != normalized.judged.compute_values(_values(normalized).primary.geometry)).any()
+
+
+@pytest.mark.parametrize(("epsilon", "wrong_channel"), [(0.0, None), (1e-3, None), (1.1e-5, None), (1e-5, 1)], ids=str)
+def test_a_wrong_normalization_is_seen(normalized: Problem, epsilon: float, wrong_channel: int | None) -> None:
+    """Variances are so small that epsilon matters, even a tenth of it; and the scale of another channel is seen."""
+    y = _normalized_by(normalized, epsilon, wrong_channel=wrong_channel)
+    assert isinstance(judge(normalized, Produced(y), DType.F32), ver.Differed)
+
+
+def test_behind_an_exported_normalization_nothing_rounds(normalized: Problem) -> None:
+    """Its bound is far below a step of the values, and only moves and choices keep it."""
+    low, high = normalized.judged.compute_range(_values(normalized).primary.geometry)
+    values = normalized.judged.compute_values(_values(normalized).primary.geometry)
+    assert ((high - low) <= 1e-4 * np.abs(values).max()).all()
+    for more in ({"activation": "hard-sigmoid"}, {"activation": "tanh"}, {"use": "second-operator"}):
+        case = replace(normalized.case, context=replace(normalized.case.context, **more))
+        assert isinstance(expect(case, ROW), NotApplicable)
+
+
+def test_a_quantize_behind_it_is_off_at_a_tie_alone(corpus: Corpus) -> None:
+    """Nearly all quanta are one number each, and no range is of more than two."""
+    case = corpus.find(NORMALIZED + ",context.end=int8]")
+    assert case is not None
+    problem = Problem(case, ROW)
+    low, high = problem.judged.compute_range(_values(problem).primary.geometry)
+    assert set(np.unique(high - low)) <= {0.0, 1.0}
+    assert (low == high).mean() > 0.95
 
 
 def test_the_twin_of_a_context_is_a_case(corpus: Corpus, contexts: list[Case]) -> None:

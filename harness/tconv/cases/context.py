@@ -34,6 +34,7 @@ ArithmeticLevel = Literal[
     "add-channel",
     "add",
     "batch-normalization",
+    "batch-normalization-exported",
     "add-tensor",
     "add-tensor-first",
     "add-batch",
@@ -116,6 +117,10 @@ LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantised type."""
 SMOOTH = frozenset({"sigmoid", "tanh", "elu", "hard-swish"})
 """Activations for which no text gives an accuracy."""
+ROUNDED = "batch-normalization-exported"
+"""The arithmetic that is not exact in f32, with a derived bound."""
+COMPUTED_BEHIND = SMOOTH | {"hard-sigmoid", "fixed-shape", "second-operator", "beside-uncropped"}
+"""Activations and uses that round what is not exact, so that a bound before them is none behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +197,7 @@ OPERATIONS: Mapping[tuple[str, str], Operations] = {
     ("arithmetic", "add-channel"): Operations(("Add",)),
     ("arithmetic", "add"): Operations(("Add",)),
     ("arithmetic", "batch-normalization"): Operations(("BatchNormalization",)),
+    ("arithmetic", "batch-normalization-exported"): Operations(("BatchNormalization",)),
     ("arithmetic", "add-tensor"): Operations(("Add",), is_shaped=True),
     ("arithmetic", "add-tensor-first"): Operations(("Add",), is_shaped=True),
     ("arithmetic", "add-batch"): Operations(("Add",)),

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import choose_layouts, write_signature
-from tconv.cases.context import LIMITS, SMOOTH, operations_of
+from tconv.cases.context import COMPUTED_BEHIND, LIMITS, ROUNDED, SMOOTH, operations_of
 from tconv.cases.layouts import fewest_axes
 from tconv.dialects import Open, Stated
 from tconv.dialects.constraints import CONSTRAINTS, show_value
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tconv.cases.case import Case
+    from tconv.cases.context import Context
     from tconv.dialects import Dialect
     from tconv.vocabulary import Ints
 
@@ -180,13 +181,8 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
     if case.is_uneven and (surroundings.end not in LIMITS or surroundings.activation in SMOOTH):
         clause = "a step of the output is the only measure of what these scales round"
         return Violation("context", "context", "must end in int8 or uint8 with such scales", surroundings.end, clause)
-    if surroundings.activation in SMOOTH and (
-        surroundings.use == "second-operator" or surroundings.values in {"full-range", "wide-filter"}
-    ):
-        clause = (
-            "an activation without an accuracy is compared at small integers, and no operator has a bound behind it"
-        )
-        return Violation("context", "context", "must have small values behind it", surroundings.activation, clause)
+    if broken := _unbounded(surroundings):
+        return broken
     shapes = {candidate.geometry.output for candidate in expected.candidates}
     if 0 in written.x.shape or any(0 in shape for shape in shapes):
         clause = "a graph computes something"
@@ -194,6 +190,22 @@ def _context(case: Case, dialect: Dialect, written: Signature, expected: Expecta
     if is_shaped and len(shapes) > 1:
         clause = "a tensor of the graph has the output's size"
         return Violation("context", "context", "must have one size in all readings", show_value(sorted(shapes)), clause)
+    return None
+
+
+def _unbounded(levels: Context) -> Violation | None:
+    """Return what of a context is not exact, and has no bound."""
+    if levels.activation in SMOOTH and (
+        levels.use == "second-operator" or levels.values in {"full-range", "wide-filter"}
+    ):
+        clause = (
+            "an activation without an accuracy is compared at small integers, and no operator has a bound behind it"
+        )
+        return Violation("context", "context", "must have small values behind it", levels.activation, clause)
+    behind = sorted(COMPUTED_BEHIND & {levels.activation, levels.use})
+    if levels.arithmetic == ROUNDED and behind:
+        clause = "a BatchNormalization that is rounded has a bound only if nothing behind it rounds again"
+        return Violation("context", "context", "must have no such operation behind it", behind[0], clause)
     return None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.cases.context import LIMITS
+from tconv.expectation.normalization import bound_normalization, is_exact, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,9 @@ _ROUNDINGS = 2.0**-16
 """The largest error of an activation by roundings of f32, relative to 1 and to its value. This is far more than real
 roundings, and far less than a step if the values are small integers.
 """
+_NEAR_TIE = 2.0**-13
+"""So near to a tie, in steps, Quantize may round what is not exact either way: its quotient and its sum with the zero
+point have four roundings of f32 at most, of numbers below 2^9 where it does not saturate."""
 
 Nudge = int
 """-1, 0 or 1: a rounded or approximated number goes down, follows the text's first rounding, or goes up."""
@@ -50,6 +54,7 @@ def evaluate(
         quantize: replaces the last Quantize.
     """
     tensors: dict[str, Float64s] = {name: array.astype(np.float64) for name, array in arrays.items()}
+    near_tie = 0.0
     for node in graph.nodes:
         inputs = [tensors[name] for name in node.operands]
         if node.call is not None:
@@ -64,7 +69,11 @@ def evaluate(
             elif node.kind == "Quantize" and is_last and quantize is not None:
                 results = [quantize(inputs, nudge)]
             elif node.kind == "Quantize":
-                results = [_quantized(inputs, node.attributes, nudge if is_last else 0)]
+                results = [_quantized(inputs, node.attributes, nudge if is_last else 0, near_tie)]
+            elif node.kind == "BatchNormalization" and nudge and not is_exact(inputs, node.attributes):
+                near_tie = _NEAR_TIE
+                off = bound_normalization(graph, node, tensors, convolve)
+                results = [normalize(inputs, node.attributes) + nudge * off]
             else:
                 results = [_COMPUTE[node.kind](inputs, node.attributes)]
         tensors.update(zip(node.outputs, results, strict=True))
@@ -76,14 +85,15 @@ def _along(vector: Float64s, ndim: int, axis: int) -> Float64s:
     return vector if vector.ndim == 0 else vector.reshape([-1 if place == axis else 1 for place in range(ndim)])
 
 
-def _quantized(inputs: Sequence[Float64s], attributes: Mapping[str, Any], nudge: Nudge) -> Float64s:
+def _quantized(inputs: Sequence[Float64s], attributes: Mapping[str, Any], nudge: Nudge, near: float) -> Float64s:
     x, scale, zero_point = inputs
     low, high = LIMITS[attributes["dtype"]]
     scaled = x / _along(scale, x.ndim, attributes.get("axis", 1))
     rounded = np.rint(scaled)
     if nudge:
-        ties = np.abs(scaled - np.trunc(scaled)) == 1 / 2
-        rounded = np.where(ties, scaled + nudge / 2, rounded)
+        down = np.floor(scaled)
+        ties = np.abs(scaled - down - 1 / 2) <= near
+        rounded = np.where(ties, down + (nudge > 0), rounded)
     return np.clip(rounded + _along(zero_point, x.ndim, attributes.get("axis", 1)), low, high)
 
 
@@ -134,13 +144,6 @@ def _conv(inputs: Sequence[Float64s], _: Mapping[str, Any]) -> Float64s:
     return y
 
 
-def _batch_normalized(inputs: Sequence[Float64s], attributes: Mapping[str, Any]) -> Float64s:
-    x, *vectors = inputs
-    scale, shift, mean, variance = (_along(vector, x.ndim, 1) for vector in vectors)
-    y: Float64s = (x - mean) / np.sqrt(variance + attributes["epsilon"]) * scale + shift
-    return y
-
-
 def _prelu(inputs: Sequence[Float64s], _: Mapping[str, Any]) -> Float64s:
     return np.where(inputs[0] < 0, inputs[0] * inputs[1], inputs[0])
 
@@ -161,7 +164,7 @@ _COMPUTE: Mapping[str, Callable[[Sequence[Float64s], Mapping[str, Any]], Float64
     "LeakyRelu": lambda inputs, attributes: np.where(inputs[0] < 0, inputs[0] * attributes["alpha"], inputs[0]),
     "HardSigmoid": lambda inputs, attributes: np.clip(inputs[0] * attributes["alpha"] + attributes["beta"], 0.0, 1.0),
     "PRelu": _prelu,
-    "BatchNormalization": _batch_normalized,
+    "BatchNormalization": normalize,
     "Conv": _conv,
     "Pad": _pad,
     "Resize": _resize,

@@ -24,8 +24,9 @@ class Range(NamedTuple):
 class SurroundedTruth:
     """The reference's answers for one call in its context, each geometry computed once.
 
-    Every element is exact, with two exceptions. A tie of the last Quantize may be rounded either way. An activation
-    without an accuracy may be off by a part of a step. Such an element has a range.
+    Every element is exact, with three exceptions. A tie of the last Quantize may be rounded either way. An activation
+    without an accuracy may be off by a part of a step. A normalization with an exporter's epsilon may be off by its
+    bound. Such an element has a range.
 
     Args:
         surrounded: the call in its context.

@@ -16,7 +16,7 @@ import numpy as np
 
 from tconv.cases.call import Input, express
 from tconv.cases.case import Case, Operand
-from tconv.cases.context import LIMITS, SMOOTH, Grid, Quantisation
+from tconv.cases.context import LIMITS, ROUNDED, SMOOTH, Grid, Quantisation
 from tconv.cases.graph import OPERATOR, Graph, Node
 from tconv.cases.layouts import data_shape, filter_shape
 from tconv.cases.operands import NUMPY_TYPES, make_operand
@@ -57,6 +57,11 @@ _SLOPES = (0.5, 0.25, 2.0)
 _EPSILON = 2.0**-10
 _VARIANCES = (4.0 - _EPSILON, 16.0 - _EPSILON, 1.0 - _EPSILON)
 """Each is a square of a power of two if `_EPSILON` is added."""
+_EXPORTED_FACTORS = (0.03, -0.017, 0.2, 1.1)
+_EXPORTED_EPSILON = float(np.float32(1e-5))
+"""That of torch and TensorFlow's exporters, as ONNX stores it."""
+_EXPORTED_VARIANCES = (1e-4, 5e-5, 0.02)
+"""Of the first channels so small that a wrong epsilon changes a value by a part of a hundred."""
 
 
 def surround(case: Case, call: Call, output: Ints) -> Surrounded:
@@ -441,15 +446,16 @@ class _Builder:
         if level in {"add-tensor", "add-tensor-first"}:
             inputs = (y, self._other_tensor("added"))
             return self._node("Add", *(inputs if level == "add-tensor" else reversed(inputs)))
-        if level == "batch-normalization":
-            channels = self._output[1]
+        if level in {"batch-normalization", ROUNDED}:
+            channels, is_rounded = self._output[1], level == ROUNDED
             names = (
-                tensor("bn_scale", np.resize(_NORMAL_FACTORS, channels)),
+                tensor("bn_scale", np.resize(_EXPORTED_FACTORS if is_rounded else _NORMAL_FACTORS, channels)),
                 tensor("bn_shift", self.channel_integers().reshape(-1)),
                 tensor("bn_mean", self._integers("mean", (channels,), 4)),
-                tensor("bn_variance", np.resize(_VARIANCES, channels)),
+                tensor("bn_variance", np.resize(_EXPORTED_VARIANCES if is_rounded else _VARIANCES, channels)),
             )
-            return self._node("BatchNormalization", y, *names, epsilon=_EPSILON)
+            epsilon = _EXPORTED_EPSILON if is_rounded else _EPSILON
+            return self._node("BatchNormalization", y, *names, epsilon=epsilon)
         if level == "none":
             return y
         kind, constant = _ARITHMETIC[level]

@@ -192,7 +192,9 @@ def _tolerance(truth: Truth | SurroundedTruth, geometry: Geometry) -> Iterator[s
         return
     if isinstance(truth, SurroundedTruth):
         yield "  tolerance   none: integers times powers of two are exact in every order of operations" + (
-            "" if truth.exact(geometry) else "; but a tie may be rounded either way, and an activation may be off"
+            ""
+            if truth.exact(geometry)
+            else "; but a tie may be rounded either way, and a smooth activation or a rounded normalization may be off"
         )
         return
     if truth.exact(geometry):
