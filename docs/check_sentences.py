@@ -23,20 +23,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 MADE = {"docs/reference/history.md"}
 CONVERTED = (
-    "bench",
-    "cases",
-    *(f"harness/tconv/{room}" for room in ("cases", "diagnosis", "evidence", "expectation", "investigation")),
-    "conformance",
-    "docs/check_sentences.py",
+    *("bench", "cases", "conformance", "docs/check_sentences.py", "harness/tconv"),
     *(f"tests/{name}" for name in ("drawn.py", "made_records.py", "mutants.py", "small_corpus.py", "wrong_backends")),
-    *(
-        f"harness/tconv/{name}"
-        for name in (
-            *("api", "backends", "cli", "corpus", "dialects", "documents", "execution", "export", "gate"),
-            *("porting", "pytest_plugin", "records", "verdict", "__init__.py", "__main__.py", "datafiles.py"),
-            *("errors.py", "nearest_word.py", "schemas.py", "shown_texts.py", "vocabulary.py"),
-        )
-    ),
 )
 """Folders and files whose docstrings and comments are checked."""
 LONGEST = 30

@@ -116,7 +116,7 @@ def in_words(versions: str) -> str:
 
 
 def reading_names(case: Case, dialect: Dialect, geometry: Geometry) -> tuple[str, ...]:
-    """Return the readings of a text that give this geometry for a call; empty if it is no reading's geometry."""
+    """Return the readings of a text that give a call this geometry; empty if the first reading does, or none."""
     expected = expect(case, dialect)
     if not isinstance(expected, Values):
         return ()

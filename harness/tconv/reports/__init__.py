@@ -1,1 +1,1 @@
-"""Reports: records and waivers, written for a person or for another program."""
+"""Reports: records and waivers, presented for a person or for another program."""

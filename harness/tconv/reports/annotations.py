@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from tconv.reports.report import RunReport
 
 _MOST = 9
-"""Messages of one level; GitHub shows ten of a step, and the tenth says how many there are more."""
+"""The most messages of one level: GitHub shows ten for each step, and the tenth counts the others."""
 
 
 def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Iterator[str]:
     """Yield GitHub's workflow commands for a run.
 
-    These are an error for each cause of failures and each fault of the gate, a warning for each cause of what became
-    worse since a baseline, and a notice for each note.
+    They are an error for each cause of failures and each problem that the gate finds, and a notice for each note. If
+    cases became worse since a baseline, there is a warning for each cause.
 
     Args:
         run: the run.
-        folder: the folder that the ids of its cases are relative to.
-        waivers: the file of its waivers; None for none.
+        folder: the folder that case ids are relative to.
+        waivers: the waiver file; None if there is none.
     """
     title = f"tconv: {run.assessment.run.header.backend.title}"
     errors = [
@@ -62,7 +62,7 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
 
 
 def case_place(folder: Path, case: str) -> FileError | None:
-    """Return where a case or its sweep stands in its file; None where the file is not below the current folder."""
+    """Return the place of a case or its sweep in its file; None if the file is not below the current folder."""
     stem, _, name = path_of(case).rpartition("/")
     for file in find_files(stem, folder):
         if _is_here(file) and (document := _document(file)) is not None:
@@ -76,7 +76,7 @@ def _waiver_place(file: Path, name: str) -> FileError | None:
 
 
 def _named(document: Document, name: str, keys: Sequence[str]) -> FileError:
-    """Return the place of the entry with this name in one of the lists of a document, or of the document."""
+    """Return the place of the entry with this name in a document's lists; if there is none, that of the document."""
     for key in keys:
         entries = document.value.get(key) if isinstance(document.value, dict) else None
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):

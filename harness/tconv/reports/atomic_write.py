@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: whoever reads one while it is written gets the old content."""
+"""Files that are replaced as a whole: a program that reads one during a write gets the old content."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tconv.errors import writing
 
 
 def write(destination: Path, text: str) -> None:
-    """Write a file in UTF-8, and make its folder where there is none.
+    """Write a file in UTF-8, and create its folder if it is missing.
 
-    A link stays, and the file that it leads to is replaced. A pipe or a device is written into, and so is
-    standard output, also where it is a file: another file in its place would not get what is printed afterwards.
+    A link stays, and its target is replaced. A pipe or a device is written into. So is standard output, even if it is a
+    file: if another file took its place, later prints would not go there.
 
     Raises:
         FileError: it cannot be written; the old file is unchanged.
     """
-    # A byte of standard error that is not UTF-8 is decoded to a lone surrogate, which UTF-8 cannot encode.
+    # A byte of standard error that is not UTF-8 was decoded to a lone surrogate, which UTF-8 cannot encode.
     data = text.encode("utf-8", "backslashreplace")
     with writing(destination):
         if is_stream(destination):
             _write_into(destination, data)
             return
         file = Path(os.path.realpath(destination))
-        # A name that nobody can guess, and no file that is there: a link would be followed to what it leads to.
+        # A name that nobody can guess, for a file that does not exist: a link there would be followed.
         partial = file.with_name(f".{token_hex(8)}.partial")
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -40,10 +40,10 @@ def write(destination: Path, text: str) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path leads to a pipe, a device or standard output, which nothing can take the place of.
+    """Return whether a path is a pipe, a device or standard output, which no file can replace.
 
     Raises:
-        OSError: the system does not tell.
+        OSError: the system does not say.
     """
     try:
         status = path.stat()
@@ -60,13 +60,13 @@ def _write_into(stream: Path, data: bytes) -> None:
         return
     for printed in filter(None, (sys.stdout, sys.stderr)):
         printed.flush()
-    # The descriptor itself: the same file, opened again, would be written to from its beginning.
+    # The descriptor itself: if the same file were opened again, it would be written from its beginning.
     with os.fdopen(os.dup(number), "wb") as file:
         file.write(data)
 
 
 def _printed_to(file: os.stat_result) -> int | None:
-    """Return which of standard output and standard error a file is; None for neither."""
+    """Return which of standard output and standard error a file is; None if it is neither."""
     for number in (1, 2):
         with suppress(OSError):
             if os.path.samestat(file, os.fstat(number)):

@@ -1,4 +1,4 @@
-"""The audit of models as text and as plain values for JSON."""
+"""The audit of models as text, as a page, and as JSON values."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Found: TypeAlias = "tuple[ModelAudit, NodeAudit, Finding | None]"
 
 
 class Summary(NamedTuple):
-    """What follows for a runtime from the audit of models.
+    """The result of an audit for one runtime.
 
     Attributes:
         runtime: its name and version.
-        answer: the worst answer of its nodes, those that are accepted left out.
-        why: why, in a sentence.
-        accepted: how many nodes are unsafe, and accepted.
+        answer: the worst answer of its nodes, without accepted findings.
+        why: the reason, in a sentence.
+        accepted: the number of unsafe nodes that are accepted.
     """
 
     runtime: str
@@ -39,15 +39,15 @@ class Summary(NamedTuple):
 
 
 def key_of(audit: ModelAudit, node: NodeAudit, runtime: str, finding: Finding) -> str:
-    """Return the line by which a finding is accepted: model, node, runtime without its version, and kind."""
+    """Return the line that accepts a finding: model, node, runtime without its version, and kind."""
     return f"{audit.path.name} {node.call.name} {runtime.partition(' ')[0] or '*'} {finding.kind}"
 
 
 def read_accepted(path: Path) -> frozenset[str]:
-    """Return the lines of a file that are no comments.
+    """Return the lines of a file, without comments.
 
     Raises:
-        FileError: it cannot be read.
+        FileError: the file cannot be read.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -59,12 +59,12 @@ def read_accepted(path: Path) -> frozenset[str]:
 
 
 def summarise(audits: Sequence[ModelAudit], runtime: Runtime, accepted: Collection[str]) -> Summary:
-    """Return what follows for a runtime.
+    """Return the result for a runtime.
 
     Args:
         audits: the models.
         runtime: the runtime.
-        accepted: the lines of the findings that are accepted.
+        accepted: the lines of the accepted findings.
     """
     of_answer: dict[Answer, list[_Found]] = {answer: [] for answer in ANSWERS}
     count = 0
@@ -93,28 +93,28 @@ def _why(answer: Answer, found: Sequence[_Found], runtime: Runtime) -> str:
 
 
 def sentence_of(finding: Finding) -> str:
-    """Return what a finding says."""
+    """Return the sentence of a finding."""
     if finding.verdict is None:
         return finding.says
     return "; ".join(filter(None, (f"{finding.kind}: {phrase(finding.verdict)}", finding.says)))
 
 
 def first_lines(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Yield a line for each runtime: the answer, and why."""
+    """Yield a line for each runtime: the answer, and the reason."""
     for summary in summaries:
         accepted = f" ({summary.accepted} unsafe, accepted)" if summary.accepted else ""
         yield f"{summary.answer} on {summary.runtime}: {summary.why}{accepted}"
 
 
 class Row(NamedTuple):
-    """What is found of a node once or several times, with other sizes or other operands.
+    """A finding about a node, which may have come up for several sizes or operands.
 
     Attributes:
-        runtime: of which runtime, or `text`.
+        runtime: the runtime that it is about, or `text`.
         answer: what follows for the node; empty if nothing follows.
-        sentence: what was found.
-        by: by what it was found.
-        data: the sizes of the data with which it was found.
+        sentence: the finding.
+        by: its source.
+        data: the sizes of the data that showed it.
     """
 
     runtime: str
@@ -125,14 +125,14 @@ class Row(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A node of a model, with all sizes that were taken.
+    """A node of a model, with all sizes that were tried.
 
     Attributes:
         name: its name.
         dialect: the operator.
         words: its attributes.
-        rows: what is found of it.
-        instead: how to write it so that it is safe; empty if it need not be, or nothing is known.
+        rows: its findings.
+        instead: how to write it so that it is safe; empty if this is not needed, or not known.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Block(NamedTuple):
 
 
 def notes(audit: ModelAudit) -> Iterator[str]:
-    """Yield which sizes were taken for those that a model leaves open, and which it cannot have."""
+    """Yield the sizes that were tried for open ones, and the sizes that the model cannot have."""
     sizes = dict.fromkeys(" ".join(f"{name}={size}" for name, size in node.sizes.items()) for node in audit.nodes)
     if audit.tried:
         yield f"sizes that were tried, as none were given: {'; '.join(sizes)}"
@@ -152,7 +152,7 @@ def notes(audit: ModelAudit) -> Iterator[str]:
 
 
 def blocks(audit: ModelAudit) -> Iterator[Block]:
-    """Yield what is found of each node of a model."""
+    """Yield the findings of each node of a model."""
     nodes: dict[str, list[NodeAudit]] = {}
     for node in audit.nodes:
         nodes.setdefault(node.call.name, []).append(node)
@@ -179,7 +179,7 @@ def _rows(findings: Sequence[Finding]) -> list[Row]:
 
 
 def lines(audit: ModelAudit) -> Iterator[str]:
-    """Yield what is found of a model: its nodes, and below each what is found of it."""
+    """Yield the findings of a model: its nodes, and below each node its findings."""
     yield str(audit.path)
     yield from (f"  {note}" for note in notes(audit))
     for name, dialect, words, rows, instead in blocks(audit):
@@ -206,7 +206,7 @@ def page(audits: Sequence[ModelAudit], summaries: Sequence[Summary]) -> str:
 
 
 def plain(audits: Sequence[ModelAudit], summaries: Sequence[Summary]) -> dict[str, Any]:
-    """Return audits as plain values."""
+    """Return audits as JSON values."""
     return {
         "format": 1,
         "runtimes": [summary._asdict() for summary in summaries],

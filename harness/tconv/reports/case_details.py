@@ -1,4 +1,4 @@
-"""An account of one case: its call and what is expected in each dialect, and how far an output may be from that."""
+"""One case in detail: its call, and for each dialect the expectation and the tolerance of an output."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from tconv.expectation.truth import Truth
 
 _SHOWN = 24
-"""Elements of an array that are written out."""
+"""The most elements of an array that are printed."""
 _NOT_APPLICABLE = "  not applicable: "
 _CALL_LINES = 2
-"""Lines of a call, before what is expected."""
+"""The number of lines for a call, before the expectation."""
 
 
 def of_case(case: Case) -> Iterator[str]:
@@ -60,10 +60,10 @@ def of_case(case: Case) -> Iterator[str]:
 
 
 def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, list[str]]]:
-    """Yield what dialects say of the case as headings with lines, each text once.
+    """Yield what dialects say about the case, as headings with lines; equal texts appear once.
 
-    Dialects that expect the same follow each other, each with its call, and what they expect stands once below them.
-    The lines at the end that all share which can say the case, such as the tolerance, come last.
+    Dialects that expect the same follow each other, each with its call, and the common expectation comes below them.
+    Lines at the end that are the same for all dialects, such as the tolerance, come last.
     """
     texts = {dialect.name: list(in_dialect(case, dialect))[1:] for dialect in dialects}
     applicable = [dialect.name for dialect in dialects if can_express(case, dialect)]
@@ -85,7 +85,7 @@ def in_dialects(case: Case, dialects: Sequence[Dialect]) -> Iterator[tuple[str, 
 
 
 def as_json(case: Case, dialects: Sequence[Dialect]) -> dict[str, Any]:
-    """Return the case, and its call and what is expected in each dialect, as JSON values."""
+    """Return the case, and its call and expectation in each dialect, as JSON values."""
     return {
         "id": case.id,
         "about": case.about,
@@ -143,7 +143,7 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
 
 
 def node_lines(graph: Graph) -> Iterator[tuple[str, str, str]]:
-    """Yield of each node what it gives, its kind, and its inputs and attributes: `t1`, `Clip`, `t0, min=0`."""
+    """Yield output, kind, and inputs with attributes of each node: `t1`, `Clip`, `t0, min=0`."""
     for node in graph.nodes:
         attributes = node.call.attributes if node.call else node.attributes
         words = ", ".join([*node.inputs, *([attribute_words(attributes)] if attributes else [])])

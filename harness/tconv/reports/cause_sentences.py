@@ -1,6 +1,6 @@
-"""What happens, in a sentence: of each cause, without a formula, a clause or a runtime's own message.
+"""The sentence of each cause: what happens, without formulas, clauses and the runtime's own messages.
 
-What a reader may want next, the formula, the names, the message or an example, are its details.
+Its details have what a reader may want next: the formula, the names, the message or an example.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tconv.gate.status import RecordStatus
 
 _USUAL = 0.75
-"""The part of a cause's failures whose relation is said: of few elements it may not be seen."""
+"""The least part of a cause's failures for which a relation is printed: with few elements it may not be visible."""
 _RETURNED: Mapping[str, str] = {
     "differed": "wrong values",
     "wrong-shape": "a wrong output size",
@@ -57,11 +57,11 @@ _QUANTITIES = {
 _LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "output_padding"}
 _LETTER = re.compile(rf"(?<!')\b({'|'.join(_LETTERS)})\b(?!\[)")
 _OFF = re.compile(r" is the text's \w+ ([+-]) (\d+)$")
-"""The end of a rule that differs from the text by a number alone."""
+"""The end of a rule that differs from the text only by a number."""
 _TIGHT = re.compile(r"(?<=[\w)])([*-])(?=[\w(])")
 
 Sentence = tuple[str, tuple[str, ...]]
-"""A sentence, and what a reader may want next."""
+"""A sentence, and its details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class Failures:
 
     Attributes:
         members: the failures.
-        shown: the one that stands for them.
-        phrase: what its ruling says.
+        shown: the example.
+        phrase: the phrase of the example.
         is_invalid: whether all calls are invalid.
     """
 
@@ -81,7 +81,7 @@ class Failures:
     is_invalid: bool
 
     def explained(self, explanation: Explanation) -> Sentence:
-        """Return what they are if something explains them."""
+        """Return the sentence and details for failures with an explanation."""
         what, happens, condition = explanation.what, self._happens(), _condition(explanation)
         example = f"for example, {self.phrase}"
         match what:
@@ -120,7 +120,7 @@ class Failures:
                 return _sentence(f"{happens}{condition or ' nearly everywhere'}{elements}"), (example,)
 
     def unexplained(self, sweep: str) -> Sentence:
-        """Return what they are if nothing explains them; those of a sweep have only that in common."""
+        """Return the sentence and details for failures without an explanation; a sweep may be all that they share."""
         shown, happens = self.shown, self._happens()
         if shown.record.varies:
             return _sentence(f"{happens} {fresh_process_phrase(shown.record)}"), (self.phrase,)
@@ -141,7 +141,7 @@ class Failures:
         )
 
     def _happens(self) -> str:
-        """Return what the runtime does in all of them, the most severe first."""
+        """Return what the runtime does in the failures, the most severe first."""
         kinds = sorted({member.ruling.kind for member in self.members}, key=SEVERITY.index)
         first, invalid = self.shown.ruling, " on invalid calls" if self.is_invalid else ""
         if kinds == ["wrong-dtype"] and isinstance(first, ver.WrongDtype) and self._have_one("expected", "actual"):
@@ -163,7 +163,7 @@ class Failures:
         return len({tuple(getattr(member.ruling, name) for name in names) for member in self.members}) == 1
 
     def _said(self) -> tuple[str, ...]:
-        """Return what they say beside their kind: the runtime's message, or an example; of a wrong type the values."""
+        """Return the details beyond the kind: the runtime's message, an example, or about values of a wrong type."""
         match self.shown.ruling:
             case ver.WrongDtype():
                 return tuple(_converted(self.members))
@@ -177,7 +177,7 @@ class Failures:
                 return (f"for example, {self.phrase}",)
 
     def _usual_relation(self) -> str:
-        """Return what the wrong elements of most are, without numbers that differ; empty if it differs."""
+        """Return the relation of wrong elements in most failures, without numbers that vary; empty if there is none."""
         relations = [member.why.relation for member in self.members]
         for texts in (Counter(relations), Counter(map(without_numbers, relations))):
             text, count = texts.most_common(1)[0]
@@ -187,7 +187,7 @@ class Failures:
 
 
 def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
-    """Return what answers are that follow another reading of the text than its first one."""
+    """Return the sentence for answers that follow a reading other than the text's first."""
     ruling = shown.ruling
     if not isinstance(ruling, ver.Disputed):
         return headline(ruling), ()
@@ -201,7 +201,7 @@ def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
 
 
 def of_accepted(shown: RecordStatus) -> Sentence:
-    """Return what answers to invalid calls are."""
+    """Return the sentence for answers to invalid calls."""
     ruling = shown.ruling
     if not isinstance(ruling, ver.AcceptedInvalid):
         return headline(ruling), ()
@@ -214,14 +214,14 @@ def of_accepted(shown: RecordStatus) -> Sentence:
 
 
 def says(names: Iterable[str], dialect_name: str) -> str:
-    """Return what each of some readings or misreadings says, by their names."""
+    """Return the meanings of readings or misreadings, by their names."""
     dialect = DIALECTS.get(dialect_name)
     known = meanings(dialect) if dialect else {}
     return "; ".join(text for name in names if (text := known.get(name) or _refusing(name)))
 
 
 def _refusing(name: str) -> str:
-    """Return what the refusal of a constraint says that a text leaves open; empty for another name."""
+    """Return the meaning of refusing a constraint that a text leaves open; empty for another name."""
     constraint = CONSTRAINTS.get(name.removesuffix("-refused"))
     return f"a rule that the text leaves open: {constraint.says}" if constraint and name.endswith("-refused") else ""
 
@@ -231,12 +231,12 @@ def _sentence(text: str) -> str:
 
 
 def _condition(explanation: Explanation) -> str:
-    """Return for which calls it is so, and how many calls are exceptions to that."""
+    """Return the condition of an explanation in words, with the number of exceptions."""
     if not explanation.condition:
         return ""
     words, met = f" if {in_words(explanation.condition)}", explanation.met
     is_mechanism = isinstance(explanation.what, Misreads | Follows)
-    # What a runtime computes differently may give the right values by chance.
+    # A runtime that computes something else may get the right values by chance.
     others = len(explanation.against) + (0 if is_mechanism else explanation.silent)
     if exceptions := len(explanation.cases) - met + (others if is_mechanism else 0):
         return f"{words}, with {exceptions:,} exception{'' if exceptions == 1 else 's'}"
@@ -244,7 +244,7 @@ def _condition(explanation: Explanation) -> str:
 
 
 def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
-    """Yield whether the values of outputs of a wrong type are right in the expected one."""
+    """Yield whether the values of outputs with a wrong type are right after a conversion to the expected type."""
     counts = Counter(getattr(member.ruling, "values_agree", None) for member in members)
     right, known = counts[True], counts[True] + counts[False]
     if known and right in {0, known}:
@@ -263,7 +263,7 @@ def _computes(rules: Sequence[Rule]) -> str:
 
 
 def formula(rule: Rule) -> str:
-    """Return what a rule computes, with words for the letters of formulas."""
+    """Return the formula of a rule, with words for its letters."""
     words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(rule))
     return _TIGHT.sub(r" \1 ", words)
 

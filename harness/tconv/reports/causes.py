@@ -1,4 +1,4 @@
-"""The records of one status grouped by cause, one line for each cause, the same on the terminal and on the page."""
+"""The records of one status, grouped by cause, with one line for each cause; terminal and page use the same."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Cause:
 
     Attributes:
         status: their status.
-        group: what makes records those of this cause, also in another run.
+        group: the key of this cause, which is the same in other runs.
         members: the records with their statuses.
-        example: the id of the case that stands for it.
+        example: the id of the example.
         line: what happens, in a sentence.
         details: what a reader may want next: formulas, names, the runtime's message, an example.
-        explanation: what explains failures; None if nothing does.
+        explanation: the explanation of failures; None if there is none.
     """
 
     status: Status
@@ -43,12 +43,12 @@ class Cause:
 
     @property
     def what(self) -> str:
-        """The sentence with its details, and how sure it is."""
+        """The sentence with its details, and how certain it is."""
         return "; ".join((self.line, *self.more))
 
     @property
     def more(self) -> tuple[str, ...]:
-        """What is said of it beyond the sentence: the details, and how sure it is."""
+        """What follows the sentence: the details, and how certain it is."""
         evidence = self.explanation.evidence if self.explanation else ""
         return (*self.details, evidence) if evidence else self.details
 
@@ -64,12 +64,12 @@ class Cause:
 
     @property
     def varies(self) -> bool:
-        """Whether its answers depend on earlier calls, or on chance: alone a case need not show them."""
+        """Whether its answers depend on earlier calls, or on chance: a case alone may not show them."""
         return any(member.record.varies for member in self.members)
 
 
 def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
-    """Return the causes of the records of a status, the most severe first, and of those the largest."""
+    """Return the causes of the records of a status, the most severe first, and then the largest."""
     explanations = {case: each for each in assessment.explained for case in each.cases}
     groups: dict[GroupKey, list[RecordStatus]] = defaultdict(list)
     for member in assessment.statuses:
@@ -91,7 +91,7 @@ def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
 
 
 def _told_apart(cause: Cause) -> Cause:
-    """Return a cause with its first detail in its line, by which it differs from another one."""
+    """Return a cause with its first detail moved into its line, to distinguish it from another cause."""
     if not cause.details:
         return cause
     first, *others = cause.details
@@ -99,20 +99,20 @@ def _told_apart(cause: Cause) -> Cause:
 
 
 def _place(cause: Cause) -> tuple[int, int, str]:
-    """Return what decides where a cause stands: how severe it is, and then how many cases have it."""
+    """Return the sort key of a cause: its severity, and then its number of cases."""
     return rank_severity(cause.kinds), -cause.count, cause.members[0].record.case
 
 
 def rank_severity(kinds: Iterable[str]) -> int:
-    """Return the place of the most severe of some kinds of ruling, from 0 for the most severe of all."""
+    """Return the rank of the most severe kind of ruling; 0 is the most severe of all."""
     return min((SEVERITY.index(kind) for kind in kinds if kind in SEVERITY), default=len(SEVERITY))
 
 
 def _key(member: RecordStatus, explanation: Explanation | None, assessment: Assessment) -> GroupKey:
-    """Return what makes records those of one cause.
+    """Return the key of a record's cause.
 
-    For failures it is the explanation, else the words without their numbers, else the sweep; and whether the call is
-    invalid.
+    For failures it is the first of these: the explanation, the words without their numbers, the sweep. Whether the call
+    is invalid is a part of it.
     """
     if member.waiver is not None:
         return ("waiver", member.waiver.name)
@@ -136,10 +136,10 @@ def _cause(
     """Return the cause of a group of records with one status.
 
     Args:
-        key: what makes records those of the group.
+        key: the key of the group.
         members: the records.
-        explanation: what explains them; None if nothing does.
-        phrase: that of its example.
+        explanation: their explanation; None if there is none.
+        phrase: the phrase of the example.
         invalid: whether all calls are invalid.
     """
     shown = choose_example(members, key)

@@ -1,7 +1,7 @@
-"""The facts of a call in words: one table, for the conditions of causes and for `tconv explain`.
+"""The facts of a call in words: one table for the conditions of causes and for `tconv explain`.
 
-A condition is a list of terms of `evidence.facts`, which hold together. The words of a term say the same of a call as
-the term, no less and no more.
+A condition is a list of terms of `evidence.facts` that hold together. The words of a term mean exactly the same as the
+term.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 TYPES = MappingProxyType({"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"})
-"""Element types as their users write them."""
+"""Element types in the words of users."""
 
 
 class Fact(NamedTuple):
-    """A fact of a call that is a word.
+    """A fact of a call whose value is a word.
 
     Attributes:
-        says: that it has a value, for which `{}` stands; of `true` and `false` what `true` says.
-        says_not: that it does not have it.
-        values: what its values mean, if their own words do not say it.
+        says: the sentence that it has a value, with `{}` for the value; for `true` and `false` the sentence for `true`.
+        says_not: the sentence that it does not have the value.
+        values: the meanings of its values, if their own words are not enough.
     """
 
     says: str
@@ -69,7 +69,7 @@ LEVELS = MappingProxyType(
         "sizes": "{} sizes",
     }
 )
-"""What a level of each axis of a context is in a graph."""
+"""The meaning of a level in a graph, for each axis of a context."""
 _ONE, _SEVERAL = (
     ("pads_begin", "output_padding", "output_shape", "kernel_shape", "groups", "auto_pad"),
     ("strides", "dilations"),
@@ -142,13 +142,13 @@ FACTS: Mapping[str, Fact] = MappingProxyType(
         },
     }
 )
-"""What each fact of a call that is a word says."""
+"""The sentences for each fact whose value is a word."""
 _OWN_WORDS = {
     ("empty", "none"): ("no dimension of an operand is empty", "a dimension of an operand is empty"),
     ("group", "dense"): ("groups is 1", "groups is not 1"),
     ("group", "grouped"): ("the filter is grouped, but not depthwise", "the filter is dense or depthwise"),
 }
-"""Values of facts that have words of their own, and what is said of a fact that does not have them."""
+"""Values with sentences of their own: for a fact that has the value, and for one that does not."""
 NUMBERS: Mapping[str, str] = MappingProxyType(
     {
         "batch * out_channels": "batch * output channels",
@@ -171,7 +171,7 @@ NUMBERS: Mapping[str, str] = MappingProxyType(
         "total padding": "the total padding",
     }
 )
-"""What each number of a call is, the longest names before those that they begin with."""
+"""The meaning of each number of a call; if a name begins another one, the longer comes first."""
 _SPECIAL = {
     "channels / groups = out_channels / groups": "a group has as many output channels as input channels",
     "channels / groups != out_channels / groups": "a group has not as many output channels as input channels",
@@ -188,7 +188,7 @@ _COMPARED = re.compile(r" (>=|<|>|=) (-?\d+|[a-z_]+)(?= on an axis$|$)")
 
 
 def in_words(condition: Sequence[str]) -> str:
-    """Return what the terms of a condition say together."""
+    """Return the terms of a condition in words."""
     *most, last = [*_clauses(condition)] or [""]
     if len(most) > 1:
         return f"{', '.join(most)}, and {last}"
@@ -210,7 +210,7 @@ def _clauses(condition: Sequence[str]) -> Iterator[str]:
 
 
 def _term(term: str) -> str:
-    """Return what one term says."""
+    """Return one term in words."""
     if term in _SPECIAL:
         return _SPECIAL[term]
     name, equal, value = term.partition("=")
@@ -232,7 +232,7 @@ def _compared(found: re.Match[str]) -> str:
 
 
 def _none_of(name: str, values: Sequence[str]) -> str:
-    """Return that a fact has none of some values."""
+    """Return the sentence that a fact has none of some values."""
     fact = FACTS[name]
     words = [fact.values.get(value, value) for value in values]
     if len(words) == 1 or not fact.says_not.endswith(" not {}") or any((name, value) in _OWN_WORDS for value in values):

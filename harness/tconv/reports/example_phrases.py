@@ -1,4 +1,4 @@
-"""The phrase of the case that stands for a cause, marked where others differ from it, and cut where it is long."""
+"""The phrase of a cause's example, with marks for numbers that differ in other cases; a long phrase is cut."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 _Group = TypeVar("_Group", bound=tuple[object, ...])
 
 _LONGEST = 160
-"""Characters of a phrase; a longer one loses its middle."""
+"""The most characters of a phrase; a longer one loses its middle."""
 _NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
-"""A whole number that is no part of a name or of a version."""
+"""An integer that is not part of a name or of a version."""
 _MESSAGES = ver.RefusedValid | ver.BackendError | ver.Unsupported | ver.Crashed
 """Verdicts whose phrase is a runtime's message."""
 
 
 def example_phrases(groups: Mapping[_Group, Sequence[RecordStatus]]) -> dict[_Group, str]:
-    """Return the phrase of the example of each group, without the middle of a long one.
+    """Return the phrase of each group's example; a long one loses its middle.
 
     Args:
-        groups: the members of each cause, by what makes records those of the cause.
+        groups: the members of each cause, by the key of the cause.
     """
     return {
         group: shortened(_marked(choose_example(members, group), members), _LONGEST)
@@ -42,7 +42,7 @@ def _phrase_of(member: RecordStatus) -> str:
 
 
 def _marked(shown: RecordStatus, members: Iterable[RecordStatus]) -> str:
-    """Return the phrase of the example; of a message, with `#` for each number that another member does not have."""
+    """Return the phrase of the example; in a message, `#` replaces each number that differs in another member."""
     text = _phrase_of(shown)
     if not isinstance(shown.ruling, _MESSAGES):
         return text

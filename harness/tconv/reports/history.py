@@ -45,11 +45,11 @@ def print_histories(files: Sequence[Path], corpus: Corpus, waivers: str | None) 
     Args:
         files: the record files.
         corpus: the corpus of the records.
-        waivers: the value of --waivers; they are taken as if they were for every version.
+        waivers: the value of --waivers; they count for every version.
 
     Raises:
-        UsageError: there is no record file, or a version in one is none that can be put in order.
-        FileError: a file is not as it must be.
+        UsageError: there is no record file, or a version cannot be put in order.
+        FileError: a file is not valid.
     """
     by_runtime: dict[tuple[object, ...], list[Run]] = defaultdict(list)
     for run in merged([read_selected(file, corpus) for file in files]):
@@ -73,7 +73,7 @@ def _version(run: Run) -> Version:
 
 
 def _print(releases: Sequence[Assessment]) -> None:
-    """Print the history of one runtime in one dialect, whose releases are in their order."""
+    """Print the history of one runtime in one dialect; its releases are in order."""
     out, header = console(), releases[-1].run.header
     versions = [release.run.header.backend.version for release in releases]
     patterns = f" that match {' or '.join(header.patterns)}" if header.patterns else ""
@@ -93,7 +93,7 @@ def _print(releases: Sequence[Assessment]) -> None:
 
 
 def _incomplete(releases: Sequence[Assessment], versions: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with the records themselves, each reason once with its releases."""
+    """Yield what is wrong with the records themselves, each reason once, with its releases."""
     told = [
         (sentence(reason, release), version)
         for release, version in zip(releases, versions, strict=True)
@@ -104,7 +104,7 @@ def _incomplete(releases: Sequence[Assessment], versions: Sequence[str]) -> Iter
 
 
 def _lines(row: Mapping[int, Cause], releases: Sequence[Assessment], versions: Sequence[str], width: int) -> list[str]:
-    """Return the lines of a cause: its signs, how many cases and since when, what it is, and its smallest case."""
+    """Return the lines of a cause: its signs, the number of cases and the first release, its sentence, its example."""
     last = row[max(row)]
     signs = [_HAS if place in row else _sign(release, last) for place, release in enumerate(releases)]
     counts = max(cause.count for cause in row.values())
@@ -116,7 +116,7 @@ def _lines(row: Mapping[int, Cause], releases: Sequence[Assessment], versions: S
 
 
 def _sign(release: Assessment, cause: Cause) -> str:
-    """Return what a release without a cause does with the cause's smallest case."""
+    """Return the sign of a release without this cause, by its answer to the cause's smallest case."""
     of: RecordStatus | None = next((each for each in release.statuses if each.record.case == cause.example), None)
     if of is None or of.status is Status.NOT_APPLICABLE:
         return _NOT_ASKED
@@ -127,9 +127,9 @@ def _sign(release: Assessment, cause: Cause) -> str:
 
 
 def _spans(signs: Sequence[str], versions: Sequence[str]) -> Iterator[str]:
-    """Yield each part of the releases that has a cause: its first, the last good one before, and the first after it.
+    """Yield each span of releases with a cause: its first, the last good one before, and the first without it.
 
-    What neither has the cause nor passes neither begins nor ends one.
+    A release that does not have the cause and does not pass is not a limit of a span.
     """
     good, first = "", ""
     for sign, version in zip(signs, versions, strict=True):

@@ -1,4 +1,4 @@
-"""The HTML report: one file for one run or several, which loads nothing else."""
+"""The HTML report: one file for one or several runs, which loads nothing else."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tconv.reports.report import Report
 
 _MOST_SINCE = 12
-"""Causes of what became of cases since a baseline; the terminal has all."""
+"""The most causes of changes since a baseline on the page; the terminal has all."""
 PAGE_LIMIT = 24 * 2**20
-"""The largest number of characters of a page; arrays that would exceed it are left in their artifacts."""
+"""The most characters of a page; arrays beyond this limit stay in their artifacts."""
 
 
 def write(
@@ -45,14 +45,14 @@ def write(
     Args:
         report: the runs.
         destination: the file.
-        find: returns the case of an id, for what its dialect says of it; None where the corpus at hand has none.
-        issue: returns the bug report of a record, for the examples of the causes; None if there is nothing to report.
+        find: returns the case with an id, for what its dialect says; None if the corpus does not have it.
+        issue: returns the bug report of a record, for the examples of causes; None if there is nothing to report.
     """
     atomic_write.write(destination, _page(report, find, issue))
 
 
 def write_waiting(destination: Path, words: str) -> None:
-    """Write a page that says how far a run is, and reloads itself until the report replaces it."""
+    """Write a page with the progress of a run. It reloads itself until the report replaces it."""
     head = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
     text = escape(f"{words}. This page reloads itself until the report replaces it.")
     atomic_write.write(destination, f"{head}<title>tconv: {escape(words)}</title><p>{text}</p>")
@@ -63,7 +63,7 @@ def _page(
     find: Callable[[str], Case | None] = lambda _: None,
     issue: Callable[[Assessment, RecordStatus], str | None] = lambda *_: None,
 ) -> str:
-    # The same records make the same page, in whatever order their runs were.
+    # The same records make the same page, in any order of their runs.
     in_order = sorted(report.runs, key=lambda run: run.assessment.run.path.name)
     runs = overview.overviews(in_order)
     lines = cause_lines(in_order)
@@ -113,7 +113,7 @@ def _render(
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the page's content security policy: it allows this style and this script, by their digests."""
+    """Return the page's content security policy: it allows only this style and this script, by their digests."""
     style_digest, script_digest = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
     return (
         f"default-src 'none'; script-src 'sha256-{script_digest}'; style-src 'sha256-{style_digest}'; "

@@ -1,4 +1,4 @@
-"""The summary of a CI job in GitHub's Markdown: the answer, the counts, and the causes of what failed."""
+"""The summary of a CI job in GitHub's Markdown: the answer, the counts, and the causes of failures."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from tconv.reports.between_runs.comparing import Comparison, Group
     from tconv.reports.report import Report, RunReport
 
-# GitHub cuts a summary off at a megabyte.
+# GitHub cuts a summary off after one megabyte.
 _MOST, _MOST_COMPARED = 20, 40
-"""Causes of one status, and of a comparison."""
+"""The most causes of one status, and of a comparison."""
 _MOST_CASES = 50
-"""Ids of one cause of a comparison."""
+"""The most ids for one cause of a comparison."""
 _TABLE = ("| cases | what | command that shows more |", "|--:|---|---|")
 _LISTED = (Transition.NEW, Transition.CHANGED)
-"""Transitions of which a comparison lists the cases."""
+"""Transitions for which a comparison lists the cases."""
 
 
 def markdown(report: Report) -> str:
-    """Return the summary of runs, and what became of their cases since a baseline where there is one."""
+    """Return the summary of runs, and the changes of their cases if there is a baseline."""
     lines = [f"## tconv: {'red' if report.is_red else 'green'}", "", *_table(report.runs), ""]
     for run in report.runs:
         for text in _noted(run):

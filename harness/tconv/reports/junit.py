@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from tconv.gate.status import RecordStatus
     from tconv.reports.report import Report, RunReport
 
-# XML 1.0 allows no control characters but these, not even escaped; a runtime's message may have any.
+# XML 1.0 allows no control characters except these, not even escaped; a runtime's message may have any.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(report: Report, path: Path) -> None:
-    """Write a suite for each run; what is waived, unsupported or not applicable is skipped with its reason.
+    """Write a suite for each run. Waived, unsupported and not applicable cases are skipped, with the reason.
 
-    That cases became worse since a baseline is a failure of the gate.
+    If cases became worse since a baseline, a test case for the gate fails.
 
     Raises:
         FileError: the file cannot be written.
@@ -40,7 +40,7 @@ def write(report: Report, path: Path) -> None:
 
 
 def text(report: Report) -> str:
-    """Return the XML as `write` writes it."""
+    """Return the XML that `write` writes."""
     xml = JUnitXml("tconv")
     for run in report.runs:
         xml.add_testsuite(_suite(run))
@@ -61,7 +61,7 @@ def _suite(run: RunReport) -> TestSuite:
         suite.add_property(
             _clean(noted.name), _clean(f"{noted.count}: {noted.meaning}" if noted.meaning else f"{noted.count}")
         )
-    # The line of a cause of one case, or of answers that vary, says what its failures say.
+    # If a cause has only one case, or its answers vary, its line repeats what the failure says.
     causes = chain.from_iterable(run.causes.get(status, ()) for status in FAILING)
     shared_causes = [cause for cause in causes if cause.count > 1 and not cause.varies]
     lines = {member.record.case: cause.what for cause in shared_causes for member in cause.members}
@@ -94,7 +94,7 @@ def _case(member: RecordStatus, assessment: Assessment, causes_of: Mapping[str, 
 
 
 def _to_see_it(member: RecordStatus, assessment: Assessment) -> str:
-    """Return the command that shows a failure; of mixed readings the report: the case alone is no failure."""
+    """Return the command that shows a failure; for mixed readings the report, because the case alone is no failure."""
     header, ruling = assessment.run.header, member.ruling
     if not isinstance(ruling, MixedReadings):
         return reproduce_in(header, member)

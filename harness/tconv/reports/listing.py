@@ -1,6 +1,6 @@
-"""Rows of text on standard output, of which a person can copy every cell: no id is folded, broken or padded.
+"""Rows of text on standard output. Every cell can be copied: ids are not folded, broken or padded.
 
-On a terminal that is wide enough they are a table; on a narrower one, and in a pipe, each row is one line.
+On a terminal that is wide enough they are a table. On a narrower one, and in a pipe, each row is one line.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
 WIDEST = 120
-"""Columns of a sentence; a wider one is hard to read, and logs of a pipe are read in windows of about this width."""
+"""The most columns of a sentence: wider ones are hard to read, and readers of logs have windows of about this width."""
 _NARROWEST = 20
 _GAP = "  "
 
 
 def console() -> Console:
-    """Return a console for standard output: colours on a terminal alone, and no more than WIDEST columns in a pipe.
+    """Return a console for standard output, with colours only on a terminal, and at most WIDEST columns in a pipe.
 
-    The environment variable COLUMNS sets the width of a line, in a pipe too, where it is a number that a line can have.
+    The environment variable COLUMNS sets the width of a line, even in a pipe, if it is a valid number.
     """
     columns = os.environ.get("COLUMNS", "")
     is_width = re.fullmatch(r"[0-9]{1,5}", columns)
     piped = not sys.stdout.isatty() and not is_width
-    # The command escapes what is written to its streams; on a terminal a console needs the one below, for its colours.
+    # The command escapes what is written to its streams; for its colours, a console on a terminal needs the one below.
     below = None if piped else getattr(sys.stdout, "unescaped", None)
     width = max(int(columns), _NARROWEST) if is_width else WIDEST if piped else None
     return PrintableConsole(file=below, width=width, highlight=False)
 
 
 class PrintableConsole(Console):
-    """A console that makes printable what it is given, so that the only escape codes are its own."""
+    """A console that escapes control characters in its input, so that the only escape codes are its own."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of rich
-        # It would take what is no number for one, and fail.
+        # rich would fail on a value that is not a number.
         environment = {name: text for name, text in os.environ.items() if name not in {"COLUMNS", "LINES"}}
         super().__init__(_environ=environment, **settings)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield the segments of something."""
+        """Yield the segments of a renderable, with control characters escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Do as the stream of the command does: rich would end the process with 1, which is the code of a red run."""
+        """Handle it as the command's stream does: rich would end the process with 1, the code of a red run."""
         error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
         lost = getattr(sys.stdout, "lost", None)
         if lost is None:
@@ -66,18 +66,18 @@ class PrintableConsole(Console):
 
 
 def print_line(out: Console, line: str, style: str = "") -> None:
-    """Print a line as it is: nothing in it is markup, and a terminal that folds it still copies it whole."""
+    """Print a line unchanged: it has no markup, and if the terminal folds it, it can still be copied as one line."""
     out.print(Text(line, style=style), soft_wrap=True)
 
 
 def folded(text: str, width: int, first: str = "", indent: str | None = None) -> list[str]:
-    """Return text as lines of at most `width` columns, or WIDEST; a word that is longer, such as an id, stays whole.
+    """Return text as lines of at most `width` columns, or WIDEST; a longer word, such as an id, is not broken.
 
     Args:
         text: the text, of any number of lines.
-        width: the columns there are.
-        first: what the first line begins with.
-        indent: what further lines begin with; None for as many spaces as `first` has characters.
+        width: the available columns.
+        first: the beginning of the first line.
+        indent: the beginning of further lines; None for as many spaces as `first` has characters.
     """
     further = " " * len(first) if indent is None else indent
     lines = wrap(
@@ -95,10 +95,10 @@ def show(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], *,
     """Print rows.
 
     Args:
-        out: where to.
+        out: the console.
         columns: the names of the columns.
-        rows: a text for each column; an empty one is `-` in a line.
-        title: what stands above them.
+        rows: a text for each column; an empty one is printed as `-` in a line.
+        title: the line above them.
     """
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     is_table = out.is_terminal and sum(widths) + len(_GAP) * len(widths) <= out.width

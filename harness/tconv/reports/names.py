@@ -1,4 +1,4 @@
-"""What each name means that a report prints: the entries of `tconv explain NAME`."""
+"""The meaning of each name that a report prints: the entries of `tconv explain NAME`."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ _EXAMPLES = MappingProxyType(
 
 
 class Entry(NamedTuple):
-    """What a name means.
+    """The meaning of a name.
 
     Attributes:
-        kind: what it is a name of.
+        kind: the kind of name.
         name: the name.
-        meaning: what it means.
+        meaning: the meaning.
         example: an example with numbers; empty if there is none.
         to_do: what to do about it.
     """
@@ -90,7 +90,7 @@ class Entry(NamedTuple):
 
     @property
     def lines(self) -> Iterator[str]:
-        """What is printed of it."""
+        """The printed lines."""
         yield f"{self.name}  ({self.kind})"
         yield f"  {self.meaning}"
         if self.example:
@@ -100,10 +100,10 @@ class Entry(NamedTuple):
 
 @cache
 def entries() -> Mapping[str, tuple[Entry, ...]]:
-    """Return what each name means; a name may be of several kinds."""
+    """Return the meanings of all names; a name may be of several kinds."""
     found: dict[str, dict[str, Entry]] = {}
     for each in _entries():
-        # A reading of several dialects has the example of the first in which a small call shows it.
+        # If several dialects have a reading, its example comes from the first in which a small call shows it.
         known = found.setdefault(each.name, {})
         if each.kind not in known or (each.example and not known[each.kind].example):
             known[each.kind] = each
@@ -150,7 +150,7 @@ def _of_texts() -> Iterator[Entry]:
 
 
 def _example(rules: Rules, change: AnswerOtherwise) -> str:
-    """Return the smallest call of one axis whose output another answer changes, with both outputs."""
+    """Return the smallest call with one axis whose output changes with another answer, and both outputs."""
     changed: dict[str, Any] = {change.question: change.answer}
     other = replace(rules, **changed)
     modes = (None, AutoPad.SAME_UPPER, AutoPad.SAME_LOWER, AutoPad.VALID)

@@ -1,4 +1,4 @@
-"""Notes that are no failures: on how a run was asked and judged, and on its records."""
+"""Notes that are not failures: on how a run was made and judged, and on its records."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ NOTE_MEANINGS = MappingProxyType(
         NO_VALUES: "only shape and type were compared, as the backend gives no values",
     }
 )
-"""What notes of records mean: those of verdicts, and those of records that no verdict notes."""
+"""The meanings of notes on records: those of verdicts, and those without a verdict's note."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a reader must know of how a run was asked and judged.
+    """A note on how a run was made and judged.
 
     Attributes:
-        name: what it is about.
+        name: its subject.
         text: the note, in a sentence.
-        is_minor: whether it stands behind others that say more, so that a screen has no room for it.
+        is_minor: whether it comes after more important notes, so that a screen may have no room for it.
     """
 
     name: str
@@ -45,9 +45,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RecordNote:
-    """A note of records: what it means, how many have it, and the shortest of their ids.
+    """A note of records: its meaning, the number of records, and the shortest of their ids.
 
-    A backend's own note has no meaning here: it is an empty text.
+    The meaning of a backend's own note is an empty text.
     """
 
     name: str
@@ -57,9 +57,9 @@ class RecordNote:
 
 
 def find_notes(assessment: Assessment) -> Iterator[Note]:
-    """Yield the notes on how a run was asked and judged."""
+    """Yield the notes on how a run was made and judged."""
     header, uses = assessment.run.header, assessment.waivers
-    # Of the others, a cause or a waiver says why.
+    # For the others, a cause or a waiver gives the reason.
     unexplained = {answers.question for answers in assessment.mixed_unexplained}
     for answers in assessment.mixed:
         yield Note("mixed-readings", phrases.mixed_answers(answers), answers.question not in unexplained)
@@ -90,8 +90,8 @@ def find_notes(assessment: Assessment) -> Iterator[Note]:
 def find_record_notes(assessment: Assessment) -> list[RecordNote]:
     """Return the notes of the records of a run, the most frequent first.
 
-    What excuses the values of a case is left out if a misreading of the run would change them, and its condition holds
-    for the case: the misreading is more likely than the excuse.
+    If a note excuses the values of a case, but a misreading of the run would change them, and its condition holds for
+    the case, the note is left out. The misreading is more likely.
     """
     misread = frozenset[str]().union(
         *(each.against for each in assessment.explained if isinstance(each.what, Misreads))

@@ -1,4 +1,4 @@
-"""The phrases that all reports share: for a verdict, its explanation, a call's attributes, the command to repeat it."""
+"""The phrases that all reports share: a verdict, its explanation, a call's attributes, the command to repeat it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""Waivers that a note names."""
+"""The most waivers that a note names."""
 NO_WAIVERS = "--waivers", "none"
-"""The option with which a run shows a failure that is waived."""
+"""The options with which a run reports a waived failure as a failure."""
 UNDECLARED = "unsupported, and not declared so"
 
 
 def phrase(verdict: Ruling) -> str:
-    """Return what a verdict, or what the gate makes of it, says beyond its kind, in one line."""
+    """Return what a verdict, or the gate's ruling, says beyond its kind, in one line."""
     match verdict:
         case ver.Agreed() | ver.Disputed() | MixedReadings() | ver.Inconclusive():
             return _of_allowed_values(verdict)
@@ -64,7 +64,7 @@ def phrase(verdict: Ruling) -> str:
 
 
 def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Inconclusive) -> str:
-    """Return what a verdict says of an answer that the text allows."""
+    """Return what a verdict says about an answer that the text allows."""
     match verdict:
         case ver.Agreed(rule, notes):
             return ", ".join((rule, *notes))
@@ -89,7 +89,7 @@ def _of_differences(verdict: ver.WrongValues) -> str:
 
 
 def distance(verdict: ver.WrongValues) -> str:
-    """Return how far off the worst element is, in units of what is allowed or steps of the type; empty if unknown."""
+    """Return how far off the worst element is, as a multiple of the tolerance or in steps; empty if unknown."""
     if verdict.steps is not None:
         return f"{verdict.steps} {'step' if verdict.steps == 1 else 'steps'} of the type, and nothing is allowed"
     return "" if verdict.worst is None else f"{verdict.worst:.3g} times what is allowed"
@@ -105,7 +105,7 @@ def _disputed(verdict: ver.Disputed) -> str:
 
 
 def _contrast(verdict: MixedReadings) -> str:
-    """Return how the answer of a case differs from that of other cases, as the end of a sentence."""
+    """Return the end of a sentence: how the answer of a case differs from that of other cases."""
     changes = (
         reading.change
         for dialect in DIALECTS.values()
@@ -128,12 +128,12 @@ def _untested(verdict: ver.Inconclusive) -> str:
 
 
 def headline(verdict: Ruling) -> str:
-    """Return the kind of a verdict, or of what the gate makes of it, and its phrase if there is one."""
+    """Return the kind of a verdict, or of the gate's ruling, and its phrase if there is one."""
     return ": ".join(filter(None, (verdict.kind, phrase(verdict))))
 
 
 def reason(member: RecordStatus) -> str:
-    """Return why a record has its status, where an entry of the waiver file or another answer says so; else empty."""
+    """Return why a record has its status, if a waiver file or another answer decides it; empty if not."""
     if member.status is Status.TWIN_FAILED:
         return f"the operator alone fails too: {twin_of(member.record.case)}"
     if (entry := member.waiver or member.declaration) is not None:
@@ -154,15 +154,15 @@ def summary(record: Record, ruling: Ruling | None = None, why: Diagnosis | None 
 
     Args:
         record: the record.
-        ruling: what the gate makes of its answer; None for its verdict.
-        why: why its output is wrong, as far as the run tells; None for what the output alone tells.
+        ruling: the gate's ruling on its answer; None for its verdict.
+        why: the diagnosis of its output, with the evidence of the run; None for the diagnosis by the output alone.
     """
     parts = (headline(ruling or record.verdict), explanation(record, why or record.why))
     return one_line("; ".join(filter(None, parts)))
 
 
 def explanation(record: Record, why: Diagnosis) -> str:
-    """Return why an output is wrong: the misreadings that give it, or where and how; empty where neither is known."""
+    """Return why an output is wrong: the misreadings that give it, or the place of its errors; empty if unknown."""
     if record.varies:
         return fresh_process_phrase(record)
     words = f"as if {' or '.join(map(str, why.explained))}" if why.explained else why.described
@@ -170,11 +170,11 @@ def explanation(record: Record, why: Diagnosis) -> str:
 
 
 def fresh_process_phrase(record: Record) -> str:
-    """Return what came of a failure that was asked again, alone in a fresh process; empty where it was not asked."""
+    """Return the result of a failed case that was asked again, alone in a fresh process; empty if it was not."""
     if record.alone is None:
         return ""
     if record.alone.same:
-        # Of sums with rounding no more is compared than that they are wrong.
+        # For sums with rounding it is only compared whether they are wrong.
         same = getattr(record.verdict, "rule", "") != "bound"
         return f"{'the same answer' if same else 'wrong too'} if it is asked alone in a fresh process"
     if record.alone.first_only:
@@ -191,14 +191,14 @@ def fresh_process_phrase(record: Record) -> str:
 
 
 def right_with(change: Change) -> str:
-    """Return with which change a context is right that fails."""
+    """Return the change that makes a failing context right."""
     if change.option:
         return f"right with --option {change.option}: what this turns off makes it wrong"
     return f"right if the tensor between {change.apart} is an output of the graph too: so they are joined wrongly"
 
 
 def tolerance(record: Record) -> str:
-    """Return how the tolerance of a wrong output is derived, with what its letters mean; empty where there is none."""
+    """Return how the tolerance of a wrong output is derived, with the meaning of its letters; empty for none."""
     derived, bounded = record.tolerance or "", getattr(record.verdict, "rule", "") == "bound"
     return f"{derived}; {SYMBOLS}" if derived and bounded else derived
 
@@ -209,7 +209,7 @@ def attribute_words(attributes: Mapping[str, object]) -> str:
 
 
 def contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
-    """Yield in how many contexts the runtime changed the graph: a context without that says nothing of fusion."""
+    """Yield in how many contexts the runtime changed the graph: the others show nothing about fusion."""
     answered = [m.record for m in members if twin_of(m.record.case) and ver.is_output(m.record.verdict)]
     if answered:
         changed = sum(bool(record.executed) for record in answered)
@@ -220,7 +220,7 @@ def contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
 
 
 def mixed_answers(answers: QuestionAnswers) -> str:
-    """Return which answers a backend gives to one question, with a case for each."""
+    """Return the answers of a backend to one question, with a case for each."""
     shown_answers = ", and ".join(
         f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
         for answer in answers.answers
@@ -229,7 +229,7 @@ def mixed_answers(answers: QuestionAnswers) -> str:
 
 
 def other_waivers(assessment: Assessment) -> str:
-    """Return that a run began with other waivers or strictness than it is judged by here; empty if it did not."""
+    """Return that a run began with other waivers or strictness than those that judge it here; empty if it did not."""
     before = assessment.waived_before_by
     digest = assessment.waivers.digest
     waivers = f"those with the digest {digest}" if digest else "none"
@@ -238,7 +238,7 @@ def other_waivers(assessment: Assessment) -> str:
 
 
 def waivers_of_other_versions(assessment: Assessment) -> str:
-    """Return which waivers would cover failures if they were for this version of the backend; empty for none."""
+    """Return the waivers that would cover failures if they were for this version of the backend; empty if none."""
     waivers, version = assessment.waivers.of_other_versions, assessment.run.header.backend.version
     if not waivers:
         return ""
@@ -248,7 +248,7 @@ def waivers_of_other_versions(assessment: Assessment) -> str:
 
 
 def waivers_of_other_options(assessment: Assessment) -> str:
-    """Return that no waiver applies, as the file is for other options of the backend; empty if it does apply."""
+    """Return that no waiver applies, because the file is for other options of the backend; empty if one applies."""
     if not assessment.waivers.of_other_options:
         return ""
     options = ", ".join(f"{name}={value}" for name, value in assessment.run.header.backend.options.items())
@@ -256,7 +256,7 @@ def waivers_of_other_options(assessment: Assessment) -> str:
 
 
 def sums_found(records: Iterable[Record]) -> Iterator[str]:
-    """Yield what probes found of the sums of each 16-bit type, but for those that are kept in f32 as is usual."""
+    """Yield what probes found about the sums of each 16-bit type, unless these are kept in f32, as is usual."""
     of_type: dict[DType, dict[DType | None, set[tuple[str, int]]]] = {}
     for sums in dict.fromkeys(record.sums for record in records):
         if sums is not None:
@@ -276,14 +276,14 @@ def sums_found(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _filters(paths: set[tuple[str, int]], others: set[tuple[str, int]]) -> str:
-    """Return the filters of some paths, by their rank only if other paths have the same."""
+    """Return the filters of some paths, with their rank only if other paths have the same filters."""
     whole = {filters for filters, _ in paths} - {filters for filters, _ in others}
     named = {filters if filters in whole else f"{filters} {rank}-D" for filters, rank in paths}
     return f"{', '.join(sorted(named))} filters"
 
 
 def implemented(use: DeclarationUse) -> str:
-    """Return that a declaration of what is unsupported covers cases that agree, and what to do about it."""
+    """Return that a declaration of unsupported cases covers cases that agree, and what to do about it."""
     cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
     covers = f"{use.entry.words} is declared unsupported, and covers {cases}, such as {use.agreeing[0]}"
     if not use.unsupported:
@@ -293,7 +293,7 @@ def implemented(use: DeclarationUse) -> str:
 
 
 def shadowed(use: WaiverUse) -> str:
-    """Return that a waiver does nothing, as another waives its cases first, and what to do about it."""
+    """Return that a waiver does nothing, because another waives its cases first, and what to do about it."""
     name, other = use.waiver.name, use.shadowed_by
     return (
         f"waiver {name!r} waives nothing, as {other!r} before it also waives its cases: narrow that one, or remove one"
@@ -301,7 +301,7 @@ def shadowed(use: WaiverUse) -> str:
 
 
 def unasked(assessment: Assessment) -> str:
-    """Return that no failure was asked again; empty if one was, or if there is none that may depend on other calls."""
+    """Return that no failure was asked again; empty if one was, or if no failure may depend on other calls."""
     if not (count := assessment.unasked):
         return ""
     failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
@@ -312,7 +312,7 @@ def unasked(assessment: Assessment) -> str:
 
 
 def no_output(assessment: Assessment) -> str:
-    """Return that no output was computed that could be compared with the text; empty if one was."""
+    """Return that no output was computed that could be compared with the text; empty if there was one."""
     if assessment.computes:
         return ""
     answered = any(isinstance(record.verdict, ver.AcceptedInvalid) for record in assessment.run.records)
@@ -320,9 +320,9 @@ def no_output(assessment: Assessment) -> str:
 
 
 def nothing_passed(assessment: Assessment) -> list[str]:
-    """Return what a reader might miss of a run that may be green: no output was computed, or all cases are waived.
+    """Return what a reader of a green run might miss: no output was computed, or all cases are waived.
 
-    The first is no note if it is a reason why the run is red.
+    If the first is a reason why the run is red, it is no note.
     """
     header, counts = assessment.run.header, assessment.counts
     notes = (
@@ -335,7 +335,7 @@ def nothing_passed(assessment: Assessment) -> list[str]:
 
 
 def unpinned(assessment: Assessment) -> str:
-    """Return how many questions have no pin, so that another allowed answer to them is no failure; empty for none."""
+    """Return how many questions have no pin, so that another allowed answer is no failure; empty if all have one."""
     if not (questions := assessment.pins.unpinned):
         return ""
     are = "question of the text is" if len(questions) == 1 else "questions of the text are"
@@ -346,7 +346,7 @@ def unpinned(assessment: Assessment) -> str:
 
 
 def relative_waivers(assessment: Assessment) -> str:
-    """Return that the waivers are those of another backend, and how many do something."""
+    """Return that the waivers belong to another backend, and how many of them are used."""
     uses = assessment.waivers
     return (
         f"the waivers are those of {uses.relative!r}, for whatever version: {len(assessment.waived)} cases are "
@@ -368,14 +368,13 @@ def wide(use: WaiverUse) -> str:
 def reproduce(
     record: Record, backend: Sequence[str] = (), cases: str = "", waivers: Sequence[str] | None = None
 ) -> str:
-    """Return the command that runs a record's case again; if that failed, the command fails too.
+    """Return the command that runs a record's case again; if the case failed, the command fails too.
 
     Args:
         record: the record.
-        backend: the words that name the backend on the command line, and how it is asked; empty for the backend's own
-            name.
+        backend: the words of the command line for the backend and its options; empty for the backend's own name.
         cases: the value of --cases; empty for tconv's own corpus.
-        waivers: the options by which it is a failure; None for those that excuse nothing.
+        waivers: the options that make it a failure; None for options that excuse nothing.
     """
     words = ["tconv", "run", record.case, *(backend or ("--backend", record.backend)), "--dialect", record.dialect]
     excused = excused_by_nothing(record.verdict) if waivers is None else waivers
@@ -383,14 +382,14 @@ def reproduce(
 
 
 def excused_by_nothing(verdict: ver.Verdict) -> tuple[str, ...]:
-    """Return the options with which a verdict is a failure, whatever waiver covers its case."""
+    """Return the options that make a verdict a failure, even if a waiver covers its case."""
     return (*NO_WAIVERS, "--strict") if isinstance(verdict, ver.AcceptedInvalid) else NO_WAIVERS
 
 
 def reproduce_in(header: RunHeader, member: RecordStatus) -> str:
-    """Return the command that shows a failure of a run again: of an answer that varies, the run in one process.
+    """Return the command that repeats a failure of a run; if the answer varies, the run in one process.
 
-    What a pin says is a failure by the file of the waivers alone, and no waiver covers it.
+    A failure by a pin needs the waiver file, and no waiver covers it.
     """
     if member.record.varies:
         return reproduce_run(header)
@@ -402,12 +401,12 @@ def reproduce_in(header: RunHeader, member: RecordStatus) -> str:
 
 
 def reproduce_run(header: RunHeader) -> str:
-    """Return the command that shows answers again that depend on the calls before them."""
+    """Return the command that repeats answers that depend on earlier calls."""
     return shlex.join([*run_again(header), "--jobs", "1", *NO_WAIVERS])
 
 
 def run_again(header: RunHeader) -> list[str]:
-    """Return the words of the command that makes a run again."""
+    """Return the words of the command that repeats a run."""
     words = ["tconv", "run", *header.patterns, *header.asked, "--dialect", header.dialect, "--tier", header.tier]
     return [*words, *cases_option(header.path)]
 

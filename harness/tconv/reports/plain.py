@@ -1,6 +1,6 @@
-"""A report as JSON values, for scripts. Its schema ships beside this module.
+"""A report as JSON values, for scripts. Its schema ships next to this module.
 
-The format number rises with a change that breaks a script.
+The format number increases if a change breaks scripts.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ _JSON = TypeAdapter(Results)
 
 
 def results(report: Report) -> dict[str, Any]:
-    """Return what --json prints, as JSON values: the runs, and what became of their cases since a baseline."""
+    """Return what --json prints, as JSON values: the runs, and the changes of their cases since a baseline."""
     made = Results(tuple(map(_run, report.runs)), tuple(map(_compared, report.comparisons)))
     values: dict[str, Any] = _JSON.dump_python(made, mode="json")
     return values
@@ -224,9 +224,9 @@ def _compared(comparison: Comparison) -> ComparisonResult:
 
 
 def badge(report: Report) -> dict[str, Any]:
-    """Return what shields.io's endpoint badge is made of: how many of the cases that were answered conform.
+    """Return the data of shields.io's endpoint badge: how many of the answered cases conform.
 
-    It is red, too, if a case became worse since a baseline. The refusals of a run conform only beside an output of it.
+    It is also red if a case became worse since a baseline. Refusals conform only if the run has an output too.
 
     Source: https://shields.io/badges/endpoint-badge, the schema's version 1.
     """

@@ -1,6 +1,6 @@
-"""A line of code for a ported call, of torch or of TensorFlow, whose converter makes TFLite's operation of it.
+"""A line of code for a ported call: for torch, or for TensorFlow, whose converter turns it into TFLite's operation.
 
-Its operands x, w and b have the layouts of the source, and so has its output y.
+The operands x, w and b, and the output y, have the layouts of the source.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def _layouts(port: Port) -> tuple[str, str]:
 
 
 def _axes(layout: str, rank: int) -> list[str]:
-    """Return the axes of a layout, in which X stands for all spatial ones."""
+    """Return the axes of a layout; X stands for all spatial axes."""
     return [axis for letter in layout for axis in ([f"X{n}" for n in range(rank)] if letter == "X" else [letter])]
 
 
 def _moved(name: str, layout: str, wanted: str, rank: int, form: str) -> str:
-    """Return an operand in another layout, by this form of code."""
+    """Return the code of an operand in another layout."""
     before, after = _axes(layout, rank), _axes(wanted, rank)
     return name if before == after else form.format(name, ", ".join(str(before.index(axis)) for axis in after))
 
 
 def _cuts(sides: Sequence[tuple[int, int]]) -> str:
-    """Return slices that crop both sides of each axis by numbers below 0."""
+    """Return slices that crop both sides of each axis; the numbers are negative or 0."""
     return ", ".join(f"{-before or ''}:{behind or ''}" for before, behind in sides)
 
 

@@ -1,4 +1,4 @@
-"""A ported call as text and as plain values for JSON."""
+"""A port as text and as JSON values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lines(port: Port, computed: str = "", *, every_size: bool = False) -> Iterat
 
     Args:
         port: the port.
-        computed: by what it is known what the source computes, and that the target gives it; empty for the texts alone.
+        computed: how the outputs of the runtimes are known; empty if only texts are compared.
         every_size: whether it holds for data of every size.
     """
     yield from _of_source(port)
@@ -45,12 +45,12 @@ def lines(port: Port, computed: str = "", *, every_size: bool = False) -> Iterat
 
 
 def heading(source: str, target: str) -> str:
-    """Return the line above a call: from which dialect to which."""
+    """Return the line above a call: both dialects."""
     return f"{source} → {target}"
 
 
 def _beside(port: Port, geometry: Geometry) -> str:
-    """Return a geometry of the target, and whether it is that of the call."""
+    """Return a geometry of the target, and whether it is the same as that of the call."""
     return f"{'the same' if geometry == port.geometry else 'another output'}: {_geometry(geometry)}"
 
 
@@ -81,7 +81,7 @@ def _of_target(port: Port, way: PortedCase) -> Iterator[str]:
 
 
 def recipe_of(port: Port) -> str:
-    """Return what to write instead of a call in the same text, in one line."""
+    """Return how to write a call differently in the same text, in one line."""
     way = port.written
     if way is None:
         return f"nothing: {port.refused or 'the text cannot say it'}"
@@ -91,14 +91,14 @@ def recipe_of(port: Port) -> str:
 
 
 def _filling(port: Port, way: PortedCase) -> str:
-    """Return what stands where no tap reaches."""
+    """Return the value of elements that no tap reaches."""
     if way.case.b is not None:
         return "the bias of each channel"
     return "0" if port.case.b is None else "0, and only then add the bias"
 
 
 def plain(port: Port) -> dict[str, Any]:
-    """Return a port as plain values."""
+    """Return a port as JSON values."""
     way = port.written
     same = port.same_words
     return {
@@ -122,7 +122,7 @@ def plain(port: Port) -> dict[str, Any]:
 
 
 def values_of(case: Case, dialect: Dialect) -> dict[str, Any]:
-    """Return the words of a call with their values; output_shape too where it is an input."""
+    """Return the words of a call with their values, with output_shape even if it is an input."""
     call = express(case, dialect)
     inputs = {tensor.name: tensor.values for tensor in call.inputs if tensor.role == "output_shape"}
     words = {**call.attributes, **inputs}
@@ -134,7 +134,7 @@ def _words(case: Case, dialect: Dialect) -> str:
 
 
 def plain_geometry(geometry: Geometry) -> dict[str, list[int]]:
-    """Return pads and output as plain values."""
+    """Return pads and output as JSON values."""
     return {name: list(getattr(geometry, name)) for name in ("pads_begin", "pads_end", "output")}
 
 

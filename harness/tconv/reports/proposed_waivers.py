@@ -1,4 +1,4 @@
-"""A waiver file for the failures of a run, for a person to complete: everything but the reason and the clause."""
+"""A waiver file for the failures of a run. Everything is filled in except reason and clause, for a person to write."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 _LONGEST_MESSAGE = 120
 _FEWER = 0.7
-"""A further fact leaves at most this part of the cases that agree."""
+"""A further fact is used if at most this part of the agreeing cases remains."""
 _WRONG = ver.WrongOutput | ver.WrongDtype | MixedReadings | ver.Unstable
 _CHANCE = "By chance or after other calls: another run may show it for other cases, and none shows that it is gone"
 
 
 def proposed(assessment: Assessment) -> str:
-    """Return the waiver file, in YAML, with a comment on each entry: what it is for, and what else it covers.
+    """Return the waiver file, in YAML. A comment on each entry has its cause, and the number of cases that it covers.
 
-    A cause whose cases share facts has an entry with these facts; any other has one for each sweep of its cases. What
-    comes by chance has an entry for each sweep that shows it. What the runtime says that
-    it does not implement is declared so, in its words; all else has a waiver. What only a person knows is left open:
-    why, and which clause is broken. A file with an open reason is refused.
+    If the cases of a cause share facts, it has one entry with these facts. If not, it has one for each sweep of its
+    cases. Failures by chance have an entry for each sweep that shows them. Cases that the runtime reports as not
+    implemented are declared with its words; all others have a waiver. A person must add the reason and the broken
+    clause. A file with an open reason is refused.
 
     Returns:
         The file; empty if there is nothing to propose.
@@ -69,8 +69,8 @@ def proposed(assessment: Assessment) -> str:
         made.append(_checked(waiver))
         waived += [_comment(made[-1], members, _CHANCE, assessment), *_entry(waiver)]
     known = {member.record.case for member in chances}
-    # A refusal that a reading explains fails only beside failures with the same words, and not once those are waived.
-    # And a changed reading is accepted by a pin.
+    # A refusal that a reading explains fails only together with failures that have the same words. Once those are
+    # waived, it does not fail. A changed reading is accepted by a pin.
     no_waiver = [m for m in assessment.statuses if m.by_words or isinstance(m.ruling, ver.Disputed | ReadingChanged)]
     known.update(member.record.case for member in no_waiver)
     for cause in _other_causes(assessment, known):
@@ -96,21 +96,21 @@ def proposed(assessment: Assessment) -> str:
 
 
 def _todo(text: str) -> str:
-    """Return what is left to do for a person, as a comment; empty where nothing was proposed."""
+    """Return what a person must still do, as a comment; empty if nothing was proposed."""
     if is_open(text):
         return f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.\n"
     return "# Read whether what it declares is as it must be.\n" if "unsupported:" in text else ""
 
 
 def is_open(text: str) -> bool:
-    """Return whether a proposal leaves a clause or a reason to a person."""
+    """Return whether a proposal leaves a clause or a reason open."""
     return re.search(rf"^ +(clause|because): '?{OPEN}", text, re.MULTILINE) is not None
 
 
 def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str, Any], list[RecordStatus]]]:
-    """Yield which cases an entry is for, and those of the cause, which are of one kind of verdict.
+    """Yield the scope of each entry, and the cases of the cause in it, which have one kind of verdict.
 
-    Each kind has its own entries, and where its cases share no facts, each sweep.
+    Each kind has its own entries; if its cases share no facts, each sweep has its own.
     """
     for kind in sorted({member.ruling.kind for member in cause.members}):
         members = [member for member in cause.members if member.ruling.kind == kind]
@@ -123,7 +123,7 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
 
 
 def _because(members: Sequence[RecordStatus]) -> str:
-    """Return what the runtime answers to all of these cases, with `#` for numbers that vary; open where it varies."""
+    """Return the runtime's answer to all of these cases, with `#` for numbers that vary; open if the words vary."""
     rulings = [member.ruling for member in members]
     texts = {sentence(ruling.reason) for ruling in rulings if isinstance(ruling, ver.Unsupported)}
     if len(texts) > 1:
@@ -137,10 +137,10 @@ def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
 
 
 def _where(cause: Cause, assessment: Assessment) -> Mapping[str, Any]:
-    """Return the facts that waivers ask for, which the cases of a cause share; none if they share none.
+    """Return the facts that the cases of a cause share, for a waiver; empty if they share none.
 
-    They are the condition of its explanation, if patterns can say it, or else what all of its cases share, and few of
-    those that agree.
+    They are the condition of its explanation, if patterns can express it. If not, they are the facts that all of its
+    cases have, and only few of the cases that agree.
     """
     explanation, calls = cause.explanation, assessment.calls
     if explanation is None or calls is None:
@@ -160,11 +160,11 @@ def _where(cause: Cause, assessment: Assessment) -> Mapping[str, Any]:
 
 
 def _facts_of(terms: Iterable[str], cases: Sequence[Mapping[str, str]] = ()) -> dict[str, Any]:
-    """Return terms as patterns say them; nothing if one of them is no fact of a case.
+    """Return terms in the form of patterns; empty if one of them is no fact of a case.
 
     Args:
-        terms: they hold for all of the cases.
-        cases: their facts: a term such as `rank!=2` becomes a list of the values that they have.
+        terms: terms that hold for all of the cases.
+        cases: the facts of the cases: a term such as `rank!=2` becomes a list of their values.
     """
     where: dict[str, Any] = {}
     for term in terms:
@@ -186,13 +186,13 @@ _FACTS: Mapping[str, Mapping[str, Any]] = {
     "group!=dense": {"grouped": "true"},
     "groups >= 2": {"grouped": "true"},
 }
-"""The facts that terms stand for which are written differently."""
+"""The facts for terms that are written differently."""
 _WRITTEN = frozenset({"bias", "data_format", "filter_format"})
-"""Words of a call whose facts say how a case writes them."""
+"""Words of a call whose facts describe how a case writes them."""
 
 
 def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessment: Assessment) -> list[RecordStatus]:
-    """Return the members that no entry waives so far: one of them shows that another entry is needed."""
+    """Return the members that no entry waives so far: one of them becomes the example of another entry."""
     facts = assessment.facts
     return [m for m in members if not any(entry.waives(m, facts[m.record.case]) for entry in made)]
 
@@ -207,9 +207,9 @@ def _waiver(
     """Return the fields of a waiver.
 
     Args:
-        scope: which cases it covers.
-        members: those that deviate so, all by one kind of verdict.
-        remaining: those of them of which one may be its example.
+        scope: its cases.
+        members: the members with this deviation, all with one kind of verdict.
+        remaining: the members that may be its example.
         assessment: the run.
         cause: the cause of the members; None if they deviate by chance.
     """
@@ -220,7 +220,7 @@ def _waiver(
     waiver = {"name": "", "dialects": [header.dialect], **scope, "verdict": verdict}
     names = {str(name) for member in members for name in member.why.explained}
     common = [name for name in sorted(names) if all(name in map(str, member.why.explained) for member in members)]
-    # Where they are waived, other failures are no evidence any more.
+    # If other failures are waived, they are no evidence any more.
     common = [] if any(member.why.by_others for member in members) else common
     if common and cause:
         waiver["diagnosis"] = common
@@ -234,7 +234,7 @@ def _waiver(
 
 
 def _words(members: Iterable[RecordStatus]) -> str:
-    """Return the words that the messages of members share, with a star for every number; empty where they differ."""
+    """Return the common words of the members' messages, with a star for each number; empty if they differ."""
     texts = {without_numbers(getattr(member.ruling, "message", "")) for member in members}
     if len(texts) != 1:
         return ""
@@ -243,9 +243,9 @@ def _words(members: Iterable[RecordStatus]) -> str:
 
 
 def _versions(version: str, *, alone: bool = False) -> str:
-    """Return the specifier of a version and all later ones, or of it alone; empty where it cannot be compared.
+    """Return the specifier for a version and all later ones, or for it alone; empty if it cannot be compared.
 
-    No run shows that what comes by chance does not come any more.
+    A failure by chance is for one version, because no run shows that it is gone.
     """
     try:
         return f"{'==' if alone else '>='}{Version(version).public}"
@@ -254,12 +254,12 @@ def _versions(version: str, *, alone: bool = False) -> str:
 
 
 def _checked(waiver: Mapping[str, Any]) -> Waiver:
-    """Return a proposed waiver as a run would have it, with its open fields filled in."""
+    """Return a proposed waiver as a run would load it, with its open fields filled in."""
     return Waiver.model_validate({**waiver, "clause": "?", "because": "?"})
 
 
 def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cause]:
-    """Yield the causes of failures without the cases that need no entry of their own."""
+    """Yield the causes of failures, without the cases that need no entry of their own."""
     for cause in chain.from_iterable(find_causes(assessment, status) for status in FAILING):
         members = tuple(member for member in cause.members if member.record.case not in known)
         if members:
@@ -267,7 +267,7 @@ def _other_causes(assessment: Assessment, known: Container[str]) -> Iterator[Cau
 
 
 def _by_chance(assessment: Assessment) -> list[RecordStatus]:
-    """Return the failures of which another answer was seen, and others like them that were not asked again."""
+    """Return the failures for which another answer was seen, and similar ones that were not asked again."""
     failed = [member for member in assessment.statuses if member.status in FAILING]
     seen = {_phrase(member) for member in failed if member.record.varies}
     return [m for m in failed if _phrase(m) in seen and (m.record.varies or m.may_vary)]
@@ -281,7 +281,7 @@ def _grouped(members: Iterable[RecordStatus], key: Callable[[RecordStatus], _Key
 
 
 def _phrase(member: RecordStatus) -> str:
-    """Return what a failure is in words: all wrong outputs are one, others differ by kind and message."""
+    """Return a failure in words: all wrong outputs are the same, other failures differ by kind and message."""
     match member.ruling:
         case ver.RefusedValid(message) | ver.BackendError(message) as verdict:
             return f"{verdict.kind}: {without_numbers(message)}"
@@ -290,7 +290,7 @@ def _phrase(member: RecordStatus) -> str:
 
 
 def _comment(scope: Scope, members: Sequence[RecordStatus], what: str, assessment: Assessment) -> str:
-    """Return of how many cases an entry is, what they have in common, and how many cases that agree it covers."""
+    """Return the number of cases of an entry, the number of agreeing cases that it covers, and its cause."""
     agreeing = [member for member in assessment.statuses if member.status in AGREEING]
     covered = sum(scope.covers(member.record.case, _facts(member, assessment)) for member in agreeing)
     return f"  # Cases: {len(members)}, and {covered} that agree. {one_line(what)}"

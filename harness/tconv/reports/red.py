@@ -23,7 +23,7 @@ class BecameWorse(NamedTuple):
 
 
 Reason = reasons.Reason | BecameWorse
-"""Why a run is red: what the gate finds, and what a comparison does."""
+"""Why a run is red: a reason of the gate, or of a comparison."""
 
 
 _NAMES: Mapping[type[Reason], str] = {
@@ -47,7 +47,7 @@ def name_of(reason: Reason) -> str:
 
 
 def sentence(reason: Reason, assessment: Assessment) -> str:
-    """Return why a run is red."""
+    """Return the sentence of a reason."""
     match reason:
         case BecameWorse(comparison):
             return f"since {comparison.old.assessment.run.path}, {comparison.sentence}"
@@ -100,7 +100,7 @@ def _of_records(reason: reasons.OfRecords) -> str:
 
 
 def _now(stale: reasons.WaiverStale) -> str:
-    """Return what a stale waiver's example does, and the remedy."""
+    """Return the result of a stale waiver's example, and the remedy."""
     if stale.example.status is Status.PASSED:
         return "ran and agrees now; remove it"
     ruling = stale.example.ruling

@@ -1,4 +1,4 @@
-"""What a runtime has to change so that it conforms, in a sentence: the end of a diagnosis."""
+"""What a runtime must change to conform, in a sentence: the end of a diagnosis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _UNKNOWN = "what to change is not known: nothing explains this output; a smaller case may: {shrink}"
 _CHANGES = {
     "agreed": "change nothing: this is what the text says; if it failed in a run, earlier calls or chance decide",
-    # One case shows one answer: whether all cases have it is known by a run alone.
+    # One case shows one answer; only a run shows whether all cases have it.
     "disputed": "nothing has to change here, as the text allows {allowed} too; other cases of a run may contradict it",
     "inconclusive": "nothing is shown yet: run the same case on integers, where zeros would not pass",
     "differed": _UNKNOWN,
@@ -34,7 +34,7 @@ _CHANGES = {
     "backend-error": "change this in the backend: return Produced(array), or Refused(message) if the runtime refuses "
     "the call; a runner replies with ok or refused",
 }
-"""What to change where nothing explains the output, or there is none, for each kind of verdict."""
+"""What to change if nothing explains the output, or if there is no output, for each kind of verdict."""
 
 
 def remedy(
@@ -50,8 +50,8 @@ def remedy(
     Args:
         record: the record of the case.
         remaining: the misreadings that still explain it.
-        meanings: what the runtime does, by the misreading's name.
-        rules: those that the runtime follows; none if none were learnt.
+        meanings: what the runtime does, by the name of the misreading.
+        rules: the rules that the runtime follows; empty if none were learnt.
         backend: the words that name the backend on the command line; empty for the backend's own name.
         cases: the value of --cases; empty for tconv's own corpus.
     """
@@ -65,13 +65,13 @@ def remedy(
         return f"change this for calls of this padding mode: {'; '.join(changes)}"
     if remaining:
         does = " or ".join(meanings.get(name, name) for name in remaining)
-        # Of one case it is not known on which other calls the runtime does so.
+        # A single case does not show for which other calls the runtime does the same.
         return f"change this for calls like this one, as the text does not say it: {does}"
     return _of_kind(record, backend, cases)
 
 
 def _of_kind(record: Record, backend: Sequence[str], cases: str) -> str:
-    """Return what to change where nothing explains the output, or there is none."""
+    """Return what to change if nothing explains the output, or if there is no output."""
     return _CHANGES[record.verdict.kind].format(
         verdict=record.verdict,
         allowed=" or ".join(getattr(record.verdict, "choices", ())),

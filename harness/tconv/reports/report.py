@@ -1,4 +1,4 @@
-"""What the records of runs mean together: one value, which every format renders."""
+"""The report of several runs: one value, which every format renders."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _CAUSELESS = {Status.PASSED, Status.NOT_APPLICABLE}
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """What the records of one run mean.
+    """The report of one run.
 
     Attributes:
-        assessment: what the gate says of the run.
-        name: the name that tells it from the other runs of the report.
-        causes: the causes of its records, the largest first, by status: of each that has records, and needs a cause.
-        notes: what a reader must know of how it was asked and judged.
-        record_notes: what is noted of records without being a failure.
-        since: what became of its cases since a baseline; None without one.
+        assessment: the gate's assessment of the run.
+        name: a name that no other run of the report has.
+        causes: the causes of its records, the largest first, for each status that has records and needs causes.
+        notes: notes on how it was made and judged.
+        record_notes: notes on records that are not failures.
+        since: the changes of its cases since a baseline; None without a baseline.
     """
 
     assessment: Assessment
@@ -58,14 +58,14 @@ class RunReport:
 
     @property
     def red_beyond_failures(self) -> list[str]:
-        """Why it is red beyond the cases that failed, a sentence for each reason."""
+        """Why it is red apart from failed cases, a sentence for each reason."""
         others = (reason for reason in self.reasons if not isinstance(reason, CasesFailed | CasesUndeclared))
         return [sentence(reason, self.assessment) for reason in others]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What the records of runs mean together.
+    """The report of several runs.
 
     Attributes:
         runs: the runs.
@@ -80,15 +80,15 @@ class Report:
 
     @property
     def comparisons(self) -> Iterator[Comparison]:
-        """What became of the cases of runs since their baselines."""
+        """The changes of the cases of runs since their baselines."""
         return (run.since for run in self.runs if run.since is not None)
 
 
 def make_report(assessments: Sequence[Assessment], baseline: Sequence[Assessment] = ()) -> Report:
-    """Return what runs mean together, compared with older ones if there are some.
+    """Return the report of runs, compared with older ones if there are some.
 
     Raises:
-        UsageError: the baseline has no run of a backend and dialect of the runs, or has one that they have not.
+        UsageError: the runs and the baseline do not have the same backends and dialects.
     """
     runs = _run_reports(assessments)
     if not baseline:

@@ -1,4 +1,4 @@
-"""The names of runs in a report: two of the same backend, options and dialect are told apart by their files."""
+"""The names of runs in a report: runs of the same backend, options and dialect also have the names of their files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run_names(assessments: Sequence[Assessment]) -> list[str]:
-    """Return a name for each run: backend with version and options, dialect, and the file of those that share these."""
+    """Return a name for each run: backend with version and options, dialect, and the file if these are not unique."""
     runs = [assessment.run for assessment in assessments]
     names = [f"{run.header.backend.title}, {run.header.dialect}" for run in runs]
     files = [(name, run.path.name) for name, run in zip(names, runs, strict=True)]

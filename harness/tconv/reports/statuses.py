@@ -1,4 +1,4 @@
-"""How reports show a status: the symbols, colours and words for each, on the terminal and the page."""
+"""How reports show a status: symbols, colours and words, on the terminal and the page."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a status is shown.
+    """The look of a status.
 
     Attributes:
         symbol: the sign before its name on the page.
-        meaning: what it means for a record, explained on the page.
+        meaning: its meaning for a record, which the page explains.
         style: its colour on the terminal.
-        total: the text beside the number of its records on the terminal.
+        total: the text after the number of its records on the terminal.
         heading: the title of the table of causes on the terminal; empty if there is no such table.
-        is_red: whether a record with it makes the run red.
+        is_red: whether one record with it makes the run red.
     """
 
     symbol: str
@@ -86,7 +86,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             total="fail in a context, and the operator alone fails too",
         ),
         Status.UNSUPPORTED: Look(
-            symbol="–",  # noqa: RUF001 - the dash is meant, it is no hyphen
+            symbol="–",  # noqa: RUF001 - this is a dash on purpose, not a hyphen
             meaning="the backend does not implement it, and declares so",
             style="dim",
             total="declared so",
@@ -105,9 +105,9 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
     }
 )
-"""The statuses in the page's order, the most urgent first: of columns, of records, and of which arrays are included.
+"""The statuses in the page's order, the most urgent first: for columns, records, and the choice of arrays.
 
-The totals of the terminal have the order of `Status` itself.
+The totals on the terminal have the order of `Status` itself.
 """
 EXPLAINED = tuple(status for status, look in STATUSES.items() if look.heading)
-"""The statuses that have causes, in that order; the others are as they should be, or were not asked."""
+"""The statuses that have causes, in that order; the others are as expected, or were not asked."""

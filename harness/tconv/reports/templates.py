@@ -1,4 +1,4 @@
-"""The templates of the HTML page, and the files that it includes."""
+"""The templates of the HTML page, and the files that they include."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def environment() -> Environment:
 
 
 def content(name: str) -> Markup:
-    """Return a style or a script of the page, to be included as it is."""
+    """Return a style or a script of the page, to be included unchanged."""
     text = files("tconv.reports").joinpath("page", name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 - a file of this package

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tconv.reports.report import RunReport
 
 Detail = Literal["quiet", "screen", "verbose"]
-"""How much is printed: the answer alone, at most about a screen of causes, or every cause."""
+"""How much is printed: the answer alone, about a screen of causes, or every cause."""
 _PIPED_LINES = 100
-"""Lines of a screen where there is none."""
+"""The lines of a screen if the output is a pipe."""
 _AROUND = 5
 _FAILED = STATUSES[Status.FAILED].heading
 _MOST_HEADS = 60
-"""Causes of a section of which at least the first line is shown."""
+"""The most causes of a section with at least one line."""
 
 
 _Part = Literal["whole", "head", "first"]
-"""How much of a cause is shown: all, its sentence, or the first line of it."""
+"""How much of a cause is printed: all, its sentence, or the sentence's first line."""
 
 
 class Entry(NamedTuple):
@@ -41,14 +41,14 @@ class Entry(NamedTuple):
 
     Attributes:
         head: what happens, in one sentence.
-        rest: what else is known, and a command to copy.
+        rest: the details, and a command to copy.
     """
 
     head: list[str]
     rest: list[str]
 
     def lines(self, detail: _Part) -> Iterator[tuple[str, str]]:
-        """Yield its lines, or the first ones, each with its style."""
+        """Yield its lines, or only the first ones, each with its style."""
         first, *others = self.head
         yield first + (" ..." if others and detail == "first" else ""), ""
         yield from ((line, "") for line in others if detail != "first")
@@ -60,9 +60,9 @@ def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, record
 
     Args:
         run: the run.
-        page: the path of the HTML page; None where there is none.
+        page: the path of the HTML page; None if there is no page.
         detail: how much is printed.
-        recorded: whether its record file was written just now.
+        recorded: whether this command wrote the record file.
     """
     out, red, assessment = console(), run.red, run.assessment
     if detail == "quiet":
@@ -84,7 +84,7 @@ def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, record
 
 
 def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
-    """Print the head, the totals, the causes and the notes of a run; no more than a screen has, unless verbose."""
+    """Print the title, the totals, the causes and the notes of a run; at most one screen, unless verbose."""
     assessment = run.assessment
     header = assessment.run.header
     cases = len(assessment.run.records)
@@ -96,7 +96,7 @@ def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
     for line, style in _totals(assessment, out.width):
         print_line(out, line, style)
     notes = [line for note in _notes(run, verbose=verbose) for line in folded(note, out.width, "note: ", "  ")]
-    # A screen also has the head, the totals, the answer and the prompt.
+    # A screen also needs room for the title, the totals, the answer and the prompt.
     screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
     for line, style in listed(_sections(run, out.width), None if verbose else screen):
         print_line(out, line, style)
@@ -107,13 +107,13 @@ def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
 def listed(
     sections: Iterable[tuple[str, list[Entry]]], room: int | None, urgent: str = _FAILED
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines of sections, each with its style: what each entry says first, and all of it if there is room.
+    """Yield the lines of sections, each with its style: the sentence of each entry, and all of it if there is room.
 
     Args:
-        sections: heading and entries of each, the most urgent section first, and in each the largest entry.
-        room: how many lines there are; None for as many as there have to be.
-        urgent: the heading of the section that is given room for three entries where each other is given it for one,
-            and whose sentences are never cut.
+        sections: heading and entries of each, the most urgent section first, and its largest entry first.
+        room: the number of lines; None for no limit.
+        urgent: the heading of the section that gets room for three entries for each one of other sections, and whose
+            sentences are never cut.
     """
     parts = list(sections)
     turns = sorted(
@@ -122,7 +122,7 @@ def listed(
         for number in range(len(entries))
     )
     brief: dict[str, _Part] = {heading: "head" if heading == urgent else "first" for heading, _ in parts}
-    # A heading, the line before it, and the line that says what is left out.
+    # A heading, the line before it, and the line that counts what is left out.
     left = (room or 0) - sum(3 + _height(entries[:_MOST_HEADS], brief[heading]) for heading, entries in parts)
     whole: set[tuple[int, int]] = set()
     for _, at, number in turns:
@@ -150,7 +150,7 @@ def _height(entries: Iterable[Entry], detail: _Part) -> int:
 
 
 def entry(count: int, what: str, more: Sequence[str], commands: Sequence[str], width: int) -> Entry:
-    """Return the lines of one cause: how many cases, what it is, what else is known, and commands to copy."""
+    """Return the lines of one cause: the number of cases, the sentence, the details, and commands to copy."""
     indent = " " * 8
     rest = [line for text in more for line in folded(text, width, indent, f"{indent}  ")]
     return Entry(
@@ -163,14 +163,14 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
     for status in Status:
         if counts[status] or status in (Status.PASSED, Status.FAILED):
             first = f"{counts[status]:>6,}  {status:<14}  "
-            # Without an output, what passed are refusals.
+            # If the run has no output, all passed cases are refusals.
             refused = "refused, " if status is Status.PASSED and counts[status] and not assessment.computes else ""
             for line in folded(refused + STATUSES[status].total, width, first, " " * 8):
                 yield line, STATUSES[status].style if counts[status] else "dim"
 
 
 def _sections(run: RunReport, width: int) -> Iterator[tuple[str, list[Entry]]]:
-    """Yield heading and causes of each status that has causes to tell, failures first, and of what is noted."""
+    """Yield heading and causes of each status that has causes, failures first, and then of the notes."""
     for status in EXPLAINED:
         if causes := run.causes.get(status):
             yield (
@@ -178,7 +178,7 @@ def _sections(run: RunReport, width: int) -> Iterator[tuple[str, list[Entry]]]:
                 [entry(each.count, each.line, each.more, [command_of(run.assessment, each)], width) for each in causes],
             )
     if run.record_notes:
-        # A backend's own note stands for itself.
+        # A backend's own note has no further meaning.
         texts = [": ".join(filter(None, (note.name, note.meaning))) for note in run.record_notes]
         noted = [
             entry(note.count, text, (), [command(run.assessment, note.example)], width)
@@ -195,14 +195,14 @@ def _notes(run: RunReport, *, verbose: bool) -> Iterator[str]:
 
 
 def command_of(assessment: Assessment, cause: Cause) -> str:
-    """Return the command that shows a cause: of answers that vary only the run that had them."""
+    """Return the command that shows a cause; if its answers vary, the command that repeats the run."""
     if not cause.varies:
         return command(assessment, cause.example, cause.status)
     return reproduce_run(assessment.run.header)
 
 
 def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
-    """Return the command, quoted for a shell, that shows a case of the run, or tells why it fails."""
+    """Return the command, quoted for a shell, that shows a case of the run, or explains why it fails."""
     header = assessment.run.header
     words = ["tconv", "show", case]
     if status in FAILING:

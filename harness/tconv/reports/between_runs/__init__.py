@@ -1,1 +1,1 @@
-"""What became of every case between two runs."""
+"""How each case changed between two runs."""

@@ -1,4 +1,4 @@
-"""Two runs side by side: each case whose status, values or failure are others, grouped by what caused it."""
+"""Compare two runs: each case with another status, other values or another failure, grouped by its cause."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _NOT_COMPARED = {
     *("started", "path", "cases", "backend.spec"),
     *(f"{_MACHINE}{name}" for name in ("cores", "memory")),
 }
-"""Fields of the header that need not be equal in two runs of the same, and facts of a machine that decide no answer."""
+"""Fields of the header that may differ between two equal runs, and facts of a machine that change no answer."""
 _OF_BOTH = {"not-asked-again", "other-waivers"}
-"""The names of notes on each of the runs that their comparison repeats."""
+"""The names of notes on each run that the comparison repeats."""
 _LOOKED_BACK = {Transition.FIXED, Transition.GONE}
-"""Those that the old run's records say more of."""
+"""Transitions for which the old run's records say more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class Group:
     """Cases with the same transition, statuses and causes.
 
     Attributes:
-        transition: what became of them.
+        transition: their transition.
         what: the two statuses, and the cause of each.
-        cases: their ids, the one first that stands for them, as in the reports of one run.
-        other_values: whether they became worse because their values are others than before.
+        cases: their ids, the example first, as in the reports of one run.
+        other_values: whether they became worse because their values changed.
     """
 
     transition: Transition
@@ -58,22 +58,22 @@ class Group:
 
     @property
     def example(self) -> str:
-        """The case that stands for them."""
+        """The id of the example."""
         return self.cases[0]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What became of the cases of one run in another.
+    """The changes of the cases from one run to another.
 
     Attributes:
-        old: the run that is compared with.
-        new: the run that is looked at.
-        differences: what their headers say differently.
-        groups: the cases that are not as they were, by transition and then the largest first.
-        same: how many cases are as they were.
-        added: how many were not asked before and do not fail; if the tiers or the corpora differ, those that fail too.
-        baselines: how many old runs there are of this backend and dialect, of which `old` is the newest.
+        old: the earlier run.
+        new: the later run.
+        differences: the differences of their headers.
+        groups: the changed cases, by transition, and then the largest group first.
+        same: the number of unchanged cases.
+        added: the number of cases only in the new run, except failures; if tiers or corpora differ, failures count too.
+        baselines: the number of old runs of this backend and dialect; `old` is the newest of them.
     """
 
     old: RunReport
@@ -90,24 +90,24 @@ class Comparison:
 
     @cached_property
     def worse(self) -> int:
-        """How many cases became worse."""
+        """The number of cases that became worse."""
         return self.count(Transition.NEW)
 
     @property
     def title(self) -> str:
-        """Both runs in words; with their files where these words are the same."""
+        """The names of both runs; with their files if the names are equal."""
         return " -> ".join(run_names([self.old.assessment, self.new.assessment]))
 
     @property
     def notes(self) -> list[Note]:
-        """What a reader must know of the baseline, of waivers that are others now, and of failures not asked again."""
+        """Notes on the baseline, on changed waivers, and on failures that were not asked again."""
         of_both = ((which, note) for which, run in (("old", self.old), ("new", self.new)) for note in run.notes)
         told = [Note(note.name, f"{which}: {note.text}") for which, note in of_both if note.name in _OF_BOTH]
         return [*self._baseline, *told]
 
     @property
     def _baseline(self) -> Iterator[Note]:
-        """In what the baseline is not as the new run, in sentences."""
+        """Notes on the differences between the baseline and the new run."""
         was, now = self.old.assessment.run.header, self.new.assessment.run.header
         if self.baselines > 1:
             path, runs = self.old.assessment.run.path, f"{self.baselines} runs of this backend and dialect"
@@ -128,14 +128,14 @@ class Comparison:
 
     @property
     def asked_twice(self) -> int:
-        """How many cases both runs have."""
+        """The number of cases that both runs have."""
         return self.same + sum(len(group.cases) for group in self.groups if group.transition is not Transition.GONE)
 
     @property
     def sentence(self) -> str:
-        """The whole comparison in a sentence."""
+        """The whole comparison in one sentence."""
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
-        # With these the numbers, those gone aside, are all cases of the new run.
+        # With these, the numbers except the cases that are gone add up to all cases of the new run.
         added = f", {self.added:,} not asked before" if self.added else ""
         worse = f"{self.worse:,}" if self.worse else "no"
         cases = "cases" if self.worse > 1 else "case"
@@ -145,12 +145,12 @@ class Comparison:
 
 
 def compare(old: RunReport, new: RunReport, baselines: int = 1) -> Comparison:
-    """Return what became of the cases of one run in another.
+    """Return the changes of the cases from one run to another.
 
     Args:
-        old: the run that is compared with.
-        new: the run that is looked at.
-        baselines: how many old runs there are of this backend and dialect, of which `old` is the newest.
+        old: the earlier run.
+        new: the later run.
+        baselines: the number of old runs of this backend and dialect; `old` is the newest of them.
     """
     before, after = _states(old), _states(new)
     groups: dict[_Key, list[_Changed]] = defaultdict(list)
@@ -177,18 +177,18 @@ def compare(old: RunReport, new: RunReport, baselines: int = 1) -> Comparison:
 
 
 _Changed = tuple[str, CaseState | None, CaseState | None]
-"""The id of a case, and how it stands in the old and in the new run."""
+"""The id of a case, and its state in the old and in the new run."""
 _Key = tuple[Transition, object, object, bool]
-"""A transition, what cases have in common in each run, and whether their values are others."""
+"""A transition, what the cases have in common in each run, and whether their values changed."""
 
 
 def _key(state: CaseState | None) -> object:
-    """Return what cases that stand alike in a run have in common: the status and the cause."""
+    """Return what cases with one state in a run have in common: the status and the cause."""
     return state and (state.status, state.group, state.cause if not state.group else "")
 
 
 def _sorted(groups: Mapping[_Key, list[_Changed]]) -> list[Group]:
-    """Return groups by transition and then the largest first, each with its example first."""
+    """Return the groups by transition, and then the largest first; each begins with its example."""
     order = tuple(Transition)
     in_order = [
         _group(change, sorted(members, key=lambda each: _rank(change, each)), other_values=other_values)
@@ -212,14 +212,14 @@ def _rank(change: Transition, changed: _Changed) -> Rank:
 
 
 def _is_part(new: Assessment, old: Assessment) -> bool:
-    """Return whether the new run has not asked all that it would have: of a part of the corpus, a shard, or cut off."""
+    """Return whether the new run is a part of a run: it has patterns, is a shard, or was stopped."""
     header = new.run.header
     part = header.patterns not in {(), old.run.header.patterns} or header.shard
     return bool(part or len(new.run.records) != header.cases)
 
 
 def _other_cases(old: Assessment, new: Assessment) -> bool:
-    """Return whether two runs are of other cases, of which only those of both say what became of them."""
+    """Return whether two runs have different cases: then only the cases of both can be compared."""
     was, now = old.run.header, new.run.header
     return (was.tier, was.corpus) != (now.tier, now.corpus)
 
@@ -235,7 +235,7 @@ def _states(run: RunReport) -> dict[str, CaseState]:
 
 
 def _state(member: RecordStatus, cause: Cause | None, *, may_vary: bool) -> CaseState:
-    """Return how a case stands in a run; `may_vary` says whether answers of the run vary."""
+    """Return the state of a case in a run; `may_vary` says whether answers of the run vary."""
     what, group = (cause.what, cause.group) if cause else ("", ())
     if member.status is Status.PASSED and NO_VALUES in list_notes(member):
         what = NOTE_MEANINGS[NO_VALUES]

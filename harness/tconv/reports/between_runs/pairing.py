@@ -1,4 +1,4 @@
-"""Which old run a new run is compared with."""
+"""Choose the old run for the comparison with a new run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def compare_pairs(old: Sequence[RunReport], new: Sequence[RunReport]) -> list[Comparison]:
-    """Return the comparison of each new run with the old run of the same backend and dialect, whatever their versions.
+    """Compare each new run with the old run of the same backend and dialect; their versions may differ.
 
-    Of several the newest counts, if possible of those with the same options and the same cases.
+    If there are several, the newest is taken, if possible one with the same options and the same cases.
 
     Raises:
-        UsageError: a new run has no such old run; or one of several new runs is missing.
+        UsageError: a new run has no such old run, or one of several new runs is missing.
     """
     pairs = []
     for after in new:
@@ -38,18 +38,18 @@ def compare_pairs(old: Sequence[RunReport], new: Sequence[RunReport]) -> list[Co
 
 
 def refuse_unpaired(old: Sequence[Assessment], backends: Sequence[str], dialect: Dialect | None) -> None:
-    """Refuse a baseline if it has no run of a backend that will be run: the run itself may take an hour.
+    """Refuse a baseline without a run of a backend that will be run: the run itself may take an hour.
 
     Args:
         old: the runs of the baseline.
-        backends: who will be run, as the command line names them.
-        dialect: the dialect that they will be asked in; None for their own, which only they know.
+        backends: the backends to run, as the command line names them.
+        dialect: the dialect to ask them in; None means their own, which only they know.
 
     Raises:
-        UsageError: a backend has no old run, in whatever dialect it will be asked.
+        UsageError: a backend has no old run in this dialect, or in any dialect if it is None.
     """
     for backend in backends:
-        # Only the backend itself says how one of your own is called.
+        # Only the backend itself knows the name of a user's own backend.
         if ":" not in backend and not any(
             backend in {before.run.header.backend.spec, before.run.header.backend.name}
             and dialect in {None, before.run.dialect}
@@ -59,7 +59,7 @@ def refuse_unpaired(old: Sequence[Assessment], backends: Sequence[str], dialect:
 
 
 def _newest(alike: Sequence[RunReport], header: RunHeader) -> RunReport:
-    """Return the newest of the runs that are most like a new one: by options, and by which cases were asked."""
+    """Return the newest of the runs that are most similar to a new one: by options, and by the cases asked."""
 
     def likeness(before: RunReport) -> tuple[bool | str, ...]:
         was = before.assessment.run.header
@@ -68,7 +68,7 @@ def _newest(alike: Sequence[RunReport], header: RunHeader) -> RunReport:
             # A folder may have runs of tconv's own cases and of others, which have no case in common.
             bool(was.path) == bool(header.path),
             was.corpus == header.corpus or was.path == header.path,
-            # In a run of a pattern most cases are missing.
+            # A run of a pattern lacks most cases.
             was.patterns in {(), header.patterns},
             was.started,
         )

@@ -1,4 +1,4 @@
-"""A comparison on the terminal: what differs around the runs, then the causes of what became of the cases."""
+"""A comparison on the terminal: first the differences between the runs, then the causes of the changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AROUND = 6
 
 
 def show(comparison: Comparison, detail: Detail = "screen") -> None:
-    """Print a comparison; with the detail `verbose` every cause, and every case below its cause."""
+    """Print a comparison; with the detail `verbose`, every cause, and every case below its cause."""
     out = console()
     if detail != "quiet":
         print_line(out, f"\n{comparison.title}", "bold")
@@ -40,7 +40,7 @@ def _differing(comparison: Comparison) -> Iterator[str]:
         yield "what differs besides the answers:"
     for each in comparison.differences:
         yield f"{each.name}: {each.old or 'not said'} -> {each.new or 'not said'}"
-    # The old run is judged by today's waivers, which may not be those of its day.
+    # The old run is judged by today's waivers, which may differ from those at its time.
     was, now = ("red" if run.assessment.red else "green" for run in (comparison.old, comparison.new))
     if was != now:
         yield f"the result, by today's waivers: {was} -> {now}"

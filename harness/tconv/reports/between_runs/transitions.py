@@ -1,4 +1,4 @@
-"""What became of one case between two runs."""
+"""How one case changed between two runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEVELS = (
     {Status.WAIVED, Status.TWIN_FAILED},
     set(FAILING),
 )
-"""Statuses from the best to the worst; those of one level are neither better nor worse than each other."""
+"""Statuses from best to worst; statuses of one level are equally good."""
 
 
 _WRONG = Differed | WrongShape | WrongDtype
@@ -45,13 +45,13 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class CaseState:
-    """How a case stands in a run.
+    """The state of a case in a run.
 
     Attributes:
         member: its record with its status.
         cause: its cause in words.
-        group: what makes records those of its cause.
-        varies: whether its answer varies from call to call, or may do so: its values are not compared.
+        group: the key of its cause.
+        varies: whether its answer varies from call to call, or may vary: then its values are not compared.
     """
 
     member: RecordStatus
@@ -66,17 +66,17 @@ class CaseState:
 
     @property
     def level(self) -> tuple[int, bool]:
-        """How bad it is: that of its status, from 0, and whether no values were compared."""
+        """How bad it is: the level of its status, from 0, and whether no values were compared."""
         level = next(level for level, statuses in enumerate(_LEVELS) if self.status in statuses)
         return level, NO_VALUES in list_notes(self.member)
 
 
 def transition(was: CaseState | None, now: CaseState | None) -> Transition | None:
-    """Return what became of a case; None if it is as it was, or if it was not asked before and does not fail.
+    """Return how a case changed; None if it did not, or if only the new run asked it and it does not fail.
 
     Args:
-        was: how it stands in the old run; None where that did not ask it.
-        now: how it stands in the new run, likewise.
+        was: its state in the old run; None if that did not ask it.
+        now: its state in the new run; None if that did not ask it.
     """
     if now is None:
         return Transition.GONE
@@ -84,24 +84,24 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
         return Transition.NEW if now.status in FAILING else None
     if now.level > was.level or has_other_values(was, now):
         return Transition.NEW
-    # Whoever waives a failure has not fixed it.
+    # A failure is not fixed by a waiver.
     if now.level < was.level and (was.status, now.status) != (Status.FAILED, Status.WAIVED):
         return Transition.FIXED
     return None if now.status is was.status and _alike(was.member, now.member) else Transition.CHANGED
 
 
 def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
-    """Return whether a valid call has other values in the new run. That they became right or wrong, its status says.
+    """Return whether a valid call has other values in the new run, and its status does not show it.
 
-    What follows a reading is compared by it, and it is enough if the two have one in common that gives the values. A
-    refusal by a reading is a reading too. Of a wrong output the digests are compared. Where these are of what is wrong
-    alone, a misreading in common shows that the values are the same.
+    Answers that follow readings are compared by these readings: one in common is enough. A refusal by a reading is a
+    reading too. For wrong outputs the digests are compared. If a digest is of the wrong elements alone, a common
+    misreading shows that the values are the same.
     """
     if was is None or now is None or was.varies or now.varies:
         return False
     if now.level != was.level and not {was.status, now.status}.isdisjoint(AGREEING):
         return False
-    # What follows a reading has no digest.
+    # An answer that follows a reading has no digest.
     digests = not any(
         isinstance(state.member.ruling, _WRONG) and state.member.record.digest is None for state in (was, now)
     )
@@ -110,7 +110,7 @@ def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
 
 
 def _compared(member: RecordStatus, *, digests: bool) -> set[str]:
-    """Return what is compared of a record's values, of which two records must have one in common; empty for none.
+    """Return the keys of a record's values: two records have the same values if they share a key; empty for none.
 
     Args:
         member: the record with its status.
@@ -122,7 +122,7 @@ def _compared(member: RecordStatus, *, digests: bool) -> set[str]:
         case Agreed() | Disputed() | MixedReadings() | ReadingChanged():
             return {str(Combination(readings)) for readings in _choices(ruling)}
         case Imprecise():
-            # The last bits alone are wrong, and these differ between machines.
+            # Only the last bits are wrong, and these differ between machines.
             return {ruling.kind}
         case Differed() | WrongShape() | WrongDtype() if digests:
             same = member.why.explained if isinstance(ruling, Differed) and ruling.rule == "bound" else ()
@@ -140,16 +140,16 @@ def _alike(old: RecordStatus, new: RecordStatus) -> bool:
 
 
 def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
-    """Return whether a case may follow the same readings in both runs, and other cases said more of it in one of them.
+    """Return whether a case may follow the same readings in both runs, and other cases show more of it in only one run.
 
-    They show that readings are mixed, or which of several readings it follows, and a part of the corpus may be without
-    them: that the case alone is no failure does not say that it was fixed.
+    The other cases show that readings are mixed, or which of several readings a case follows, and a part of the corpus
+    may lack them. So a case that alone is no failure is not called fixed.
     """
     if was is None or now is None:
         return False
     rulings = was.member.ruling, now.member.ruling
     mixed = sum(isinstance(ruling, MixedReadings) for ruling in rulings)
-    # Mixed readings have no rule: of others it is known whether values were compared.
+    # Mixed readings have no rule; for other answers it is known whether values were compared.
     undecided = was.level[1] == now.level[1] and any(
         isinstance(ruling, Disputed) and ruling.alike for ruling in rulings
     )
@@ -158,9 +158,9 @@ def answered_alike(was: CaseState | None, now: CaseState | None) -> bool:
 
 
 def _choices(ruling: Ruling) -> set[tuple[str, ...]]:
-    """Return the readings that a value may follow, each as names that are followed together; `()` for the text's own.
+    """Return the readings that a value may follow, each as names that belong together; `()` for the text's own.
 
-    An answer that is no value of the text has none.
+    The set is empty if the text does not allow the answer.
     """
     match ruling:
         case Agreed() if ruling.rule != "refusal":

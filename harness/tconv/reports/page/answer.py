@@ -1,4 +1,4 @@
-"""The answer that the page begins with: red or green, and why, in a sentence."""
+"""The answer at the top of the page: red or green, and the reason in a sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tconv.reports.page.overview import Overview
 
 _LONGEST = 280
-"""Characters of a reason in the sentence; the list below it has all of it."""
+"""The most characters of a reason in the sentence; the list below has all of it."""
 _WRONG = ("wrong answer", "wrong answers")
 _COUNTED = {
     "crashed": ("crash", "crashes"),
@@ -31,7 +31,7 @@ _COUNTED = {
     "refused-valid": ("refusal", "refusals"),
     "accepted-invalid": ("answer to an invalid call", "answers to invalid calls"),
 }
-"""One and several failures of each kind of ruling, the most severe first."""
+"""Singular and plural for each kind of ruling, the most severe first."""
 _OTHER = ("other failure", "other failures")
 
 
@@ -60,7 +60,7 @@ def _sentence(text: str) -> str:
 
 
 def _count_failures(run: Overview) -> Iterator[str]:
-    """Yield how many failures of a run there are of each kind, in words."""
+    """Yield the number of a run's failures of each kind, in words."""
     failed = (member.ruling.kind for member in run.assessment.statuses if member.status is Status.FAILED)
     counts = Counter(_COUNTED.get(kind, _OTHER) for kind in failed)
     for one, several in dict.fromkeys((*_COUNTED.values(), _OTHER)):

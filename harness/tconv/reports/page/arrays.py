@@ -1,6 +1,6 @@
-"""The arrays of artifacts on the page: of which records, as far as there is room, and up to which size.
+"""The arrays of artifacts on the page: for as many records as there is room, and up to a limit of size.
 
-What follows from them, such as the difference, the script computes.
+The script computes what follows from them, such as the difference.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 LARGEST = 16_384
-"""Elements of an array that the page includes."""
+"""The most elements of an array on the page."""
 MOST = 30
-"""Records of one cause and run with their arrays on the page."""
+"""The most records with arrays on the page, for one cause and run."""
 _VALUES = ("expected", "actual", "allowed")
 _OPERANDS = ("x", "w", "b")
 _TAG = len('<script type="text/plain" id="arrays-"></script>\n') + 8
 
 
 def array_blocks(assessments: Sequence[Assessment], lines: Sequence[CauseLine], room: int) -> list[tuple[int, str]]:
-    """Return a block of arrays, in base64, for records with an artifact, under the record's number.
+    """Return blocks of arrays, in base64, for records with an artifact, with the record's number.
 
-    As long as there is room, first the records get the outputs, then the operands too: the example of each cause first,
-    then the smallest case of each, and so on.
+    First the records get the outputs, then also the operands, as long as there is room. The example of each cause comes
+    first, then the smallest case of each, and so on.
 
     Args:
         assessments: the runs.
         lines: their causes.
-        room: how many characters the blocks may have.
+        room: the most characters of all blocks.
     """
     artifacts = _in_order(assessments, lines)
     blocks: dict[int, str] = {}
@@ -56,7 +56,7 @@ def array_blocks(assessments: Sequence[Assessment], lines: Sequence[CauseLine], 
 
 
 def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> list[tuple[int, Assessment, str]]:
-    """Return number, run and artifact of the records that get their arrays as long as there is room."""
+    """Return number, run and artifact of the records that get arrays, in the order of priority."""
     causes = cause_numbers(lines)
     examples = {line.members[0] for line in lines}
     in_order = sorted(
@@ -86,12 +86,12 @@ def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, in
 
 
 def _array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> str:
-    """Return the arrays of an artifact as the page has them; a file that cannot be read gives a note, and no exception.
+    """Return the arrays of an artifact in the page's form; if the file cannot be read, a note says so.
 
-    Each array is in float32 if that has every element as it is, else in float64.
+    An array is in float32 if no element changes by that; if not, in float64.
 
     Args:
-        folder: the folder that the path is relative to and must not leave.
+        folder: the folder that the path is relative to, and must not leave.
         artifact: the path in the record.
         names: the arrays to include.
     """

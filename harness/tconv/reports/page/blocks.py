@@ -1,4 +1,4 @@
-"""Blocks of data in the page: JSON and arrays of numbers, deflated and in base64; blocks.ts opens them."""
+"""Blocks of data in the page: JSON and arrays of numbers, deflated and in base64; blocks.ts reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Array
 
 _ALIGNED = 8
-"""Bytes that the place of an array is a multiple of, so that the script can view it where it lies."""
+"""Each array begins at a multiple of this number of bytes, so the script can view it without a copy."""
 _LEVEL = 6
 
 
@@ -26,7 +26,7 @@ def table_block(table: Table) -> str:
 
 
 def narrow(numbers: Sequence[int] | Array) -> Array:
-    """Return numbers from 0 upwards in the smallest type that holds them."""
+    """Return integers of 0 or more in the smallest type that holds them."""
     array = np.asarray(numbers, dtype=np.uint32)
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
 
@@ -34,11 +34,11 @@ def narrow(numbers: Sequence[int] | Array) -> Array:
 def block(values: object, arrays: Mapping[str, Array]) -> str:
     """Return a block: four bytes with the length of the JSON, the JSON, and the arrays one after the other.
 
-    The JSON has the values, and of each array its type, its first byte after the JSON and its number of elements.
+    The JSON has the values, and for each array its type, its first byte after the JSON and its number of elements.
 
     Args:
-        values: what JSON can say.
-        arrays: by name; unsigned integers become as narrow as they fit, float32 and float64 stay.
+        values: any JSON value.
+        arrays: arrays by name; unsigned integers get the smallest type, float32 and float64 stay.
     """
     places: dict[str, tuple[str, int, int]] = {}
     parts: list[bytes] = []

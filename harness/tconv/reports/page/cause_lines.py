@@ -1,4 +1,4 @@
-"""The causes of a page's records: one line each across all runs and statuses, what failed first."""
+"""The causes of a page's records: one line for each, across all runs and statuses; failures come first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tconv.reports.report import RunReport
 
 _LONGEST = 280
-"""Characters of a cause's words."""
+"""The most characters of a cause's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class CauseLine:
     """A cause, with its records in all runs.
 
     Attributes:
-        name: what stands for it in a query, `cause=refused-valid-3f2a`; the same in each page on which it is.
+        name: its name in a query, `cause=refused-valid-3f2a`; the same on each page that has it.
         number: its place on the page, from 1.
         words: what happens.
-        more: what a reader may want next: formulas, names, a message, an example, how sure it is.
+        more: what a reader may want next: formulas, names, a message, an example, how certain it is.
         clause: the text's words on it; may be empty.
         kinds: the kinds of verdict of its records.
-        rule: what the runtime computes instead, learnt from all answers of the run, in formulas; empty for no rule.
-        misreading: the misreading that explains it; empty if none does.
-        counts: for each run, its records by status.
-        members: the run and the id of each record: first its example, whose numbers are quoted, then the smallest.
-        steps: what a reader may do next, and the command for it.
+        rule: the formulas that the runtime computes instead, learnt from all answers of the run; empty for no rule.
+        misreading: the misreading that explains it; empty if there is none.
+        counts: for each run, the number of its records by status.
+        members: the run and the id of each record: first the example, whose numbers are quoted, then the smallest.
+        steps: what a reader may do next, with a command.
     """
 
     name: str
@@ -64,7 +64,7 @@ class CauseLine:
 
     @property
     def total(self) -> Counter[Status]:
-        """The records by status."""
+        """The number of records by status."""
         return sum(self.counts, Counter())
 
     @property
@@ -74,7 +74,7 @@ class CauseLine:
 
 
 def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
-    """Return the causes of all runs: the most urgent status first, and of a status the order of `find_causes`."""
+    """Return the causes of all runs: the most urgent status first, and for one status in the order of `find_causes`."""
     groups: defaultdict[GroupKey, list[tuple[int, Cause]]] = defaultdict(list)
     for number, run in enumerate(runs):
         for status in EXPLAINED:
@@ -87,7 +87,7 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
 
 
 def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, int, int, tuple[int, str]]:
-    """Return what decides where a line stands."""
+    """Return the sort key of a line."""
     count = line.total[line.worst]
     return order.index(line.worst), rank_severity(line.kinds), -count, line.members[0]
 
@@ -97,19 +97,19 @@ def _numbered(line: CauseLine, number: int) -> CauseLine:
 
 
 def _key(cause: Cause) -> GroupKey:
-    """Return what a cause has in every run in which it is the same."""
+    """Return the key of a cause, which is the same in all runs."""
     readings = _readings(cause.members[0])
     return (cause.status, readings) if cause.status is Status.DISPUTED and readings else cause.group
 
 
 def _readings(member: RecordStatus) -> tuple[str, ...]:
-    """Return the readings that give an answer, those that are followed together in one text."""
+    """Return the readings that give an answer; readings that belong together in one text are one entry."""
     ruling = member.ruling
     return tuple(ruling.choices) if isinstance(ruling, Disputed) else ()
 
 
 def _name(key: GroupKey, causes: Sequence[tuple[int, Cause]]) -> str:
-    """Return a name for a cause that does not depend on what else is on the page."""
+    """Return a name for a cause that does not depend on the rest of the page."""
     digest = blake2b(repr(key).encode(), digest_size=3).hexdigest()
     return f"{min(causes[0][1].kinds, key=lambda kind: rank_severity([kind]))}-{digest}"
 
@@ -163,7 +163,7 @@ def _names(readings: Iterable[str]) -> list[str]:
 
 
 def _clause(cause: Cause) -> str:
-    """Return the words of the text that a cause is about."""
+    """Return the words of the text about a cause."""
     if cause.explanation is not None:
         return cause.explanation.clause
     member = cause.members[0]
@@ -180,5 +180,5 @@ def _cited(member: RecordStatus) -> Iterator[str]:
 
 
 def cause_numbers(lines: Sequence[CauseLine]) -> dict[tuple[int, str], int]:
-    """Return the number of the cause of each record, by its run and its case."""
+    """Return the number of each record's cause, by run and case."""
     return {member: line.number for line in lines for member in line.members}

@@ -1,4 +1,4 @@
-"""The commands that a reader of the page may want next for a case, whose id the script writes into them."""
+"""The commands that a reader of the page may want next for a case. The script inserts the case id."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tconv.records.headers import RunHeader
 
 CASE = "{case}"
-"""Stands for the id of the case: a shell needs quotes around it, so that every id fits in."""
+"""The place of the case id: a shell needs quotes around it, so every id fits."""
 
 
 def commands(header: RunHeader, member: RecordStatus) -> Iterator[tuple[str, str]]:
-    """Yield each command with what it does. Those that end without a result for the verdict are left out.
+    """Yield each command with its purpose. Commands that cannot work for the verdict are left out.
 
     Args:
         header: the run.
-        member: a record of it. The commands of records with the same verdict and ruling differ in the id alone.
+        member: one of its records. For records with the same verdict and ruling, only the id in the commands differs.
     """
     record = replace(member.record, case=CASE)
     dialect, cases = ("--dialect", record.dialect), cases_option(header.path)
@@ -35,7 +35,7 @@ def commands(header: RunHeader, member: RecordStatus) -> Iterator[tuple[str, str
     if isinstance(record.verdict, NotApplicable):
         return
     yield "explain", shlex.join(["tconv", "explain", CASE, *asked])
-    # Its script knows no options of a backend, and the command refuses them.
+    # Its script has no options of a backend, and the command refuses them.
     backend = ("--backend", header.backend.spec or header.backend.name)
     yield "export", shlex.join(["tconv", "export", CASE, "models", *backend, *dialect, *cases])
     if not isinstance(record.verdict, Allowed):

@@ -26,11 +26,11 @@ _ELSEWHERE = {"kind", "readings", "alike", "of", *_PROSE}
 
 
 def figures(verdict: Ruling, data_format: str) -> list[tuple[str, str]]:
-    """Return every figure of a verdict with its name, without readings and long texts.
+    """Return every figure of a verdict with its name, except readings and long texts.
 
     Args:
         verdict: the verdict.
-        data_format: the layout of the call, in which shapes are written.
+        data_format: the layout of the call, which is used for shapes.
     """
     named = ((field.name, getattr(verdict, field.name)) for field in fields(verdict) if field.name not in _ELSEWHERE)
     return [_figure(verdict, name, value, data_format) for name, value in named if value not in (None, ())]
@@ -59,15 +59,15 @@ def _figure(verdict: Ruling, name: str, value: object, data_format: str) -> tupl
 
 
 def prose(verdict: Ruling) -> list[tuple[str, str]]:
-    """Return a verdict's long texts, each with its heading: messages, the end of standard error, reasons."""
+    """Return a verdict's long texts with headings: messages, the end of standard error, reasons."""
     texts = ((heading, getattr(verdict, name, "")) for name, heading in _PROSE.items())
     return [(heading, content) for heading, content in texts if content]
 
 
 def readings(verdict: Ruling) -> tuple[tuple[str, ...], ...]:
-    """Return the readings that the backend follows instead of the primary ones: each a tuple of names that go together.
+    """Return the readings that the backend follows instead of the primary ones, as tuples of names that go together.
 
-    If several give the same output, these are all of them.
+    If several give the same output, all of them are returned.
     """
     match verdict:
         case ver.Disputed(choices=choices):
@@ -93,7 +93,7 @@ def integers(values: Sequence[int]) -> str:
 
 
 def number(value: float) -> str:
-    """Return the shortest text that means this float64, without `.0`."""
+    """Return the shortest text for this float64, without `.0`."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

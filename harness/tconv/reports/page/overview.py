@@ -1,4 +1,4 @@
-"""The overview of a run: the part of the page that the template writes and that needs no script."""
+"""The overview of a run: the part of the page that comes from the template and needs no script."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Records with a common text, and the filter that shows them; empty where it would show others too."""
+    """Records with a common text, and the filter that shows them; empty if it would show other records too."""
 
     text: str
     count: int
@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The largest groups, and how many smaller ones there are."""
+    """The largest groups, and the number of smaller ones."""
 
     total: int
     largest: tuple[Group, ...]
@@ -68,17 +68,17 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A run for the template.
+    """The data of a run for the template.
 
     Attributes:
-        key: the run in links.
-        name: the run in headings.
-        short: the run beside a number: its backend alone if no other run has it, else with the version.
-        report: what its records mean.
+        key: the name of the run in links.
+        name: the name of the run in headings.
+        short: a short name next to numbers: the backend alone if no other run has it; if not, with the version.
+        report: the report of the run.
         facts: names and values from the run's header.
         statuses: the columns of the matrix.
         matrix: a line for each topic.
-        sum: the line of all topics.
+        sum: the line for all topics.
         debt: the skipped records, by status and reason.
         readings: the readings that the backend follows instead of the primary ones.
     """
@@ -101,7 +101,7 @@ class Overview:
 
 
 def overviews(runs: Sequence[RunReport]) -> list[Overview]:
-    """Return the overview of every run, each with a key of its own."""
+    """Return the overview of every run, each with its own key."""
     uses: Counter[str] = Counter()
     result = []
     for run in runs:
@@ -148,7 +148,7 @@ def link(**filters: str) -> str:
 
 
 def href(address: str | None) -> str:
-    """Return an address that may become a link; empty for any but http and https."""
+    """Return an address that may become a link; empty unless it is http or https."""
     try:
         parts = urlsplit(address or "")
     except ValueError:
@@ -195,7 +195,7 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
 
 
 def _covered(assessment: Assessment) -> Iterable[tuple[str, str]]:
-    """Yield which types and numbers of spatial axes the answers of a run are of."""
+    """Yield the types and the numbers of spatial axes of a run's answers."""
     judged = [m.record.case for m in assessment.statuses if m.status not in (Status.NOT_APPLICABLE, *_UNASKED)]
     for fact, name in (("dtype", "Types"), ("rank", "Spatial axes")):
         counts = Counter(assessment.facts[case].get(fact, "") for case in judged if case in assessment.facts)
@@ -214,7 +214,7 @@ def _pairs(named: Mapping[str, str], between: str) -> str:
 def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
     for status in (Status.UNSUPPORTED, Status.NOT_APPLICABLE):
         reasons = [phrases.reason(member) for member in assessment.statuses if member.status is status]
-        # Reasons that differ only in the numbers that were found count as the same: the first stands for all.
+        # Reasons that differ only in numbers count as the same; the first stands for all.
         first = {without_numbers(reason): reason for reason in reversed(reasons)}
         if reasons:
             yield status, _groups(Counter(first[without_numbers(reason)] for reason in reasons))
@@ -223,7 +223,7 @@ def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
 def _readings(assessment: Assessment, key: str) -> Groups:
     followed = Counter(readings for member in assessment.statuses if (readings := figures.readings(member.ruling)))
     texts = {readings: " or ".join(str(Combination(names)) for names in readings) for readings in followed}
-    # A search finds a record by one name of a reading.
+    # A search finds a record by any name of a reading.
     hrefs = {
         texts[readings]: link(backend=key, q=readings[0][0]) for readings in followed if list(map(len, readings)) == [1]
     }

@@ -1,4 +1,4 @@
-"""What a dialect says of a case, for the page: its call, its geometry and what is expected, whatever became of it."""
+"""What a dialect says about a case, for the page: call, geometry and expectation, independent of the answers."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     Part = Mapping[str, Any]
 
 _GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "output", "groups")
-"""What the drawing of a case is made of, all of it integers; the rules that lead to them are in Python alone."""
+"""The integers for the drawing of a case; only Python has the rules for them."""
 
 
 class Problems:
-    """The problems of a page's records, each once for all runs in its dialect.
+    """The problems of a page's records, once for each dialect and all runs.
 
     Args:
-        find: returns the case of an id; None where the corpus has none.
+        find: returns the case with an id; None if the corpus does not have it.
     """
 
     def __init__(self, find: Callable[[str], Case | None]) -> None:
         self.table = Table()
         self._find = find
-        # By what is expected, which cases share, and the layout; what is expected is there as long as it is here.
+        # The key is the id of an expectation, which cases share, and the layout. The value keeps the expectation alive.
         self._expected: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
         self._cases: dict[str, Case | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
     def number(self, record: Record, dialect: Dialect) -> int:
-        """Return the number of a record's problem, from 1; 0 where nothing is known of it."""
+        """Return the number of a record's problem, from 1; 0 if nothing is known of it."""
         key = record.case, record.dialect
         if key not in self._numbers:
             parts = self._parts(record, dialect)
@@ -65,7 +65,7 @@ class Problems:
         expected = problem.expectation
         if isinstance(expected, NotApplicable):
             return (_part("notApplicable", expected.reason),)
-        # The call is not kept with the problem: of thousands of cases that would be much memory.
+        # The problem does not store the call: for thousands of cases that would need much memory.
         call = problem.surrounded.call if problem.surrounded else express(case, dialect, problem.signature)
         key = id(expected), call.data_format
         _, value, others = self._expected.get(key) or self._expected.setdefault(
@@ -83,12 +83,12 @@ class Problems:
 
 @lru_cache(maxsize=2**14)
 def _part(name: str, value: object) -> Part:
-    """Return a part of rows, the same for all that have it."""
+    """Return a part of rows; rows with the same content share one object."""
     return {name: value}
 
 
 def _recorded(call: CallSummary) -> dict[str, Any]:
-    """Return the call as its record has it: the case is not in the corpus at hand."""
+    """Return the call from its record, because the case is not in this corpus."""
     row: dict[str, Any] = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
     for place, (name, shape, dtype) in enumerate(call.inputs):
         row[f"input {place}"] = (name, figures.integers(shape), dtype)
@@ -96,7 +96,7 @@ def _recorded(call: CallSummary) -> dict[str, Any]:
 
 
 def _about(case: Case, dialect: Dialect) -> Iterator[Part]:
-    """Yield what a case is for, and the words of the dialect's text that it cites."""
+    """Yield the purpose of a case, and its quotations from the dialect's text."""
     if case.about:
         yield _part("about", case.about)
     if clause := _clause(case.cites, dialect):
@@ -116,7 +116,7 @@ def _call(call: Call) -> Iterator[Part]:
 
 
 def _graph(call: Call) -> Iterator[Part]:
-    """Yield the nodes of a graph: what each gives, its kind, inputs and attributes, and whether it is the operator."""
+    """Yield the nodes of a graph: output, kind, inputs and attributes, and whether it is the operator."""
     if call.graph is not None:
         nodes = [
             (*line, node.call is not None) for node, line in zip(call.graph.nodes, node_lines(call.graph), strict=True)
@@ -135,10 +135,10 @@ def _input(place: int, name: str, shape: Ints, dtype: DType | Quantised | None) 
 
 
 def _parts_of(expected: Values | Refuse, call: Call) -> tuple[Part, Part]:
-    """Return the value that is expected, and what else the text allows; or the refusal."""
+    """Return the expected value, and what else the text allows; or the refusal."""
     match expected:
         case Refuse(violation, stated):
-            # No output is expected, so that none has a type.
+            # No output is expected, so there is no type.
             return {"refusal": (violation.constraint, str(violation), stated)}, {"dtype": None}
         case Values(primary, disputed, refusals):
             batch, channels, out_channels = _sizes(primary.geometry, call)
@@ -159,7 +159,7 @@ def _parts_of(expected: Values | Refuse, call: Call) -> tuple[Part, Part]:
 
 
 def _names(candidate: Candidate) -> tuple[tuple[str, ...], ...]:
-    """Return the readings that give an output, those that are followed together as one."""
+    """Return the readings that give an output; readings that belong together are one entry."""
     return tuple(readings for readings in (candidate.readings, *candidate.alike) if readings)
 
 
@@ -168,13 +168,13 @@ def _window(geometry: Geometry) -> tuple[object, ...]:
 
 
 def _sizes(geometry: Geometry, call: Call) -> Ints:
-    """Return batch, channels of the data and of the output."""
+    """Return the batch size, and the channels of data and output."""
     x, w = call.written.x.shape, call.written.w.shape
     return x[0], x[1], w[1] * geometry.groups
 
 
 def _added(call: Call) -> Ints:
-    """Return by how much output_padding alone makes each axis longer; empty where other attributes decide the size."""
+    """Return by how much output_padding makes each axis longer; empty if other attributes decide the size."""
     attributes = call.written.attributes
     explicit = attributes.output_shape is None and attributes.auto_pad == AutoPad.EXPLICIT
     return call.written.per_axis("output_padding") if explicit else ()

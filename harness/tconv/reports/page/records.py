@@ -1,4 +1,4 @@
-"""The records as data for the page's script: columns of small integers, and the details that it opens when needed."""
+"""The records as data for the page's script: columns of small integers, and details that it reads when needed."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     from tconv.reports.page.overview import Overview
 
 MOST_CAUSES = 100
-"""Causes that the page lists, and of whose examples it has a bug report."""
+"""The most causes that the page lists, each with a bug report for its example."""
 _LONGEST = 200
-"""Characters of a phrase in the table."""
+"""The most characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(RULINGS)}
 _COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds", "size")
 _SHARED = Agreed | Disputed | NotApplicable | RefusedValid | Unsupported
-"""Verdicts that many records have, and that have no numbers: of those that are equal one may have 0 and another -0."""
+"""Verdicts that many records share, and that have no numbers: equal verdicts could differ in 0 and -0."""
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What became of a case since a baseline.
+    """The change of a case since a baseline.
 
     Attributes:
-        transition: what became of it.
+        transition: its transition.
         backend: the backend of the baseline, with its version.
-        was: what the baseline has of it; None if it was not asked.
+        was: its record in the baseline; None if it was not asked.
     """
 
     transition: Transition
@@ -68,9 +68,9 @@ class RecordBlocks:
     """The blocks of a page's records, as text for its elements.
 
     Attributes:
-        data: what the tables need, opened with the page.
-        details: what came of each record that is no plain pass, and
-        problems: what the dialect says of each case; both are opened with the first case that the reader opens.
+        data: the data of the tables, which is read with the page.
+        details: the details of each record that is not a plain pass.
+        problems: what the dialect says about each case. Both are read with the first case that is opened.
     """
 
     data: str
@@ -90,9 +90,9 @@ def record_blocks(
     Args:
         runs: the runs.
         lines: the causes of their records.
-        find: returns the case of an id; None where there is none.
-        since: what became of cases since a baseline, by the number of the run and the id; empty if there is none.
-        issue: returns the bug report of a record; None where there is nothing to report.
+        find: returns the case with an id; None if there is none.
+        since: the changes of cases since a baseline, by number of run and id; empty if there is no baseline.
+        issue: returns the bug report of a record; None if there is nothing to report.
     """
     examples = {line.members[0] for line in lines[:MOST_CAUSES]}
     issues = {
@@ -127,7 +127,7 @@ def record_blocks(
 
 
 class _Records:
-    """The records of runs, column by column; a case, a phrase and a waiver of several records is there once."""
+    """The records of runs, column by column. If records share a case, a phrase or a waiver, it is stored once."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class _Records:
             self._commands_number(run, header, member),
             self.details.append(*detail) + 1 if detail else 0,
             self.problems.number(record, dialect) if dialect else 0,
-            # Four digits, as the table shows them: more would not be deflated.
+            # Four digits, as in the table: more would compress badly.
             round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
             record.size[0],
         )
@@ -220,7 +220,7 @@ def _run(run: Overview) -> dict[str, str]:
 
 
 def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
-    """Return, by dialect and name, what each reading that is followed says, and its citation."""
+    """Return the meaning and the citation of each followed reading, by dialect and name."""
     followed = {
         (member.record.dialect, name)
         for run in runs
@@ -238,14 +238,14 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
 
 @lru_cache(maxsize=1024)
 def _said(verdict: Ruling) -> str:
-    """Return the phrase of a verdict in the table; of most verdicts there are many."""
+    """Return a verdict's phrase in the table; it is cached, because most verdicts occur often."""
     return shortened(" ".join(phrase(verdict).split()), _LONGEST)
 
 
 def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what the view of a case shows of a record beside its phrase, in parts; nothing of a plain pass.
+    """Yield what the view of a case shows of a record in addition to its phrase, in parts; nothing for a plain pass.
 
-    Of several misreadings that give the output, the one counts that explains the cause, if there is one.
+    If several misreadings give the output, the one that explains the cause is shown, if there is one.
     """
     record = member.record
     if isinstance(member.ruling, Agreed) and not member.ruling.notes and record.call is None:
@@ -276,7 +276,7 @@ def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> Iterat
 
 @lru_cache(maxsize=1024)
 def _of_verdict(verdict: Ruling, data_format: str, reason: str) -> Mapping[str, Any]:
-    """Return what a verdict shows, which thousands of records may have; None for what is empty."""
+    """Return what a verdict shows, which thousands of records may share; empty values are None."""
     columns = {
         "figures": tuple(figures.figures(verdict, data_format)),
         "readings": figures.readings(verdict),

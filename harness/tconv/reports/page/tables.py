@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _WAITING = 8192
-"""Rows of a table that wait to be numbered together."""
+"""The number of rows that are numbered together."""
 
 
 class Distinct(dict[T, int]):
-    """Values, each with a number: the place where it was seen first. A new value gets the next."""
+    """Distinct values with numbers in the order of their first use. A new value gets the next number."""
 
     def __missing__(self, value: T) -> int:
         self[value] = number = len(self)
@@ -31,14 +31,14 @@ class Distinct(dict[T, int]):
 
 @dataclass(slots=True)
 class _Column:
-    """The distinct values of a column, behind None, and the numbers of rows, with the first row of each block."""
+    """The distinct values of a column, after None, and the numbers of its rows in blocks, each with its first row."""
 
     distinct: Distinct[Any] = field(default_factory=lambda: Distinct({None: 0}))
     blocks: list[tuple[int, Array]] = field(default_factory=list)
 
 
 class Table:
-    """Rows of named values. A column has each of its values once, and for each row a number: 0 where there is none."""
+    """Rows of named values. A column has each distinct value once, and a number for each row: 0 if it has no value."""
 
     def __init__(self) -> None:
         self._columns: dict[str, _Column] = {}
@@ -49,11 +49,11 @@ class Table:
         return self._length
 
     def append(self, *parts: Mapping[str, Any]) -> int:
-        """Add a row of hashable values that JSON has, and return its number.
+        """Add a row of hashable JSON values, and return its number.
 
         Args:
-            parts: the row's values by name; a later part replaces what an earlier one says, and None takes it back.
-                Rows that are alike should have the same parts: each is looked at once for many rows.
+            parts: the row's values by name. A later part replaces values of an earlier one; None removes them. Rows
+                with equal values should share the same parts: each part is looked at once for many rows.
         """
         self._waiting.append(parts)
         self._length += 1
@@ -62,13 +62,13 @@ class Table:
         return self._length - 1
 
     def _number(self) -> None:
-        """Number the values of the rows that wait, column by column: that is faster than row by row."""
+        """Number the values of the waiting rows, column by column, which is faster than row by row."""
         rows, self._waiting = self._waiting, []
         found = {}
         for name, (values, places) in _columns(rows).items():
             column = self._columns.get(name) or _Column()
             numbers = [0] * len(values)
-            # In the order in which the rows have them.
+            # In the order of the rows.
             for place in dict.fromkeys(places.tolist()):
                 numbers[place] = column.distinct[values[place]]
             if (of_rows := np.array(numbers, np.uint32)[places]).any():
@@ -79,7 +79,7 @@ class Table:
             self._columns[name] = found[name]
 
     def values(self) -> dict[str, list[Any]]:
-        """Return each column's values."""
+        """Return the values of each column."""
         self._number()
         return {name: list(column.distinct)[1:] for name, column in self._columns.items()}
 
@@ -94,7 +94,7 @@ class Table:
 
 
 def _in_order(rows: Sequence[Parts], new: Mapping[str, Array]) -> Iterable[str]:
-    """Return the names of columns in the order in which the rows, one after the other, have their values."""
+    """Return the names of columns in the order in which the rows first use them."""
     first = {name: int(np.argmax(numbers > 0)) for name, numbers in new.items()}
     order = {row: list(dict.fromkeys(chain.from_iterable(rows[row]))) for row in set(first.values())}
     return sorted(new, key=lambda name: (first[name], order[first[name]].index(name)))
@@ -104,8 +104,8 @@ class _Values(NamedTuple):
     """A column of rows.
 
     Attributes:
-        values: what parts of rows have in it, the first of them None; a value may be there several times.
-        places: for each row, (rows,), which of the values it has; 0 where no part of it has one.
+        values: the values from parts of rows, after a first None; a value may occur several times.
+        places: for each row, (rows,), the index of its value; 0 if it has none.
     """
 
     values: list[Any]
@@ -113,10 +113,10 @@ class _Values(NamedTuple):
 
 
 def _columns(rows: Sequence[Parts]) -> dict[str, _Values]:
-    """Return the columns of rows, by name; a part that several rows have is looked at once.
+    """Return the columns of rows, by name; a part that several rows share is looked at once.
 
     Args:
-        rows: each is the union of its parts; a later part replaces what an earlier one says.
+        rows: each is the union of its parts; a later part replaces values of an earlier one.
     """
     values: defaultdict[str, list[Any]] = defaultdict(lambda: [None])
     places: defaultdict[str, Array] = defaultdict(lambda: np.zeros(len(rows), np.intp))

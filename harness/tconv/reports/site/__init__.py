@@ -1,1 +1,1 @@
-"""The site of runtimes: who follows what, a page for each engine, question and finding, as static files."""
+"""The site of runtimes: which engine follows what, with pages for engines, questions and findings, as static files."""

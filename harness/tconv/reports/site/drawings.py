@@ -1,4 +1,4 @@
-"""A drawing of a call along its last axis: the data, all that the taps reach, and what each reading keeps of it."""
+"""A drawing of a call along its last axis: the data, all elements that taps reach, and the output of each reading."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _TEMPLATE = """\
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a reading keeps: its words, and the geometry by which it does."""
+    """The output of a reading: its words, and its geometry."""
 
     words: str
     geometry: Geometry
 
 
 def draw(spatial: int, kernel: int, windows: Sequence[Window]) -> Markup:
-    """Return the drawing, as SVG; empty if an axis is too long, or has no element.
+    """Return the drawing as SVG; empty if an axis is too long, or has no element.
 
     Args:
         spatial: the number of elements of the data on the last axis.
         kernel: the number of taps on it.
-        windows: what is kept, a row for each reading.
+        windows: the outputs, a row for each.
     """
     first = windows[0].geometry
     stride, dilation = first.strides[-1], first.dilations[-1]
@@ -52,7 +52,7 @@ def draw(spatial: int, kernel: int, windows: Sequence[Window]) -> Markup:
     for number, (window, begin, end) in enumerate(zip(windows, begins, ends, strict=True), 2):
         cells = [(o, "kept" if o in hit else "empty", str(o - begin + 1)) for o in range(begin, end)]
         rows.append(_row(number, left, window.words, cells))
-    return Markup(_TEMPLATE).format(  # noqa: S704 - the template above; `format` escapes what it is given
+    return Markup(_TEMPLATE).format(  # noqa: S704 - the template above; `format` escapes its arguments
         width=max((right - left) * _CELL, *(len(window.words) * _LETTER for window in windows), 200) + 2 * _LEFT,
         height=len(rows) * _ROW + 4,
         title=f"{spatial} elements of data, {kernel} taps, stride {stride}, dilation {dilation}",

@@ -1,4 +1,4 @@
-"""The runs of the site by engine: what each answers to each question, how often, and since when."""
+"""The runs of the site by engine: the answers of each engine to each question, how often, and since when."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OUTCOMES: Mapping[str, str] = {
     "unsupported": "does not implement it, and says so",
     "unsaid": "has no words for it",
 }
-"""What became of a call, the best first, as the pages say it."""
+"""The outcomes of calls in the words of the pages, the best first."""
 _NO_ANSWER = {"unsure", "accepts", "unsupported", "unsaid"}
 _ENDS = ver.Crashed | ver.TimedOut
 _REFUSES = ver.RefusedValid | ver.BackendError
@@ -76,8 +76,8 @@ class Said:
     """An answer to a question about a text.
 
     Attributes:
-        answer: the answer, a word of `rules` or of `Opened`.
-        mark: `own` if the text gives it first, `allowed` if the text allows it too, else `other`.
+        answer: a word of `rules` or of `Opened`.
+        mark: `own` if it is the text's first answer, `allowed` if the text allows it too, `other` if not.
     """
 
     answer: str
@@ -86,11 +86,11 @@ class Said:
 
 @dataclass(frozen=True, eq=False)
 class SiteRun:
-    """A run, and what its records say.
+    """A run of the site.
 
     Attributes:
-        report: what its records mean.
-        find: returns a case by its id.
+        report: its report.
+        find: returns the case with an id.
     """
 
     report: RunReport
@@ -98,7 +98,7 @@ class SiteRun:
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect that the backend was asked in."""
+        """The dialect in which the backend was asked."""
         return self.report.assessment.run.dialect
 
     @property
@@ -123,18 +123,18 @@ class SiteRun:
 
     @cached_property
     def members(self) -> Sequence[tuple[RecordStatus, Case]]:
-        """The records of cases that the corpus has."""
+        """The records whose cases the corpus has."""
         found = ((member, self.find(member.record.case)) for member in self.report.assessment.statuses)
         return [(member, case) for member, case in found if case is not None]
 
     @cached_property
     def total(self) -> Counter[str]:
-        """How many of its calls had which outcome."""
+        """The number of its calls for each outcome."""
         return Counter(outcome_of(member) for member, _ in self.members)
 
     @cached_property
     def counts(self) -> Mapping[str, Counter[str]]:
-        """By question, how many of its calls had which outcome; of a use and a rule the valid calls alone."""
+        """By question, the number of its calls for each outcome; for a use or a rule, only valid calls count."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for member, case in self.members:
             outcome, asked = outcome_of(member), describe(case)
@@ -145,11 +145,11 @@ class SiteRun:
 
     @cached_property
     def answers(self) -> Mapping[str, Sequence[Said]]:
-        """The answers that the records show to questions on which texts differ."""
+        """The answers of the records to questions on which texts differ."""
         run = self.report.assessment.run
         if run.dialect is GEOMETRY_1:
             return {}
-        # A refusal that a waiver explains shows no reading; other readings need not fit the graph around an operator.
+        # A refusal that a waiver explains shows no reading, and other readings may not fit the graph around it.
         waived = self.report.assessment.waived
         kept = [
             one
@@ -178,13 +178,13 @@ class SiteRun:
 
     @cached_property
     def rules(self) -> Sequence[SheetLine]:
-        """The formulas that it computes and its text does not."""
+        """The formulas that it computes and that its text does not have."""
         records = self.report.assessment.run.records
         return [line for line in sheet(records, self.find, self.dialect) if line.deviates]
 
     @cached_property
     def waivers(self) -> Mapping[str, tuple[Waiver, Sequence[RecordStatus]]]:
-        """The known deviations that it shows, by name, with their records."""
+        """The known deviations in the run, by name, with their records."""
         members: dict[str, tuple[Waiver, list[RecordStatus]]] = {}
         for member in self.report.assessment.statuses:
             if (waiver := member.waiver) is not None:
@@ -192,7 +192,7 @@ class SiteRun:
         return members
 
     def cell(self, question: Question) -> tuple[str, str]:
-        """Return what stands in the table of engines and questions: a mark, and a few words."""
+        """Return a cell of the table of engines and questions: a mark, and a few words."""
         counts = self.counts.get(question.key, Counter())
         said = self.answers.get(question.key, ()) if question.kind != "use" else ()
         if said:
@@ -213,7 +213,7 @@ class SiteRun:
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """An engine, and its runs: the newest release first, and of a release the run that judged most.
+    """An engine, and its runs: the newest release first; for one release, the run that judged most cases first.
 
     Attributes:
         key: its permanent address below `engines/`.
@@ -227,7 +227,7 @@ class Engine:
 
     @property
     def first(self) -> SiteRun:
-        """The run that stands for the engine in the table."""
+        """The run that represents the engine in the table."""
         return self.runs[0]
 
     @cached_property
@@ -240,7 +240,7 @@ class Engine:
 
     @cached_property
     def changes(self) -> Sequence[Comparison]:
-        """What became of the calls from release to release, the newest first."""
+        """The changes of the calls from release to release, the newest first."""
         by_way: dict[tuple[str, str], list[SiteRun]] = defaultdict(list)
         for run in self.runs:
             by_way[run.backend, run.dialect.name].append(run)
@@ -248,7 +248,7 @@ class Engine:
 
     @property
     def ends(self) -> Iterator[tuple[SiteRun, RecordStatus]]:
-        """The calls that end its process or are not answered in time, in the newest release."""
+        """The calls of the newest release that crash its process or time out."""
         for run in self.current:
             yield from ((run, m) for m in run.report.assessment.statuses if isinstance(m.record.verdict, _ENDS))
 

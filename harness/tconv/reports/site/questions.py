@@ -1,7 +1,7 @@
-"""The questions that the site answers of each engine, written once: what may be used, and on what texts differ.
+"""The questions to each engine on the site, in one list: what can be used, and on what texts differ.
 
-`describe` says in a few words what a call is. A question is about the calls that have some of these words. So the pages
-and the script that looks for a reader's own call use the same list.
+`describe` describes a call by a few words. A question is about the calls with some of these words. So the pages and
+the script that looks for a reader's own call use the same list.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "type": {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"},
     }
 )
-"""What a reader says of a call, and the values that there are; of several axes the largest value counts."""
+"""The words for a call, with their possible values; for several axes the largest value counts."""
 LABELS: Mapping[str, str] = MappingProxyType(
     {
         "mode": "Padding mode",
@@ -111,19 +111,19 @@ _USES: Mapping[str, tuple[str, Mapping[str, Words]]] = MappingProxyType(
         "special-values": ("NaN, infinity and subnormal numbers", {"values": ("special",)}),
     }
 )
-"""What a reader may want to use: its title, and the words of the calls that use it."""
+"""What a reader may want to use: the title, and the words of the calls that use it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that each engine has an answer to.
+    """A question to every engine.
 
     Attributes:
         key: its permanent address below `questions/`.
-        kind: what may be used, a rule on which texts differ, or what a text leaves open.
+        kind: what can be used, a rule on which texts differ, or what a text leaves open.
         title: a few words.
         asks: the question in a sentence.
-        where: the values of `describe` that its calls have; none for what a text leaves open.
+        where: the values of `describe` for its calls; empty for what a text leaves open.
     """
 
     key: str
@@ -133,7 +133,7 @@ class Question:
     where: Mapping[str, Words]
 
     def is_of(self, asked: Asked) -> bool:
-        """Return whether a call asks it: by its words if it is valid, or by what it breaks."""
+        """Return whether a call belongs to it: by its words if it is valid, or by the constraint that it breaks."""
         if self.kind == "open":
             return self.key in asked.broken
         return asked.is_valid and all(asked.words[name] in values for name, values in self.where.items())
@@ -141,12 +141,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a case asks, as the site says it.
+    """The words of a case on the site.
 
     Attributes:
         words: a value for each of `FIELDS`, and how the call is presented.
-        broken: the constraints that do not hold for it.
-        is_valid: whether no constraint is broken on purpose.
+        broken: the constraints that it breaks.
+        is_valid: whether it breaks no constraint on purpose.
     """
 
     words: Mapping[str, str]
@@ -156,7 +156,7 @@ class Asked:
 
 @cache
 def list_questions() -> tuple[Question, ...]:
-    """Return all questions: what may be used, then the rules on which texts differ, then what a text leaves open."""
+    """Return all questions: what can be used, then the rules on which texts differ, then what a text leaves open."""
     return tuple(_questions())
 
 
@@ -173,7 +173,7 @@ def _questions() -> Iterator[Question]:
                 name.replace("_", "-"), "rule", title, f"{title}: {asks[:1].lower()}{asks[1:]}", _RULES[name]
             )
     for name, constraint in CONSTRAINTS.items():
-        # If the operator has no value at all, a refusal is the only answer.
+        # If the operator has no value at all, refusing is the only answer.
         if not constraint.needed and any(isinstance(text.constraints.get(name), Open) for text in TEXTS):
             yield Question(
                 name, "open", constraint.says, f"Is a call answered if this does not hold: {constraint.says}?", {}
@@ -181,14 +181,14 @@ def _questions() -> Iterator[Question]:
 
 
 def describe(case: Case) -> Asked:
-    """Return what a case asks."""
+    """Return the words of a case."""
     return Asked(_words(case), frozenset(_broken(case)), case.breaks is None)
 
 
 def _broken(case: Case) -> Iterator[str]:
     if case.breaks is not None:
         yield case.breaks
-    # Most texts have a default for what is not written: it is left out on purpose only if the case says so.
+    # Most texts have a default if a word is not written; it is left out on purpose only if the case says so.
     yield from (each.constraint for each in find_broken(case.signature) if not each.constraint.endswith("-given"))
     yield from (f"{name.partition('_')[0]}-given" for name in case.omit)
     if case.facts.get("output_empty") == "true":

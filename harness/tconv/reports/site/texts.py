@@ -1,4 +1,4 @@
-"""What texts say of each other, for the site: what a call means elsewhere, and where a text contradicts itself."""
+"""Comparisons of texts for the site: what a call means in another text, and in what texts contradict themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_TYPES = "type-known"
 
 
 def answers(question: Question) -> Mapping[str, Sequence[str]]:
-    """Return what the texts answer to a question, each answer in words with the names of its texts."""
+    """Return the answers of the texts to a question, each in words with the names of its texts."""
     says: dict[str, list[str]] = defaultdict(list)
     name = question.key if question.key in CONSTRAINTS else question.key.replace("-", "_")
     for text in TEXTS:
@@ -44,7 +44,7 @@ def answers(question: Question) -> Mapping[str, Sequence[str]]:
 
 
 def contradictions() -> Mapping[tuple[str, str], Sequence[str]]:
-    """Return every disputed reading, every other ambiguity, and every constraint of conflicting clauses."""
+    """Return all disputed readings, other ambiguities, and constraints with conflicting clauses."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for text in TEXTS:
         for reading in text.disputed:
@@ -59,13 +59,13 @@ def contradictions() -> Mapping[tuple[str, str], Sequence[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What changes when a call goes from one text to another.
+    """The changes of a call from one text to another.
 
     Attributes:
         source, target: the texts.
-        layouts: layouts that are not written, and are others on the other side.
-        changed: what means something else, with the number of cases that show it.
-        missing: what the other side has no word for.
+        layouts: default layouts that differ.
+        changed: combinations of attributes with another meaning, with the number of cases that show it.
+        missing: what the target cannot express.
     """
 
     source: str
@@ -76,10 +76,10 @@ class Passage:
 
 
 def passages(cases: Sequence[Case]) -> Iterator[Passage]:
-    """Yield what changes from each text to each other one; of texts that differ in types alone the last stands for all.
+    """Yield the changes from each text to each other one. If texts differ only in types, the last stands for all.
 
     Args:
-        cases: the cases to try; those that are plain and valid are taken.
+        cases: the cases to try; only plain and valid ones are used.
     """
     texts = list(_distinct())
     plain = [
@@ -121,7 +121,7 @@ def _distinct() -> Iterator[Dialect]:
 
 
 def _combination(case: Case) -> str:
-    """Return a padding mode, and what is written beside it."""
+    """Return the padding mode of a case, with output_shape and output_padding if they are written."""
     attributes = case.attributes
     mode = str(attributes.auto_pad or "explicit")
     sized = " + output_shape" if attributes.output_shape is not None else ""

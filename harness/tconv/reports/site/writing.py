@@ -1,4 +1,4 @@
-"""The files of the site: pages, the same as JSON, and the data that its script reads."""
+"""The files of the site: pages, the same content as JSON, and the data for its script."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ QUANTITIES = {
 }
 _MOST_ENDS = 40
 _TRIED = 200
-"""Calls of which the one is drawn that shows most answers."""
+"""The number of calls to try for a drawing: the one with most answers is drawn."""
 _ONNX = DIALECTS["onnx/ConvTranspose-22"]
 
 
@@ -63,7 +63,7 @@ class Finding:
         key: its permanent address below `findings/`.
         waiver: the deviation.
         runs: the runs that show it.
-        count: how many cases.
+        count: the number of cases.
     """
 
     key: str
@@ -73,13 +73,13 @@ class Finding:
 
 
 def write(report: Report, cases: Sequence[Case], find: Callable[[str], Case | None], folder: Path) -> int:
-    """Write the site and return the number of its pages. What was there with other names stays.
+    """Write the site and return the number of its pages. Files with other names stay in the folder.
 
     Args:
         report: the runs; several releases of an engine are compared.
-        cases: the cases that drawings and the comparison of texts are made from.
-        find: returns the case of an id; None if the corpus has none.
-        folder: where the files go.
+        cases: the cases for drawings, and for the comparison of texts.
+        find: returns the case with an id; None if the corpus does not have it.
+        folder: the folder of the site.
     """
     return _Site(list_engines(report.runs, find), cases, folder).write()
 
@@ -226,14 +226,14 @@ class _Site:
         )
 
     def _drawing(self, question: Question) -> tuple[Case | None, Markup | str, str]:
-        """Return a case that shows a question, its drawing, and what is below it."""
+        """Return a case that shows a question, its drawing, and the text below it."""
         found: list[tuple[Case, Sequence[Window]]] = []
         for case, asked in self._simplest():
             if question.is_of(asked) and (kept := _windows(case, question)):
                 found.append((case, kept))
             if len(found) == (_TRIED if question.kind == "rule" else 1):
                 break
-        # Of the simplest ones, the call that shows most answers.
+        # Of the simplest calls, the one that shows most answers.
         for case, windows in sorted(found, key=lambda each: -len(each[1])):
             if drawing := draw(case.x.shape[-1], case.w.shape[-1], windows):
                 return (
@@ -269,7 +269,7 @@ class _Site:
 
 
 def _short(numbers: list[int]) -> list[int]:
-    """Return numbers without the zeros at their end."""
+    """Return numbers without trailing zeros."""
     while numbers and not numbers[-1]:
         numbers = numbers[:-1]
     return numbers
@@ -285,7 +285,7 @@ def _answer(run: SiteRun, question: Question) -> dict[str, Any]:
 
 
 def _findings(engine: Engine) -> list[Finding]:
-    """Return the deviations of an engine, those of most cases first; one that several runs show once."""
+    """Return the deviations of an engine, each once; those with most cases come first."""
     found: dict[str, Finding] = {}
     for run in engine.current:
         for name, (waiver, members) in run.waivers.items():
@@ -300,7 +300,7 @@ def _slug(name: str) -> str:
 
 
 def _windows(case: Case, question: Question) -> list[Window]:
-    """Return what is kept of a case: by each answer to a rule, else by the first reading of ONNX's text."""
+    """Return the outputs of a case: for each answer to a rule; if there is no rule, by ONNX's first reading."""
     by_output: dict[tuple[int, int], list[str]] = defaultdict(list)
     geometries: dict[tuple[int, int], Geometry] = {}
     for words, geometry in _results(case, question):
