@@ -29,8 +29,9 @@ _ROUNDINGS = 2.0**-16
 roundings, and far less than a step if the values are small integers.
 """
 _NEAR_TIE = 2.0**-13
-"""So near to a tie, in steps, Quantize may round what is not exact either way: its quotient and its sum with the zero
-point have four roundings of f32 at most, of numbers below 2^9 where it does not saturate."""
+"""Within this distance to a tie, in steps, Quantize may round an inexact value either way. Its quotient and its sum
+with the zero point have at most four roundings of f32, of numbers below 2^9 if it does not saturate.
+"""
 
 Nudge = int
 """-1, 0 or 1: a rounded or approximated number goes down, follows the text's first rounding, or goes up."""
