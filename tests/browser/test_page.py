@@ -209,6 +209,18 @@ def test_a_cause_filters(opened: Callable[..., Page]) -> None:
     expect(page.locator("#found")).to_have_text("10,006 cases (10,018 records)")
 
 
+def test_a_filter_of_runs_filters_causes(opened: Callable[..., Page]) -> None:
+    """Only causes of the chosen run stay."""
+    page = opened()
+    causes = page.locator(".cause")
+    every = causes.count()
+    page.evaluate("location.hash = 'q=' + encodeURIComponent('backend=zeta-1')")
+    left = causes.locator("visible=true")
+    expect(left).not_to_have_count(every)
+    for number in range(left.count()):
+        expect(left.nth(number).locator(".by-run")).to_contain_text("zeta")
+
+
 def test_the_example_of_a_cause_opens(opened: Callable[..., Page]) -> None:
     """Each cause has a link to its example."""
     page = opened()

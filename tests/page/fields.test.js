@@ -102,7 +102,7 @@ test("zero is white, in the dark the ground, and both signs reach as far", () =>
 test("values far beyond what is expected leave the others their colours, and are told", () => {
   const arrays = { expected: grid([3], [1, -4, 0]), actual: grid([3], [1, 1.7e15, 2]) };
   assert.equal(shadesOf(overlaid(arrays, []), false).actual.limit, 4);
-  assert.match(farBeyond(arrays), /Values up to 1.7e\+15, and at most 4/u);
+  assert.match(farBeyond(arrays), /Values up to 1.7e\+15; at most 4/u);
   assert.equal(farBeyond({ ...arrays, actual: grid([3], [1, INFINITY, 2000]) }), "");
 });
 

@@ -4,6 +4,7 @@ import { CasePanel } from "./case_panel.js";
 import { byId } from "./elements.js";
 import { Explorer } from "./explorer.js";
 import { type CaseRecord, PageData, type Shared } from "./page_data.js";
+import { chosenValues } from "./query.js";
 
 // The page's behaviour: the explorer, and a panel for the record that is open. The address's fragment is the state.
 
@@ -56,9 +57,11 @@ function showRecords() {
   if (wanted === filtered) return;
   filtered = wanted;
   explorer.show(state);
-  const words = (state.q ?? "").split(" ");
+  const [causes, backends] = ["cause", "backend"].map((facet) => chosenValues(state.q ?? "", facet));
   for (const line of document.querySelectorAll(".cause")) {
-    line.classList.toggle("chosen", words.includes(`cause=${line.getAttribute("data-cause")}`));
+    line.classList.toggle("chosen", causes.includes(line.getAttribute("data-cause") ?? ""));
+    const of = Array.from(line.querySelectorAll("[data-backend]"), (item) => item.getAttribute("data-backend") ?? "");
+    line.toggleAttribute("hidden", backends.length > 0 && !backends.some((backend) => of.includes(backend)));
   }
 }
 
