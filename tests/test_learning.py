@@ -516,3 +516,8 @@ def test_diagnose_prints_the_rule(command: Command) -> None:
     done = command("explain", case, "--backend", "wrong_backends:PadsSwapped")
     assert done.returncode == 0
     assert "its own rule, learnt from cases of this kind: pads_begin is pads_end, the text says" in done.stdout
+
+
+def test_a_word_that_no_text_knows_has_no_rule() -> None:
+    """Cases that break a rule on purpose have such words: no axes are drawn for them."""
+    assert not list(text_axes(Situation(output_shape=False, auto_pad="SAME"), DIALECTS["geometry/1"]))

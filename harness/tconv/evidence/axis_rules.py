@@ -259,6 +259,9 @@ def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
         situation: the padding mode, and whether output_shape is given.
         dialect: the text.
     """
+    if situation.auto_pad not in set(AutoPad):
+        # An invalid word of a case that breaks this rule on purpose: the text gives it no numbers.
+        return
     random = np.random.default_rng(0)
     for _ in range(_AXES):
         signature = _drawn(random, situation, dialect)
