@@ -44,12 +44,12 @@ OUTCOMES: Mapping[str, str] = {
     "differs": "other values or another size than the text says",
     "refuses": "refuses a call that is valid",
     "accepts": "answers a call that its text calls invalid, which it may",
-    "ends": "ends the process, or does not answer in time",
+    "crashes": "the process crashes, or hangs",
     "unsupported": "does not implement it, and says so",
-    "unsaid": "has no words for it",
+    "impossible": "cannot be written in the engine's call, such as a padding mode that it does not have",
 }
 """The outcomes of calls in the words of the pages, the best first."""
-_NO_ANSWER = {"unsure", "accepts", "unsupported", "unsaid"}
+_NO_ANSWER = {"unsure", "accepts", "unsupported", "impossible"}
 _ENDS = ver.Crashed | ver.TimedOut
 _REFUSES = ver.RefusedValid | ver.BackendError
 _OF_STATUS = {
@@ -59,7 +59,7 @@ _OF_STATUS = {
     Status.REPORTED: "accepts",
     Status.UNSUPPORTED: "unsupported",
     Status.UNDECLARED: "unsupported",
-    Status.NOT_APPLICABLE: "unsaid",
+    Status.NOT_APPLICABLE: "impossible",
 }
 
 
@@ -68,7 +68,7 @@ def outcome_of(member: RecordStatus) -> str:
     if (word := _OF_STATUS.get(member.status)) is not None:
         return word
     verdict = member.record.verdict
-    return "ends" if isinstance(verdict, _ENDS) else "refuses" if isinstance(verdict, _REFUSES) else "differs"
+    return "crashes" if isinstance(verdict, _ENDS) else "refuses" if isinstance(verdict, _REFUSES) else "differs"
 
 
 @dataclass(frozen=True)
@@ -203,11 +203,11 @@ class SiteRun:
         if not judged:
             if counts["accepts"]:
                 return "allowed", "answered"
-            empty = "unsupported" if counts["unsupported"] else "unsaid" if counts["unsaid"] else "unasked"
-            return empty, {"unsupported": "not implemented", "unsaid": "no words for it", "unasked": "not asked"}[empty]
+            empty = "unsupported" if counts["unsupported"] else "impossible" if counts["impossible"] else "unasked"
+            return empty, {"unsupported": "not implemented", "impossible": "cannot be written", "unasked": "not asked"}[empty]
         if question.kind == "rule" and counts["right"] == counts.total():
             return "own", f"{good} of {judged}"
-        mark = "yes" if good == judged else "ends" if counts["ends"] else "no" if not good else "part"
+        mark = "yes" if good == judged else "crashes" if counts["crashes"] else "no" if not good else "part"
         return mark, f"{good} of {judged}"
 
 

@@ -13,8 +13,9 @@
   const plain = (text) => text.toLowerCase().replace(/[-_]/g, " ");
   const look = () => {
     const words = plain(search.value).split(/\s+/).filter(Boolean);
-    const has = ([title, kind]) => words.every((word) => plain(`${title} ${kind}`).includes(word));
-    const hits = words.length ? window.TCONV.index.filter(has) : [];
+    const count = ([title, kind]) => words.filter((word) => plain(`${title} ${kind}`).includes(word)).length;
+    const best = Math.max(0, ...window.TCONV.index.map(count));
+    const hits = best ? window.TCONV.index.filter((page) => count(page) === best) : [];
     found.replaceChildren(
       ...hits.slice(0, 30).map(([title, kind, address]) => {
         const item = element("li", "");
@@ -22,11 +23,15 @@
         return item;
       }),
     );
-    if (words.length && !hits.length) found.append(element("li", "Nothing has all these words."));
+    if (words.length && !hits.length) found.append(element("li", "Nothing has these words. Try \"I have this call\"."));
     found.hidden = !words.length;
   };
   search.addEventListener("input", look);
-  search.addEventListener("keydown", (event) => event.key === "Escape" && ((search.value = ""), look()));
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") search.value = "";
+    if (event.key === "Enter") found.querySelector("a")?.click();
+    look();
+  });
   const form = document.getElementById("call");
   if (!form) return;
   const { fields, outcomes, runs, calls, questions } = window.TCONV.calls;
@@ -37,10 +42,10 @@
       const sums = outcomes.map((_, outcome) => like.reduce((sum, [, counts]) => sum + (counts[at]?.[outcome] ?? 0), 0));
       const of = Object.fromEntries(outcomes.map((word, outcome) => [word, sums[outcome]]));
       const good = of.right + of.allowed;
-      const judged = good + of.differs + of.refuses + of.ends;
-      const none = of.unsupported ? "not implemented" : of.unsaid ? "no words for it" : "not asked";
-      const mark = !judged ? "unsupported" : good === judged ? "yes" : of.ends ? "ends" : good ? "part" : "no";
-      const words = { unsupported: none, yes: "✓ yes", ends: "‼ may end the process", part: "~ some are wrong", no: "✗ no" }[mark];
+      const judged = good + of.differs + of.refuses + of.crashes;
+      const none = of.unsupported ? "not implemented" : of.impossible ? "cannot be written" : "not asked";
+      const mark = !judged ? "unsupported" : good === judged ? "yes" : of.crashes ? "crashes" : good ? "part" : "no";
+      const words = { unsupported: none, yes: "✓ yes", crashes: "‼ may crash or hang", part: "~ some are wrong or refused", no: "✗ no" }[mark];
       const said = outcomes.filter((word) => of[word]).map((word) => `${of[word]} ${word}`).join(", ");
       const row = element("tr", "");
       row.dataset.judged = judged ? "yes" : "no";

@@ -104,10 +104,9 @@ class _Site:
     def write(self) -> int:
         for name in ("site.css", "site.js"):
             atomic_write.write(self.folder / name, files(__package__).joinpath(name).read_text(encoding="utf-8"))
-        self._page("index", "Transposed convolution", "all engines and questions", kinds=KINDS)
         self._page("calls", "I have this call", "what each engine makes of it", fields=FIELDS, labels=LABELS)
         self._page("changes", "Changes", "from release to release", meanings=MEANINGS)
-        self._page("findings", "Findings", "deviations, crashes, ends the process")
+        self._page("findings", "Findings", "deviations, crashes, hangs, segfault, SIGSEGV")
         self._page(
             "texts",
             "The texts",
@@ -119,6 +118,8 @@ class _Site:
             self._engine(engine)
         for question in list_questions():
             self._question(question)
+        # The first page comes last: a folder without it is not complete.
+        self._page("index", "Transposed convolution", "all engines and questions", kinds=KINDS)
         pages = len(self.index)
         for engine in self.engines:
             for comparison in engine.changes:
@@ -162,7 +163,7 @@ class _Site:
                 "answers": {q.key: {run.title: _answer(run, q) for run in engine.current} for q in list_questions()},
                 "rules": [{"run": run.title, "rule": str(line)} for run in engine.current for line in run.rules],
                 "findings": [finding.key for finding in self.findings[engine.key]],
-                "ends the process": [member.record.case for _, member in ends],
+                "crashes": [member.record.case for _, member in ends],
             },
             engine=engine,
             badge=badge,
