@@ -204,7 +204,8 @@ class SiteRun:
             if counts["accepts"]:
                 return "allowed", "answered"
             empty = "unsupported" if counts["unsupported"] else "impossible" if counts["impossible"] else "unasked"
-            return empty, {"unsupported": "not implemented", "impossible": "cannot be written", "unasked": "not asked"}[empty]
+            words = {"unsupported": "not implemented", "impossible": "cannot be written", "unasked": "not asked"}
+            return empty, words[empty]
         if question.kind == "rule" and counts["right"] == counts.total():
             return "own", f"{good} of {judged}"
         mark = "yes" if good == judged else "crashes" if counts["crashes"] else "no" if not good else "part"
