@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import category
 
 
@@ -39,11 +40,13 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text of at most `width` characters; a longer one loses its middle."""
+    """Return a text of at most `width` characters; a longer one loses its middle. No short word is cut."""
     if len(text) <= width:
         return text
     half = (width - len(_LEFT_OUT)) // 2
-    return f"{text[: width - len(_LEFT_OUT) - half]}{_LEFT_OUT}{text[len(text) - half :]}"
+    begin = re.sub(r"\s\S{0,20}$", "", text[: width - len(_LEFT_OUT) - half])
+    end = re.sub(r"^\S{0,20}\s", "", text[len(text) - half :])
+    return f"{begin}{_LEFT_OUT}{end}"
 
 
 _LEFT_OUT = " ... "
