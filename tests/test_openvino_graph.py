@@ -40,7 +40,11 @@ UNSAID = {("bias", "int32"), ("bias", "node"), ("filter", "identity"), ("filter"
 SAID = [level for level in OPERATIONS if level not in UNSAID]
 # That of the sizes only for what no other level has.
 LEVEL_OF = {kind: of for of in sorted(SAID, key=lambda of: of[0] != "sizes") for kind in OPERATIONS[of].kinds}
-ELSEWHERE = {("use", "beside-uncropped"): ("two-sizes", "cropped"), ("sizes", "computed"): ("computed-sizes", "equal")}
+ELSEWHERE = {
+    ("use", "beside-uncropped"): ("two-sizes", "cropped"),
+    ("sizes", "computed"): ("computed-sizes", "equal"),
+    ("arithmetic", "batch-normalization-exported"): ("normalization", "upsample"),
+}
 """Levels of other sweeps, each with a geometry."""
 
 

@@ -37,7 +37,7 @@ GROUPS = {
     "Take a model or a case elsewhere": {
         "audit": "Say whether a model is safe on a runtime.",
         "port": "Print what to write in another dialect for the same output.",
-        "export": "Write a case as a model with a script, a bug report, or other projects' tests.",
+        "export": "Write a case as a model, a bug report, or tests of a project.",
         "import": "Write ONNX node tests as a case file.",
     },
     "Keep cases and waivers": {
@@ -91,7 +91,9 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
-        command.epilog = f"\b\nExample:\n  {_EXAMPLES[cmd_name]}"
+        example = f"\b\nExample:\n  {_EXAMPLES[cmd_name]}"
+        if not (command.epilog or "").endswith(example):
+            command.epilog = "\n\n".join(filter(None, (command.epilog, example)))
         if ctx.obj is _WHOLE_PROCESS and (module := sys.modules.get(_ORPHANS)) is not None:
             module.adopt()
         return command
