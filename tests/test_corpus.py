@@ -452,6 +452,6 @@ def test_the_shipped_corpus_is_the_default(corpus: Corpus) -> None:
 def test_list_prints_ids(command: Command, tmp_path: Path, small: Corpus) -> None:
     """A line for each case of the tier that a pattern means; what is named outside the tier is named all the same."""
     where, seeds = ("list", "--cases", str(tmp_path)), "topic/one/crop[seed=0]"
-    assert command(*where).stdout.splitlines() == names(small.cases("gate"))
+    assert command(*where, "**").stdout.splitlines() == names(small.cases("gate"))
     assert command(*where, "--tier", "full", seeds).stdout.splitlines() == names(small.cases("full", [seeds]))
     assert command(*where, "--tier", "smoke", "two/plain").stdout.splitlines() == ["two/plain"]

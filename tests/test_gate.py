@@ -620,7 +620,7 @@ def test_a_declaration_says_where_the_runtime_implements_it_by_now(capsys: pytes
         ),
         (
             {FIRST: AGREED, SECOND: ver.Unsupported("x")},
-            f"covers 1 case that agrees, such as {FIRST}, beside 1 that is unsupported: narrow it",
+            f"covers 1 case that agrees, such as {FIRST}, together with 1 that is unsupported: narrow it",
         ),
     ):
         assessment = judged(verdicts, waiver_file(unsupported=(entry,)))
