@@ -125,7 +125,7 @@ def test_run_list_and_show_take_it(command: Command, every: Corpus, tmp_path: Pa
     """From the command line, with the tier or with an id."""
     where = ("--cases", str(every.folder / "small.yaml"))
     name = "small/every[spatial=4,pads_begin=1,pads_end=0,output_padding=0]"
-    assert len(command("list", "--tier", "exhaustive", *where).stdout.splitlines()) == 27
+    assert len(command("list", "**", "--tier", "exhaustive", *where).stdout.splitlines()) == 27
     assert command("list", name, *where).stdout.splitlines() == [name]
     assert f"{name}" in command("show", name, *where).stdout
     done = command("run", "--tier", "exhaustive", *where, "--output", "out", "-j", "1")
