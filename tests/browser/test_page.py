@@ -399,9 +399,7 @@ def test_failure_shows_its_heatmaps(opened: Callable[..., Page]) -> None:
     page = opened("#view=records")
     page.locator("#query").fill("full+2")
     page.locator("#table tbody tr").click()
-    expect(page.locator("#detail .large").first.locator("figcaption")).to_have_text(
-        ["expected", "actual", "error"]
-    )
+    expect(page.locator("#detail .large").first.locator("figcaption")).to_have_text(["expected", "actual", "error"])
     assert len({_pixels(page, pane) for pane in range(3)}) == 3
     for text in ("2 of 120", "[0, 0, 0, 1]", "strides", "[3, 3]", "[2, 3, 4, 3]", "data NCX, filter IOX", "NaN"):
         expect(page.locator("#detail")).to_contain_text(text)
