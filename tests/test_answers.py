@@ -147,7 +147,7 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
     for failure in told:
         assert failure.text.startswith("tconv report acme.jsonl\nalone this case is no failure")
         assert f"such as {other}" in failure.text
-        assert "\ncause: " in failure.text
+        assert "\ncause: Follows another interpretation of the text than in its other answers" in failure.text
         assert "halved towards zero; in other cases, a negative total of padding is halved downwards" in failure.message
 
 

@@ -206,7 +206,7 @@ def test_sizes_are_counts(sizes: dict[str, Any], message: str) -> None:
             "x must be an array of real numbers (got complex128); give its real part and its imaginary part apart",
         ),
         (X == 1, "x must be an array of real numbers (got bool)"),
-        (X.astype(str), "x must be an array of real numbers (got str"),
+        (X.astype(str), "x must be an array of real numbers (got text)"),
         (X.astype(object), "x must be an array of real numbers (got object)"),
         ([[[1], [1, 2]]], "x must be an array of numbers (got list: "),
         (np.ma.masked_less(X, 2), "x must have no mask (got a masked array); fill it: x.filled(0)"),

@@ -411,13 +411,13 @@ def test_every_report_of_a_run_that_became_worse_is_red(capsys: pytest.CaptureFi
     show(next(report.comparisons))
     out = capsys.readouterr().out
     assert "1 case became worse" in out
-    assert "by today's waivers" not in out, "both runs are green: red is the comparison"
+    assert "the result, by today's waivers" not in out, "both runs are green: red is the comparison"
 
 
 def test_the_gate_of_both_runs_is_told_where_it_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """Green before, and red now for a failure without a waiver."""
     show(compared(run({CASES[0]: AGREED}), run({CASES[0]: DIFFERED})))
-    assert "by today's waivers: green -> red" in capsys.readouterr().out
+    assert "the result, by today's waivers: green -> red" in capsys.readouterr().out
 
 
 def test_what_became_worse_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,13 +129,13 @@ def test_nothing_depends_on_a_sentence(
 
     The gate judges after the sentences are replaced too.
     """
-    small = [case for case in gate_cases if case.breaks is None and case.simplicity[1] <= 512][::12]
+    small = [case for case in gate_cases if case.breaks is None and case.simplicity[1] <= 512][::10]
     records = records_of(wrong, small)
     right = records_of(lambda problem: problem.output, small)  # type: ignore[arg-type, return-value]
     runs = [everything, lambda: assessment_of(records, corpus)]
     before = [everything, lambda: assessment_of(right, corpus)]
     explained = runs[1]().explained
-    assert {type(each.what) for each in explained} & {Follows, Misreads}
+    assert {type(each.what) for each in explained} >= {Follows, Misreads}
     expected = look_at(runs, before)
     tokens = map("token {}".format, count())
 

@@ -164,7 +164,8 @@ def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may giv
         return array
     if array.dtype.kind not in "iuf":
         advice = "; give its real part and its imaginary part apart" if array.dtype.kind == "c" else ""
-        raise UsageError(f"{name} must be an array of real numbers (got {array.dtype.name}){advice}")
+        got = "text" if array.dtype.kind in "SU" else array.dtype.name
+        raise UsageError(f"{name} must be an array of real numbers (got {got}){advice}")
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = array.astype(np.float64)
         # The cast of integers from 2^63 to float64 and back is not reliable.
