@@ -115,6 +115,14 @@ def test_types() -> None:
     assert (narrow > wide).all()
 
 
+def test_an_output_with_a_mask_is_refused() -> None:
+    """As of operands, nothing is dropped quietly."""
+    x, w = normal(1, 2, 4), normal(2, 1, 2)
+    y = conv_transpose(x, w).astype(np.float32)
+    with pytest.raises(UsageError, match=r"y\.filled\(0\)"):
+        assert_conforms(np.ma.masked_less(y, 0), x, w)
+
+
 def test_a_value_that_proves_nothing_fails() -> None:
     """Where zeros would be within the bound too, the message says so and what to ask instead."""
     x, w = normal(1, 4000, 1, dtype=np.float16), normal(4000, 1, 1, dtype=np.float16)

@@ -152,20 +152,30 @@ def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str,
     return Arrays(to_ncx(x, data), to_iox(w, filters), None if bias is None else _numbers("bias", bias), groups, data)
 
 
-def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may give anything
-    """Return an array of real numbers that float64 can represent, in its own type."""
+def read_numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may give anything
+    """Return an array of real numbers, in its own type.
+
+    Raises:
+        UsageError: it is none, or has a mask.
+    """
     if isinstance(value, np.ma.MaskedArray):
         raise UsageError(f"{name} must have no mask (got a masked array); fill it: {name}.filled(0)")
     try:
         array = np.asarray(value)
     except Exception as error:  # noqa: BLE001 - an array of another library may raise anything
         raise UsageError(f"{name} must be an array of numbers (got {type(value).__name__}: {error})") from None
-    if array.dtype in NUMPY_TYPES.values():
-        return array
-    if array.dtype.kind not in "iuf":
+    if array.dtype not in NUMPY_TYPES.values() and array.dtype.kind not in "iuf":
         advice = "; give its real part and its imaginary part apart" if array.dtype.kind == "c" else ""
         got = "text" if array.dtype.kind in "SU" else array.dtype.name
         raise UsageError(f"{name} must be an array of real numbers (got {got}){advice}")
+    return array
+
+
+def _numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may give anything
+    """Return an array of real numbers that float64 can represent, in its own type."""
+    array = read_numbers(name, value)
+    if array.dtype in NUMPY_TYPES.values():
+        return array
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = array.astype(np.float64)
         # The cast of integers from 2^63 to float64 and back is not reliable.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tconv.api.arguments import (
     Written,
     dialect_of,
     geometry_of,
+    read_numbers,
     reading_names,
     refuse_too_large,
     word_of,
@@ -20,11 +21,10 @@ from tconv.api.keywords import checked
 from tconv.api.own_problem import ProblemOfArrays, problem_of
 from tconv.backends.outcome import Produced
 from tconv.cases.layouts import from_ncx, to_ncx
-from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis import diagnose
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
-from tconv.errors import Invalid, UsageError
+from tconv.errors import Invalid
 from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import Candidate, Values
 from tconv.reports.phrases import attribute_words, headline
@@ -114,7 +114,7 @@ def assert_conforms(
     values = _values(problem, reading)
     accumulator = _accumulator(problem.case.x.dtype, accumulates)
     layout = problem.arrays_given.data_format
-    actual = _output(y)
+    actual = read_numbers("y", y)
     verdict = judge_values(values, Produced(actual), problem.truth, layout, accumulator)
     if isinstance(verdict, ver.Allowed):
         return verdict
@@ -170,16 +170,6 @@ def tolerance(
 
 
 _EXACT = "integers with so few bits that every order of summation gives the same sum"
-
-
-def _output(y: Any) -> Array:  # noqa: ANN401 - a caller may give anything
-    try:
-        array = np.asarray(y)
-    except Exception as error:  # noqa: BLE001 - as of the operands
-        raise UsageError(f"y must be an array of numbers (got {type(y).__name__}: {error})") from None
-    if array.dtype not in NUMPY_TYPES.values() and array.dtype.kind not in "iuf":
-        raise UsageError(f"y must be an array of real numbers (got {array.dtype.name})")
-    return array
 
 
 def _values(problem: Problem, reading: str | Iterable[str] | None) -> Values:

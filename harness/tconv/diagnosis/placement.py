@@ -33,7 +33,7 @@ _PIVOTS = 6
 
 @dataclass(frozen=True, slots=True)
 class Placement(Recorded):
-    """The geometry that gives an output, as far as its values show it; each list has an entry for each spatial axis.
+    """The geometry that the values of an output show. Each list has an entry for each spatial axis.
 
     Attributes:
         output: the spatial sizes.

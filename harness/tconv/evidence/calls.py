@@ -40,9 +40,9 @@ class Answer(NamedTuple):
     Attributes:
         record: its record.
         verdict: the record's verdict, or the ruling that follows from other cases of the run.
-        why: why its output is wrong, as far as the output alone shows it.
+        why: what its output alone shows of why it is wrong.
         failure: the part that is compared with other failures; None if no explanation is needed.
-        may_vary: whether an earlier call may have changed it, as far as is known.
+        may_vary: whether an earlier call may have changed it, because it was not asked again.
     """
 
     record: Record
@@ -144,7 +144,7 @@ class Calls:
 
     @cached_property
     def may_vary(self) -> Mask:
-        """The answers that another call may have changed, as far as is known."""
+        """The answers that another call may have changed."""
         return self.holding(lambda answer: answer.may_vary)
 
     @cached_property

@@ -147,7 +147,7 @@ class ObservedAxis:
 
 @dataclass(frozen=True, slots=True)
 class ObservedGeometry:
-    """The geometry of the output that a runtime gave to a case, as far as its values show it.
+    """The geometry that the values of an output show, which a runtime gave to a case.
 
     Attributes:
         case: the case.
@@ -194,7 +194,7 @@ class ObservedGeometry:
         return quantity == "size" or bool(self.placement.pads_begin) or self.placement.searched
 
     def gives(self, quantity: str, computed: Sequence[int]) -> bool:
-        """Return whether numbers, one for each axis, are those of the output, as far as its values show them."""
+        """Return whether numbers, one for each axis, are those of the output, if its values show them."""
         placement = self.placement
         if quantity == "size":
             return tuple(computed) == placement.output
@@ -274,7 +274,7 @@ SHOWING = ver.Allowed | ver.Inconclusive | ver.Differed | ver.WrongShape
 
 
 def _placement(record: Record, problem: Problem, expected: Values) -> Placement | None:
-    """Return the placement of an output's values, as far as it is known; None if not even the size is known."""
+    """Return what is known of the placement of an output's values; None if not even the size is known."""
     verdict = record.verdict
     if isinstance(verdict, ver.Allowed):
         geometry = find_geometry(verdict, expected)

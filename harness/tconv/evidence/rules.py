@@ -140,7 +140,7 @@ class Learner:
         )
 
     def gives(self, observed: ObservedGeometry, quantity: str, formulas: Sequence[Formula]) -> bool:
-        """Return whether one of these formulas gives a quantity of an answer on all axes, as far as its values show."""
+        """Return whether one of these formulas gives a quantity on each axis, if the values show it."""
         axes = self.axes[observed.case.id]
         return any(
             observed.gives(quantity, [formula.value(axis.observed_terms) for axis in axes]) for formula in formulas

@@ -119,7 +119,7 @@ class RecordStatus:
         record: the record, as it was read.
         status: its status.
         ruling: the gate's ruling on its answer.
-        why: the diagnosis of its output, as far as the run shows it.
+        why: the diagnosis of its output, with what other cases of the run show.
         waiver: the waiver that covers it.
         declaration: the declaration that it is unsupported.
         by_words: whether it fails only because others fail with the same words. Once those are waived, it is disputed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -46,7 +46,9 @@ class Auditor:
         """Collect a model."""
         if file_path.resolve() not in self._models:
             return None
-        return ModelFile.from_parent(parent, path=file_path, auditor=self)
+        file: ModelFile = ModelFile.from_parent(parent, path=file_path)
+        file.auditor = self
+        return file
 
     def why_not(self, path: Path) -> str:
         """Return why a model is not safe; empty if it is, or if what is found is accepted or to be looked at."""
@@ -66,36 +68,32 @@ class Auditor:
 class ModelFile(pytest.File):
     """A model.
 
-    Args:
+    Attributes:
         auditor: audits it.
-        kwargs: pytest's.
     """
 
-    def __init__(self, *, auditor: Auditor, **kwargs: Any) -> None:  # noqa: ANN401 - pytest's
-        super().__init__(**kwargs)
-        self.auditor = auditor
+    auditor: Auditor
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the only item."""
-        yield ModelItem.from_parent(self, name="audit", auditor=self.auditor)
+        item: ModelItem = ModelItem.from_parent(self, name="audit")
+        item.auditor = self.auditor
+        yield item
 
 
 class ModelItem(pytest.Item):
     """The audit of a model.
 
-    Args:
+    Attributes:
         auditor: audits it.
-        kwargs: pytest's.
     """
 
-    def __init__(self, *, auditor: Auditor, **kwargs: Any) -> None:  # noqa: ANN401 - pytest's
-        super().__init__(**kwargs)
-        self._auditor = auditor
+    auditor: Auditor
 
     def runtest(self) -> None:
         """Fail if the model is unsafe, or nothing is known."""
         try:
-            why = self._auditor.why_not(self.path)
+            why = self.auditor.why_not(self.path)
         except TconvError as error:
             why = str(error)
         if why:

@@ -105,7 +105,7 @@ class Record(Recorded):
         diagnosis: misreadings, each of which gives the wrong output; ` + ` joins those that give it together.
         described: where and how the output is wrong, if no misreading gives it; or which other failures show it.
         relation: the arithmetic relation of the wrong elements to the expected ones, if no misreading gives them.
-        placement: how the geometry of a wrong output differs, as far as its values show it.
+        placement: the geometry that the values of a wrong output show.
         alone: the answer when the case was asked again, alone in a fresh process; None if it was not asked again.
         earlier: the earlier cases of a process that ended at this case, in their order. Cases that are known to agree
             are left out. Empty if the process ends at the case alone too.

@@ -1,4 +1,4 @@
-"""The templates of the HTML page, and the files that they include."""
+"""The templates of HTML pages, and the files that they include."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 
 @cache
-def environment() -> Environment:
-    """Return the environment of the templates of the page."""
+def environment(folder: str = "page") -> Environment:
+    """Return the environment of the templates in a folder of `tconv.reports`: every text is escaped."""
     return Environment(
-        loader=PackageLoader("tconv.reports", "page"),
+        loader=PackageLoader("tconv.reports", folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

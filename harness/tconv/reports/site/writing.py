@@ -10,8 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from tconv import __version__
 from tconv.dialects import DIALECTS, NoWord
 from tconv.dialects.geometry import Geometry, resolve
@@ -26,6 +24,7 @@ from tconv.reports.site import texts
 from tconv.reports.site.drawings import Window, draw
 from tconv.reports.site.engines import OUTCOMES, list_engines, outcome_of
 from tconv.reports.site.questions import FIELDS, LABELS, describe, list_questions
+from tconv.reports.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -139,7 +138,7 @@ class _Site:
         if values is not None:
             atomic_write.write(self.folder / f"{name}.json", json.dumps(values, indent=1, ensure_ascii=False) + "\n")
             context["json"] = f"{name.rpartition('/')[2]}.json"
-        page = _environment().get_template(f"{template or name}.html.j2")
+        page = environment("site/templates").get_template(f"{template or name}.html.j2")
         text = page.render(**self.everywhere, title=title, up="../" * name.count("/"), **context)
         atomic_write.write(self.folder / address, text)
         self.index.append((title, kind, address))
@@ -323,14 +322,3 @@ def _results(case: Case, question: Question) -> Iterable[tuple[str, Geometry]]:
     expected = expect(case, _ONNX)
     if isinstance(expected, Values):
         yield "output", expected.primary.geometry
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("tconv.reports.site", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
