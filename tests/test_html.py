@@ -29,7 +29,7 @@ from tconv.expectation.problem import expressed
 from tconv.gate.assessment import assess
 from tconv.gate.status import RULINGS, MixedReadings, ReadingChanged, Status
 from tconv.gate.waivers import WaiverFile
-from tconv.records.headers import BackendHeader, RunHeader
+from tconv.records.headers import BackendHeader, RunHeader, WaiversHeader
 from tconv.records.record import CallSummary, FreshAnswer, Record, Sums
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary
@@ -251,6 +251,22 @@ def test_commands_ask_as_the_run_did(page: Callable[..., _Page]) -> None:
         assert lines.keys() == offered
         assert lines["show"] == f"tconv show '{row.case}' --dialect {DIALECT} --cases 'my cases.yaml'"
     assert "--jobs 1" in lines["run"]
+
+
+@pytest.mark.parametrize(
+    ("waivers", "words"),
+    [
+        (WaiversHeader(file="acme.yaml", digest="d"), "--tier gate"),
+        (WaiversHeader(file="none", strict=True), "--tier gate --waivers none --strict"),
+        (WaiversHeader(file="mine.yaml", digest="d"), "--tier gate --waivers mine.yaml"),
+    ],
+)
+def test_the_page_has_the_command_of_the_run(page: Callable[..., _Page], waivers: WaiversHeader, words: str) -> None:
+    """With the waivers that it began with: without them another answer would come."""
+    assessment = _assessment([_record("a/b", EXACT)])
+    assessment.run.header = assessment.run.header.model_copy(update={"waivers": waivers})
+    written = page(assessment)
+    assert f"acme was asked with tconv run --backend acme --timeout 30 --dialect {DIALECT} {words} ." in written.words
 
 
 def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[..., _Page]) -> None:

@@ -395,9 +395,7 @@ def reproduce_in(header: RunHeader, member: RecordStatus) -> str:
         return reproduce_run(header)
     if not isinstance(member.ruling, ReadingChanged):
         return reproduce(member.record, header.asked, header.path)
-    file = header.waivers.file if header.waivers else ""
-    own = ("--waivers", file) if file not in {"", f"{header.backend.name}.yaml"} else ()
-    return reproduce(member.record, (*header.asked, *own), header.path, ())
+    return reproduce(member.record, (*header.asked, *waivers_option(header)), header.path, ())
 
 
 def reproduce_run(header: RunHeader) -> str:
@@ -409,6 +407,12 @@ def run_again(header: RunHeader) -> list[str]:
     """Return the words of the command that repeats a run."""
     words = ["tconv", "run", *header.patterns, *header.asked, "--dialect", header.dialect, "--tier", header.tier]
     return [*words, *cases_option(header.path)]
+
+
+def waivers_option(header: RunHeader) -> list[str]:
+    """Return the option for the waivers with which a run began; none if it took those that ship for its backend."""
+    file = header.waivers.file if header.waivers else ""
+    return [] if file in {"", f"{header.backend.name}.yaml", "several"} else ["--waivers", file]
 
 
 def _bracketed(value: object) -> str:

@@ -14,7 +14,7 @@ from tconv.gate.status import Status
 from tconv.records.failure import without_numbers
 from tconv.reports import phrases
 from tconv.reports.page import figures
-from tconv.reports.phrases import run_again
+from tconv.reports.phrases import run_again, waivers_option
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ def _line(name: str, counts: Counter[Status], statuses: Iterable[Status], **filt
 
 def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     run, header = assessment.run, assessment.run.header
-    yield "Command", shlex.join(run_again(header))
+    strict = ["--strict"] if header.waivers and header.waivers.strict else []
+    yield "Command", shlex.join([*run_again(header), *waivers_option(header), *strict])
     yield "Backend", header.backend.title
     yield "Dialect", header.dialect
     yield "Tier", header.tier
