@@ -99,8 +99,8 @@ def _produced(array: object, notes: object, executed: object, quantisation: obje
     if not _is_quantisation(quantisation):
         must = "must declare scales above 0 and whole zero points in a Quantisation of Grids"
         return out.BackendError(f"{must} (got {_printed(quantisation)})")
-    told, names = (tuple(plain(text, _LONGEST_NOTE) for text in of) for of in (notes, executed))
-    return out.Produced(array.copy(), told, names, quantisation)
+    shown, names = (tuple(plain(text, _LONGEST_NOTE) for text in of) for of in (notes, executed))
+    return out.Produced(array.copy(), shown, names, quantisation)
 
 
 def _is_quantisation(quantisation: object) -> TypeGuard[Quantisation | None]:
