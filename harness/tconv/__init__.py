@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tconv.api import (
         BackendLost,
         BackendMissing,
-        ClusterError,
         DialectError,
         FileError,
         FileErrors,
@@ -37,7 +36,6 @@ __version__ = "0.1.0"
 __all__ = [
     "BackendLost",
     "BackendMissing",
-    "ClusterError",
     "DialectError",
     "FileError",
     "FileErrors",

@@ -123,12 +123,6 @@ class BackendLost(BackendMissing):
     """A backend crashed, and does not start again."""
 
 
-class ClusterError(TconvError):
-    """A cluster cannot be reached, its workers would judge differently, or none of them is left."""
-
-    exit_code = 3
-
-
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A broken constraint.

@@ -366,21 +366,3 @@ class EmptiesItsModules(Troubled):
         """Forget all modules."""
         sys.modules.clear()
         sys.path.clear()
-
-
-class EndsItsParent(Right):
-    """Right, except for a call that ends the parent process: in a cluster, the dask worker. With a log it is right.
-
-    A test gives it a log to let the same run go on.
-    """
-
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or end the process above and wait for what comes of it."""
-        if troubled(call) and arrays["x"].shape[-1] == 3 and LOG not in os.environ:
-            above = os.getppid()
-            # A worker may have been forked by a process between.
-            while b"zygote" in Path(f"/proc/{above}/cmdline").read_bytes():
-                above = int(Path(f"/proc/{above}/stat").read_text().rpartition(")")[2].split()[1])
-            os.kill(above, signal.SIGKILL)
-            time.sleep(1)
-        return super().run(call, arrays)

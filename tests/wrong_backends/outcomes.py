@@ -304,12 +304,3 @@ class Various(Troubled):
         sys.stderr.write("stack smashing detected\n")
         sys.stderr.flush()
         os.abort()
-
-
-class SlowAndVarious(Various):
-    """Various, in its own time."""
-
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Wait, then do what belongs to the stride."""
-        time.sleep(0.05)
-        return super().run(call, arrays)

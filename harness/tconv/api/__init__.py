@@ -7,7 +7,6 @@ from tconv.dialects.geometry import Geometry
 from tconv.errors import (
     BackendLost,
     BackendMissing,
-    ClusterError,
     DialectError,
     FileError,
     FileErrors,
@@ -22,7 +21,6 @@ __all__ = [
     "DEFAULT_DIALECT",
     "BackendLost",
     "BackendMissing",
-    "ClusterError",
     "DialectError",
     "FileError",
     "FileErrors",

@@ -68,8 +68,8 @@ _EXAMPLES = {
 }
 """An example of each command, at the end of its help."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-_ELSEWHERE = frozenset({"-h", "--help", "--dask"})
-"""Arguments with which a run starts no worker on this machine."""
+_HELP = frozenset({"-h", "--help"})
+"""Arguments with which a run starts no worker."""
 _WHOLE_PROCESS = object()
 _ZYGOTE, _ORPHANS = "tconv.execution.zygote", "tconv.backends.orphans"
 """Modules that a command imports if it starts workers."""
@@ -112,7 +112,7 @@ class _Commands(click.Group):
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"a command must be one of {known} (got {args[0]!r}){nearest(args[0], COMMANDS)}")
         refuse_too_little()
-        if args[:1] == ["run"] and _ELSEWHERE.isdisjoint(args):
+        if args[:1] == ["run"] and _HELP.isdisjoint(args):
             # The zygote loads tconv in parallel to this process: that saves a third of a run's start.
             import_module(_ZYGOTE).prepare()
         name, command, left = super().resolve_command(ctx, args)

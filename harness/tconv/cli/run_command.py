@@ -66,9 +66,6 @@ class RunArguments:
     cases: Path | None = option_field(options.cases)
     waivers: str | None = option_field(options.waivers)
     jobs: int | None = option_field(options.jobs)
-    dask: str | None = option_field(
-        "--dask", metavar="ADDRESS", help="Run on the workers of the dask cluster with this scheduler."
-    )
     timeout: float = option_field(options.timeout())
     isolate: bool | None = option_field(options.isolate)
     repeat: int = option_field(
@@ -106,8 +103,6 @@ def command(arguments: RunArguments, reporting: Reporting) -> int:
     'padding/*/grow[auto_pad=same_upper]'. Without PATTERN, the whole tier is run.
     """
     backends = _backends(arguments)
-    if arguments.dask is not None and arguments.jobs is not None:
-        raise UsageError("--jobs must not go with --dask ADDRESS (each thread of a dask worker runs a case at a time)")
     with writing(arguments.output, "folder"):
         arguments.output.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=arguments.output).close()
@@ -171,7 +166,6 @@ def _settings(arguments: RunArguments, backend: str, dialect: Dialect | None) ->
         arguments.output,
         options.jobs_of(arguments.jobs),
         resume=arguments.resume,
-        dask=arguments.dask,
         waivers=lambda name: make_header(
             choose_waivers(arguments.waivers, name), arguments.waivers, strict=arguments.strict
         ),
@@ -204,8 +198,7 @@ def _run(
         # The records of a shard show which new calls are useful.
         whole = replace(run, header=run.header.model_copy(update={"shard": ""}))
         assessment = judge(whole)
-        if settings.dask is None:
-            ask_with_changes(assessment.explained, selection.find, settings.asking, keep)
+        ask_with_changes(assessment.explained, selection.find, settings.asking, keep)
         try_explanations(assessment, waivers(run.header), ask)
 
     settings = replace(

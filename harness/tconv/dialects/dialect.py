@@ -178,7 +178,7 @@ class Dialect:
     def __post_init__(self) -> None:
         # A row may have them in a list, which cannot be hashed.
         object.__setattr__(self, "disputed", tuple(self.disputed))
-        # Sorted, as the machines of a cluster compare the dialect's `repr`.
+        # Sorted, as a set has another order in each process.
         object.__setattr__(self, "operations", tuple(sorted(self.operations)))
         self._refuse_incomplete()
         rules: dict[str, Any] = {question: cited.answer for question, cited in self.answers.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from tconv import __version__
-from tconv.backends.extras import installing
 from tconv.corpus.case_file import Settings
 from tconv.corpus.writing import settings as settings_of
-from tconv.errors import BackendLost, ClusterError, FileError, UsageError, writing
+from tconv.errors import BackendLost, FileError, UsageError, writing
 from tconv.execution.again import WaitingFailures
 from tconv.execution.lock import SUFFIX, exclusive
 from tconv.execution.pool import Pool
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.execution.asking import Asking
-    from tconv.execution.cluster import Cluster
     from tconv.execution.selection import Selection
     from tconv.records.headers import WaiversHeader
     from tconv.records.record import Record
@@ -51,7 +49,6 @@ class RunSettings:
         output: the folder of records and artifacts.
         jobs: worker processes.
         resume: whether to go on with a record file whose header is equal.
-        dask: the address of the scheduler of a dask cluster, whose workers run the cases; None: this machine runs them.
         waivers: returns the header's entry about the waivers for a backend of this name.
         fails: returns for a header a function that says whether a record is a failure; some failures are asked again.
         earlier: the record files that the same command has written, each with the name that the user gave its backend.
@@ -64,7 +61,6 @@ class RunSettings:
     output: Path
     jobs: int = 1
     resume: bool = False
-    dask: str | None = None
     waivers: Callable[[str], WaiversHeader | None] = lambda _name: None
     fails: Callable[[RunHeader], Callable[[Case, Record], bool]] = lambda _header: lambda *_: False
     earlier: Mapping[Path, str] = field(default_factory=dict)
@@ -84,7 +80,6 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
 
     Raises:
         BackendMissing: the backend is not there or does not start.
-        ClusterError: the cluster is not there, or its workers would judge differently.
         UsageError: the backend does not speak the dialect, there are too many cases for one run, or the same command
             has written this record file for another backend.
         FileError: the record file to be resumed is of another run, or it cannot be written.
@@ -93,8 +88,9 @@ def run(selection: Selection, settings: RunSettings, progress: Callable[[int, in
     total = selection.count
     with writing(settings.output, "folder"):
         settings.output.mkdir(parents=True, exist_ok=True)
+    asking = replace(settings.asking, folder=str(settings.output.resolve()))
     with ExitStack() as stack:
-        pool = stack.enter_context(_pool(settings))
+        pool = stack.enter_context(Pool(asking, settings.jobs))
         header = _header(selection, settings, pool, total)
         path = settings.output / record_name(header, selection.name)
         _refuse_earlier(path, settings, header)
@@ -182,18 +178,6 @@ def _refuse_no_file(path: Path) -> None:
         raise FileError(path, "must be a file, as it is read again (got a pipe or device); choose another --output")
 
 
-def _pool(settings: RunSettings) -> AbstractContextManager[Pool | Cluster]:
-    output = settings.output.resolve()
-    if settings.dask is None:
-        return Pool(replace(settings.asking, folder=str(output)), settings.jobs)
-    try:
-        from tconv.execution.cluster import joined  # noqa: PLC0415 - dask is an extra
-    except ImportError as error:
-        remedy = f"install it with: {installing(['dask'])}"
-        raise ClusterError(f"--dask must have dask and distributed installed (got: {error}); {remedy}") from error
-    return joined(settings.dask, settings.asking, output)
-
-
 def record_name(header: RunHeader, selection: str = "") -> str:
     """Return the name of the record file: backend, version, options, dialect, and the selection if it has a name."""
     # Quoted, so that two values never share a file.
@@ -204,7 +188,7 @@ def record_name(header: RunHeader, selection: str = "") -> str:
     return file_name_part(backend.lstrip("."), _LONGEST_NAME - len(end)) + end
 
 
-def _header(selection: Selection, settings: RunSettings, pool: Pool | Cluster, cases: int) -> RunHeader:
+def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int) -> RunHeader:
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,

@@ -20,7 +20,6 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
-from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -186,8 +185,6 @@ class _Zygote:
 
 
 _zygote: _Zygote | None = None
-_lock = Lock()
-"""A dask worker starts processes from several threads."""
 
 
 def _can_fork() -> bool:
@@ -200,9 +197,8 @@ def prepare() -> None:
     global _zygote  # noqa: PLW0603 - one for the process
     if not _can_fork():
         return
-    with _lock:
-        if _zygote is None or _zygote.owner != os.getpid():
-            _zygote = _Zygote()
+    if _zygote is None or _zygote.owner != os.getpid():
+        _zygote = _Zygote()
 
 
 def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interpreter:
@@ -222,10 +218,9 @@ def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interp
             if not _can_fork():
                 return Interpreter([commands, journal, log])
             prepare()
-            with _lock:
-                zygote = _zygote
-                with suppress(ConnectionError, TimeoutError, AttributeError):
-                    return zygote.fork(commands, journal, log, folder)  # type: ignore[union-attr] # another may end it
+            zygote = _zygote
+            with suppress(ConnectionError, TimeoutError, AttributeError):
+                return zygote.fork(commands, journal, log, folder)  # type: ignore[union-attr] # another may end it
             _end(0.0, zygote)
     except OSError as error:
         raise BackendMissing(f"the system must start a process for the backend (got: {error.strerror})") from None
@@ -235,12 +230,11 @@ def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interp
 def _end(seconds: float, only: _Zygote | None = None) -> None:
     """End the zygote, within so many seconds; only the given one, if one is given. The next worker gets a new one."""
     global _zygote  # noqa: PLW0603 - as above
-    with _lock:
-        zygote = _zygote
-        if zygote is None or zygote.owner != os.getpid() or (only is not None and zygote is not only):
-            return
-        _zygote = None
-        zygote.close(seconds=seconds)
+    zygote = _zygote
+    if zygote is None or zygote.owner != os.getpid() or (only is not None and zygote is not only):
+        return
+    _zygote = None
+    zygote.close(seconds=seconds)
 
 
 atexit.register(_end, _SECONDS)

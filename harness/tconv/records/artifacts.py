@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 from hashlib import blake2b
 from math import prod
@@ -10,10 +9,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.errors import writing
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tconv.vocabulary import Array
@@ -53,25 +50,6 @@ def write(folder: Path, identity: Sequence[str], arrays: Mapping[str, Array]) ->
 def file_name(identity: Sequence[str]) -> str:
     """Return the name of an artifact's file: a digest of the identity, see `write`."""
     return f"{blake2b('|'.join(identity).encode(), digest_size=8).hexdigest()}.npz"
-
-
-def moved_out(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of each artifact of a folder, and remove its file."""
-    for path in sorted((folder / FOLDER).glob("*.npz")):
-        yield path.name, path.read_bytes()
-        path.unlink()
-
-
-def moved_in(folder: Path, name: str, data: bytes) -> None:
-    """Write the bytes of an artifact from another machine; nothing if there are too many.
-
-    Other names than those of artifacts are ignored, so that the other machine cannot choose a path here.
-    """
-    if len(data) <= _LARGEST_FILE and re.fullmatch(r"[0-9a-f]{16}\.npz", name):
-        path = folder / FOLDER / name
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
 
 
 def read(

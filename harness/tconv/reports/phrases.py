@@ -307,7 +307,7 @@ def unasked(assessment: Assessment) -> str:
     failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
     return (
         f"it is not known of {failures} whether the answer depends on the calls before it: none was asked again, alone "
-        "in a fresh process, as tconv run does when it comes to its end (without --dask)"
+        "in a fresh process, as tconv run does when it comes to its end"
     )
 
 
