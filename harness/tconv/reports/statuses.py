@@ -55,14 +55,14 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             symbol="!",
             meaning="an invalid call that got a value; red only with --strict, if the text states the constraint",
             style="magenta",
-            total="invalid models that were answered; --strict fails those whose constraint the text states",
+            total="invalid models that got an output; --strict fails those that the text forbids",
             heading="answered although invalid",
         ),
         Status.DISPUTED: Look(
             symbol="?",
             meaning="follows a reading that the text also allows",
             style="cyan",
-            total="as another reading of the same text says",
+            total="as another allowed reading of the text says",
             heading="disputed readings that it follows",
         ),
         Status.INCONCLUSIVE: Look(
@@ -89,13 +89,13 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             symbol="–",  # noqa: RUF001 - this is a dash on purpose, not a hyphen
             meaning="the backend does not implement it, and declares so",
             style="dim",
-            total="declared so",
+            total="declared as not implemented",
         ),
         Status.NOT_APPLICABLE: Look(
             symbol="∅",
             meaning="the dialect cannot say the case, or the backend takes no context",
             style="dim",
-            total="cannot be asked of this dialect or backend",
+            total="the dialect or the backend cannot express it",
         ),
         Status.PASSED: Look(
             symbol="✓",
