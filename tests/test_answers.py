@@ -23,7 +23,6 @@ from tconv.gate.status import MixedReadings, RecordStatus, Status, choose_exampl
 from tconv.records.record import Record
 from tconv.reports import junit
 from tconv.reports.phrases import mixed_answers
-from tconv.reports.remedies import remedy
 from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
@@ -127,8 +126,6 @@ def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None
     ]
     assert choose_example(members, ("learnt",)).record.case == "a/much-longer"
     assert choose_example(members[:1], ("learnt",)).record.case == "a/b"
-    told = remedy(records[0], (), {}, None)
-    assert "other cases of a run may contradict it" in told
 
 
 def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telling: list[Case]) -> None:

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from made_records import EVERY_VERDICT, named, ruled, run_of
 from page_blocks import Block, Row, rows
@@ -37,10 +35,8 @@ from tconv.reports.causes import find_causes
 from tconv.reports.page import arrays as page_arrays
 from tconv.reports.page.answer import answer
 from tconv.reports.page.arrays import MOST
-from tconv.reports.page.blocks import table_block
 from tconv.reports.page.commands import CASE
 from tconv.reports.page.overview import overviews
-from tconv.reports.page.tables import Table
 from tconv.reports.phrases import reproduce_in
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.report import make_report
@@ -176,35 +172,6 @@ def _notes(written: _Page, number: int = 0) -> str:
     return " ".join(written.blocks[f"arrays-{number}"].values["notes"])
 
 
-def test_a_long_table_has_each_value_in_its_row() -> None:
-    """Rows are numbered many at a time: a column may begin late, and its rows need not follow each other."""
-    table, rows_of_it = Table(), [{"a": n % 7} | ({"b": (n, "b")} if n > 9500 and n % 3 else {}) for n in range(20000)]
-    assert [table.append(dict(row)) for row in rows_of_it] == list(range(20000))
-    opened = Block.opened(table_block(table))
-    numbers = (1, 8192, 8193, 9502, 9503, 16385, 20000)
-    assert [opened.row(number) for number in numbers] == [
-        {name: list(value) if isinstance(value, tuple) else value for name, value in rows_of_it[number - 1].items()}
-        for number in numbers
-    ]
-
-
-_NAMES = st.sampled_from("abcd")
-_PARTS = st.lists(st.dictionaries(_NAMES, st.none() | st.integers(0, 3)), min_size=1, max_size=6)
-
-
-@given(parts=_PARTS, rows_of_it=st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=12))
-def test_a_row_is_the_union_of_its_parts(parts: list[dict[str, int | None]], rows_of_it: list[list[int]]) -> None:
-    """A later part replaces an earlier one, None takes a value back, and shared parts make the same rows."""
-    shared, whole = Table(), Table()
-    for numbers in rows_of_it:
-        of_row = [parts[number % len(parts)] for number in numbers]
-        shared.append(*of_row)
-        merged = {name: value for part in of_row for name, value in part.items()}
-        order = dict.fromkeys(name for part in of_row for name in part)
-        whole.append({name: merged[name] for name in order if merged[name] is not None})
-    assert table_block(shared) == table_block(whole)
-
-
 def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:
     """A hostile id, message, stderr, waiver or reason makes no element, and arrives as it was."""
     records = [
@@ -281,7 +248,7 @@ def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[
     assert "http" not in policy
 
 
-def test_totals_by_topic_and_status_are_there_without_scripts(page: Callable[..., _Page]) -> None:
+def test_totals_by_status_are_there_without_scripts(page: Callable[..., _Page]) -> None:
     """Each count of the matrix is a link to the filter that shows these records."""
     records = [
         *(_record(f"padding/grow[strides={n}]", EXACT) for n in range(3)),
@@ -289,10 +256,9 @@ def test_totals_by_topic_and_status_are_there_without_scripts(page: Callable[...
     ]
     written = page(_assessment(records))
     counts = {(a["href"], a["aria-label"]) for tag, a in written.tags if tag == "a" and "aria-label" in a}
-    key = "backend=acme-2.1:onnx/ConvTranspose-22"
-    assert (f"#{key}&topic=padding&status=failed", "3 failed, padding") in counts
-    assert (f"#{key}&topic=groups&status=passed", "5 passed, groups") in counts
-    assert (f"#{key}&status=passed", "5 passed, all topics") in counts
+    key, name = "backend=acme-2.1:onnx/ConvTranspose-22", "acme 2.1, onnx/ConvTranspose-22"
+    wanted = {(f"#{key}&status=failed", f"3 failed, {name}"), (f"#{key}&status=passed", f"5 passed, {name}")}
+    assert wanted <= counts
     assert not any("0 " in (label or "")[:2] for _, label in counts)
 
 
@@ -522,15 +488,14 @@ def test_only_addresses_of_the_web_become_links(page: Callable[..., _Page], link
 
 
 def test_zeros_of_either_sign_are_shown_apart(page: Callable[..., _Page]) -> None:
-    """Verdicts that are equal as numbers are, 0 and -0, have phrases and figures of their own."""
+    """Verdicts that are equal as numbers are, 0 and -0, have phrases of their own."""
     verdicts = [ver.Differed("exact", 1, 4, (0, 0, 0, 1), zero, 8.0) for zero in (0.0, -0.0)]
     rows = page(_assessment([_record(f"a/{n}", verdict) for n, verdict in enumerate(verdicts)])).rows()
     assert ["must be -0" in row.phrase for row in rows] == [False, True]
-    assert ["-0" in str(row.detail["figures"]) for row in rows] == [False, True]
 
 
 def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
-    """A record of each kind is shown with all its figures, non-finite ones in words."""
+    """A record of each kind is shown with its numbers, non-finite ones in words."""
     verdicts: list[Ruling] = [
         ver.Agreed("bound", ("reduced-precision",)),
         ver.Disputed(("negative-same-shrunk",), "exact"),
@@ -556,12 +521,10 @@ def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
     written = page(ruled(_assessment(records), rulings))
     assert [row.kind for row in written.rows()] == [verdict.kind for verdict in verdicts]
     assert all("\n" not in row.phrase and row.phrase for row in written.rows())
-    figures = dict(written.rows()[3].detail["figures"])
-    assert figures["wrong"] == "2 of 9"
-    assert (figures["expected there"], figures["actual there"]) == ("NaN", "-Infinity")
-    assert figures["worst"] == "3.5 times what is allowed"
-    assert dict(written.rows()[14].detail["figures"])["untested"] == "2 of 9"
-    assert dict(written.rows()[15].detail["figures"])["worst"] == figures["worst"]
+    phrases = [row.phrase for row in written.rows()]
+    assert phrases[3] == "2 of 9 elements; [0,1] must be nan (got -inf), at worst 3.5 times what is allowed"
+    assert phrases[14].startswith("2 of 9 elements would pass as zero")
+    assert phrases[15].endswith("at worst 3.5 times what is allowed")
     assert ["Standard error, its end", "the end"] in written.rows()[10].detail["prose"]
     says, cites = written.blocks["data"].values["readings"][DIALECT]["negative-same-shrunk"]
     assert says

@@ -20,7 +20,7 @@ from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.records.record_file import read
 from tconv.reports.listing import PrintableConsole
-from tconv.reports.markdown import code, escaped
+from tconv.reports.templates import code, escaped
 from tconv.shown_texts import one_line, printable, shortened
 from tconv.verdict import kinds as ver
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from made_records import AGREED, DIALECT, DIFFERED, EVERY_VERDICT, facts, run_of
+from made_records import AGREED, DIALECT, DIFFERED, facts, run_of
 from reporting import compared, json_of
 from small_corpus import HEAD, environment, written
 from tconv.gate.assessment import assess
@@ -18,7 +18,6 @@ from tconv.records.failure import failure
 from tconv.records.record import Record
 from tconv.records.record_file import read
 from tconv.reports import plain
-from tconv.reports.remedies import remedy
 from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
@@ -185,19 +184,6 @@ def test_what_is_worse_than_the_baseline_alone_is_red() -> None:
     text = f"since out/acme.jsonl, {compared(old, new).sentence}"
     assert json_of(new, [old])["red"] == [{"name": "became-worse", "text": text}]
     assert json_of(other, [old])["green"]
-
-
-@pytest.mark.parametrize("kind", ver.KINDS)
-def test_a_diagnosis_ends_in_what_to_change(kind: str) -> None:
-    """For every kind of verdict, also where nothing explains it."""
-    for verdict in EVERY_VERDICT:
-        if verdict.kind == kind:
-            assert remedy(Record("a/b[s=1]", "acme", DIALECT, verdict), (), {}, None)
-    refused = Record("a/b", "acme", DIALECT, ver.RefusedValid("no"))
-    asked = f"tconv show a/b --dialect {DIALECT} --cases my.yaml"
-    assert remedy(refused, (), {}, None, ("--backend", "m:Acme"), "my.yaml").endswith(f": {asked}")
-    named = remedy(Record("a/b", "acme", DIALECT, DIFFERED), ["pads-exchanged"], {"pads-exchanged": "they are"}, None)
-    assert named == "change this for calls like this one, as the text does not say it: they are"
 
 
 CONTRADICTED = f"""{HEAD}

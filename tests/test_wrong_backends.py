@@ -16,8 +16,6 @@ from tconv.execution.call import checked
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record_file import read
-from tconv.reports.causes import find_causes
-from tconv.reports.remedies import remedy
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN
 
@@ -134,7 +132,7 @@ def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:
 
 
 def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_return(tmp_path: Path) -> None:
-    """The message has the type and no numbers, so that all cases have the same one, and the remedy names `Produced`."""
+    """The message has the type and no numbers, so that all cases have the same one."""
     assessment = assessed("NoOutcome", tmp_path)
     broken = {verdict for verdict in verdicts(assessment).values() if isinstance(verdict, ver.BackendError)}
     assert broken == {
@@ -142,9 +140,6 @@ def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_retur
             "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError (got numpy.ndarray)"
         )
     }
-    record = next(judged.record for judged in assessment.statuses if judged.record.verdict.kind == "backend-error")
-    assert "return Produced(array), or Refused(message)" in remedy(record, (), {}, None)
-    assert len(find_causes(assessment, Status.FAILED)) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -27,15 +28,17 @@ from tconv.gate.record_files import read_selected
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.investigation.in_graph import narrow_down
 from tconv.nearest_word import nearest
+from tconv.records.headers import cases_option
 from tconv.records.shards import merged
-from tconv.reports.names import entries
+from tconv.reports.names import TO_DO, entries
 from tconv.reports.phrases import headline, right_with
-from tconv.reports.remedies import remedy
+from tconv.verdict.kinds import WrongOutput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.cases.case import Case
+    from tconv.evidence import Rule
     from tconv.investigation.further_cases import Reasoning
     from tconv.records.record import Record
     from tconv.records.record_file import Run
@@ -148,11 +151,25 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
         print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif record.diagnosis:
         print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
-    change = remedy(
-        record, reasoning.left, says, learnt.rules if learnt else (), reasoning.backend.arguments, str(cases or "")
-    )
-    print_text(f"to conform: {change}")
+    print_text(f"to conform: {_remedy(reasoning, learnt.rules if learnt else (), says, cases)}")
     return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and learnt is None)
+
+
+def _remedy(reasoning: Reasoning, rules: Sequence[Rule], says: Mapping[str, str], cases: Path | None) -> str:
+    """Return what a runtime must change to conform."""
+    record = reasoning.record
+    if rules:
+        changes = [f"{rule.quantity} as {rule.expected or 'the text says'}, not as {rule.formula}" for rule in rules]
+        return f"for calls of this padding mode compute {'; and '.join(changes)}"
+    if reasoning.left:
+        # A single case does not show for which other calls the runtime does the same.
+        does = " or ".join(says.get(name, name) for name in reasoning.left)
+        return f"change this for calls like this one, as the text does not say it: {does}"
+    if isinstance(record.verdict, WrongOutput):
+        words = ["tconv", "shrink", record.case, *reasoning.backend.arguments, "--dialect", record.dialect]
+        smaller = shlex.join([*words, *cases_option(str(cases or ""))])
+        return f"nothing explains this output; a smaller case may: {smaller}"
+    return TO_DO[record.verdict.kind]
 
 
 def _explain_context(case: Case, asking: Asking) -> int:

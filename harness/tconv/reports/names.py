@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
     from tconv.dialects.rules import Rules
 
-_TO_DO = MappingProxyType(
+TO_DO = MappingProxyType(
     {
-        "agreed": "nothing",
-        "disputed": "nothing, or pin it: tconv waivers pin RECORDS --waivers FILE",
+        "agreed": "nothing: this is what the text says; if it failed in a run, earlier calls or chance decide",
+        "disputed": "nothing, unless other cases contradict it; or pin it: tconv waivers pin RECORDS --waivers FILE",
         "inconclusive": "run the same case on integers, where zeros do not pass",
         "differed": "look at the cause: tconv explain CASE --backend B says what is computed instead",
         "imprecise": "keep sums in a wider type, or leave out the fast algorithm",
         "wrong-shape": "compare the size with tconv show CASE",
         "wrong-dtype": "return the type of the data",
-        "refused-valid": "implement the call, or waive it: tconv waivers propose RECORDS --output FILE",
+        "refused-valid": "answer the call, or waive it: tconv waivers propose RECORDS --output FILE",
         "accepted-invalid": "refuse the call; the run is red for it only with --strict",
         "unsupported": "declare it: tconv waivers propose RECORDS --output FILE",
-        "not-applicable": "nothing: the case is not asked",
-        "crashed": "answer the call or refuse it; tconv export CASE --issue writes a bug report",
+        "not-applicable": "ask in another dialect, which can say the case",
+        "crashed": "answer the call or refuse it, in a process that lives on; tconv export CASE --issue reports it",
         "timed-out": "find out why, or allow more time with --timeout",
         "unstable": "look for memory that is not set, and for races",
-        "backend-error": "correct the adapter, or what it calls: what came is no output",
+        "backend-error": "correct the adapter, or what it calls: it must return Produced(array) or Refused(message)",
         "mixed-readings": "follow one reading for all calls of the question",
         "reading-changed": "follow the pinned reading again, or write the new pin: tconv waivers pin",
     }
@@ -122,7 +122,7 @@ def _entries() -> Iterator[Entry]:
 def _of_verdicts() -> Iterator[Entry]:
     for name, kind in RULINGS.items():
         meaning = (kind.__doc__ or "").partition("\n")[0]
-        yield Entry("verdict", name, meaning, _EXAMPLES[name], _TO_DO[name])
+        yield Entry("verdict", name, meaning, _EXAMPLES[name], TO_DO[name])
     for status, look in STATUSES.items():
         to_do = "the run is red until it is gone, waived or declared" if look.is_red else "nothing"
         yield Entry("status", status.value, f"{look.meaning}: {look.total}", "", to_do)

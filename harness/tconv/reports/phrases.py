@@ -35,6 +35,8 @@ _NAMED = 3
 """The most waivers that a note names."""
 NO_WAIVERS = "--waivers", "none"
 """The options with which a run reports a waived failure as a failure."""
+_CONVERTED = {True: ", with the right values", False: ", with wrong values too", None: ""}
+"""What follows a wrong type, by whether the values agree after a conversion."""
 UNDECLARED = "unsupported, and not declared so"
 
 
@@ -48,7 +50,8 @@ def phrase(verdict: Ruling) -> str:
         case ver.Differed() | ver.Imprecise():
             return _of_differences(verdict)
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
-            return f"must be {_bracketed(expected)} (got {_bracketed(actual)})"
+            after = _CONVERTED[getattr(verdict, "values_agree", None)]
+            return f"must be {_bracketed(expected)} (got {_bracketed(actual)}{after})"
         case ver.RefusedValid(text) | ver.BackendError(text) | ver.Unsupported(text):
             return sentence(text)
         case ver.Unstable(text) | ver.NotApplicable(text):

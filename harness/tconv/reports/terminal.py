@@ -24,16 +24,9 @@ if TYPE_CHECKING:
 
 Detail = Literal["quiet", "screen", "verbose"]
 """How much is printed: the answer alone, about a screen of causes, or every cause."""
-_PIPED_LINES = 100
-"""The lines of a screen if the output is a pipe."""
-_AROUND = 5
 _FAILED = STATUSES[Status.FAILED].heading
-_MOST_HEADS = 60
-"""The most causes of a section with at least one line."""
-
-
-_Part = Literal["whole", "head", "first"]
-"""How much of a cause is printed: all, its sentence, or the sentence's first line."""
+_MOST_WHOLE, _MOST_HEADS = {True: 8, False: 1}, 60
+"""The most causes of a section with all their lines, if it is the urgent one or not, and with at least one line."""
 
 
 class Entry(NamedTuple):
@@ -46,13 +39,6 @@ class Entry(NamedTuple):
 
     head: list[str]
     rest: list[str]
-
-    def lines(self, detail: _Part) -> Iterator[tuple[str, str]]:
-        """Yield its lines, or only the first ones, each with its style."""
-        first, *others = self.head
-        yield first + (" ..." if others and detail == "first" else ""), ""
-        yield from ((line, "") for line in others if detail != "first")
-        yield from ((line, "dim") for line in self.rest if detail == "whole")
 
 
 def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, recorded: bool = True) -> None:
@@ -84,7 +70,7 @@ def show(run: RunReport, page: Path | None, detail: Detail = "screen", *, record
 
 
 def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
-    """Print the title, the totals, the causes and the notes of a run; at most one screen, unless verbose."""
+    """Print the title, the totals, the causes and the notes of a run; of the causes the largest, unless verbose."""
     assessment = run.assessment
     header = assessment.run.header
     cases = len(assessment.run.records)
@@ -96,57 +82,41 @@ def _show_causes(out: Console, run: RunReport, *, verbose: bool) -> None:
     for line, style in _totals(assessment, out.width):
         print_line(out, line, style)
     notes = [line for note in _notes(run, verbose=verbose) for line in folded(note, out.width, "note: ", "  ")]
-    # A screen also needs room for the title, the totals, the answer and the prompt.
-    screen = (out.height if out.is_terminal else _PIPED_LINES) - len(assessment.counts) - len(notes) - _AROUND
-    for line, style in listed(_sections(run, out.width), None if verbose else screen):
+    for line, style in listed(_sections(run, out.width), verbose=verbose):
         print_line(out, line, style)
     for line in notes:
         print_line(out, line)
 
 
 def listed(
-    sections: Iterable[tuple[str, list[Entry]]], room: int | None, urgent: str = _FAILED
+    sections: Iterable[tuple[str, list[Entry]]], urgent: str = _FAILED, *, verbose: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the lines of sections, each with its style: the sentence of each entry, and all of it if there is room.
+    """Yield the lines of sections, each with its style: all of the first entries, and the beginnings of the others.
 
     Args:
         sections: heading and entries of each, the most urgent section first, and its largest entry first.
-        room: the number of lines; None for no limit.
-        urgent: the heading of the section that gets room for three entries for each one of other sections, and whose
-            sentences are never cut.
+        urgent: the heading of the section that has the most whole entries, and whose sentences are never cut.
+        verbose: whether every entry is whole.
     """
-    parts = list(sections)
-    turns = sorted(
-        (number // (3 if heading == urgent else 1), at, number)
-        for at, (heading, entries) in enumerate(parts)
-        for number in range(len(entries))
-    )
-    brief: dict[str, _Part] = {heading: "head" if heading == urgent else "first" for heading, _ in parts}
-    # A heading, the line before it, and the line that counts what is left out.
-    left = (room or 0) - sum(3 + _height(entries[:_MOST_HEADS], brief[heading]) for heading, entries in parts)
-    whole: set[tuple[int, int]] = set()
-    for _, at, number in turns:
-        heading, entries = parts[at]
-        lines = _height([entries[number]], "whole") - _height([entries[number]], brief[heading])
-        if room is None or lines <= left or (number == 0 and heading == urgent):
-            whole.add((at, number))
-            left -= lines
-    for at, (heading, entries) in enumerate(parts):
+    heading = ""
+    for heading, entries in sections:
         yield "", ""
         yield heading, "bold"
-        shown = entries if room is None else entries[:_MOST_HEADS]
-        for number, each in enumerate(shown):
-            yield from each.lines("whole" if (at, number) in whole else brief[heading])
+        is_urgent = heading == urgent
+        whole = len(entries) if verbose else _MOST_WHOLE[is_urgent]
+        shown = entries if verbose else entries[:_MOST_HEADS]
+        for number, (head, rest) in enumerate(shown):
+            if number < whole or is_urgent or len(head) == 1:
+                yield from ((line, "") for line in head)
+            else:
+                yield f"{head[0]} ...", ""
+            yield from ((line, "dim") for line in rest if number < whole)
         if more := len(entries) - len(shown):
             yield f"  and {more:,} more {'cause' if more == 1 else 'causes'}; --verbose lists them", "dim"
-        elif any((at, number) not in whole for number in range(len(shown))):
+        elif whole < len(shown):
             yield "  --verbose says more of each", "dim"
-    if parts:
+    if heading:
         yield "", ""
-
-
-def _height(entries: Iterable[Entry], detail: _Part) -> int:
-    return sum(len([*each.lines(detail)]) for each in entries)
 
 
 def entry(count: int, what: str, more: Sequence[str], commands: Sequence[str], width: int) -> Entry:

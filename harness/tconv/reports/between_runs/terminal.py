@@ -16,21 +16,17 @@ if TYPE_CHECKING:
     from tconv.reports.between_runs.comparing import Comparison, Group
     from tconv.reports.terminal import Detail, Entry
 
-_PIPED_LINES = 60
-_AROUND = 6
-
 
 def show(comparison: Comparison, detail: Detail = "screen") -> None:
     """Print a comparison; with the detail `verbose`, every cause, and every case below its cause."""
     out = console()
     if detail != "quiet":
         print_line(out, f"\n{comparison.title}", "bold")
-        lines = [line for text in _differing(comparison) for line in folded(text, out.width, "  ", "    ")]
-        for line in lines:
-            print_line(out, line)
-        room = (out.height if out.is_terminal else _PIPED_LINES) - len(lines) - _AROUND
-        sections = _sections(comparison, out.width, verbose=detail == "verbose")
-        for line, style in listed(sections, None if detail == "verbose" else room, _heading(Transition.NEW)):
+        for text in _differing(comparison):
+            print_line(out, "\n".join(folded(text, out.width, "  ", "    ")))
+        is_verbose = detail == "verbose"
+        sections = _sections(comparison, out.width, verbose=is_verbose)
+        for line, style in listed(sections, _heading(Transition.NEW), verbose=is_verbose):
             print_line(out, line, style)
     print_line(out, comparison.sentence, "bold red" if comparison.worse else "bold green")
 

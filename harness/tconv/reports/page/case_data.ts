@@ -113,7 +113,7 @@ function placementOf({ detail, geometry, expected }: OpenedCase): Placement | nu
 }
 
 function figuresOf({ record: { seconds }, detail }: OpenedCase) {
-  const entries = [...(detail.figures ?? [])];
+  const entries: [string, string][] = [];
   if (detail.earlier) entries.push(["asked before", detail.earlier]);
   if (detail.tolerance) entries.push(["allowed", detail.tolerance]);
   if (seconds !== null) entries.push(["seconds", String(seconds)]);

@@ -30,8 +30,7 @@ export function whySection({ why, about, figures, prose }: CaseView) {
   const more: Node[] = candidates.length > 0 ? [el("ul", { class: "candidates" }, ...candidates)] : [];
   if (why.clause) more.push(el("p", {}, el("span", { class: "muted" }, "The specification: "), why.clause));
   const texts = prose.flatMap(([heading, text]) => [el("h4", {}, heading), el("pre", { tabindex: 0 }, text)]);
-  const all =
-    figures.length > 0 ? [el("details", {}, el("summary", {}, "All figures of the verdict"), listed(figures))] : [];
+  const all = figures.length > 0 ? [el("details", {}, el("summary", {}, "How it was judged"), listed(figures))] : [];
   return el("section", { class: "why" }, el("h3", {}, "Why"), ...children, ...more, ...texts, ...all);
 }
 

@@ -56,7 +56,7 @@ export interface CaseView {
   noAnswer: string; // why there is no output to draw, such as a death; empty where there is one
   values: CaseValues | null; // the arrays; null where there are none
   call: Call | null;
-  figures: [string, string][]; // of the verdict
+  figures: [string, string][]; // the tolerance, the seconds, earlier answers
   prose: [string, string][]; // long texts, each with its heading
   waiver: Record<string, string> | null; // its facts by name; `href` where its link is an address of the web
   waiverExample: string; // the address of its example on this page

@@ -1,13 +1,11 @@
-"""The figures and long texts of a verdict, for the panel of a record."""
+"""The long texts of a verdict for the panel of a record, and numbers as the page writes them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Combination
-from tconv.reports.phrases import distance
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -15,47 +13,7 @@ if TYPE_CHECKING:
 
     from tconv.gate.status import Ruling
 
-_RULES: dict[ver.Rule, str] = {
-    "exact": "exact: every order of summation gives the same bits, so nothing is allowed",
-    "bound": "bound: values within the derived bound",
-    "shape": "shape: the shape and the type alone",
-    "refusal": "refusal: whether the call is refused",
-}
 _PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "Reason"}
-_ELSEWHERE = {"kind", "readings", "alike", "of", *_PROSE}
-
-
-def figures(verdict: Ruling, data_format: str) -> list[tuple[str, str]]:
-    """Return every figure of a verdict with its name, except readings and long texts.
-
-    Args:
-        verdict: the verdict.
-        data_format: the layout of the call, which is used for shapes.
-    """
-    named = ((field.name, getattr(verdict, field.name)) for field in fields(verdict) if field.name not in _ELSEWHERE)
-    return [_figure(verdict, name, value, data_format) for name, value in named if value not in (None, ())]
-
-
-def _figure(verdict: Ruling, name: str, value: object, data_format: str) -> tuple[str, str]:
-    figure = text(value)
-    match verdict, name:
-        case ver.WrongShape(), _:
-            name = f"{name} shape, {data_format}" if data_format else f"{name} shape"
-        case ver.WrongDtype(), "values_agree":
-            name, figure = "values after conversion", "right" if value else "wrong"
-        case ver.WrongDtype(), _:
-            name = f"{name} type"
-        case ver.Differed() | ver.Imprecise(), "first":
-            name = "first, NCX"
-        case ver.Differed() | ver.Imprecise(), "expected" | "actual":
-            name = f"{name} there"
-        case (ver.Differed(of=of) | ver.Imprecise(of=of), "wrong") | (ver.Inconclusive(of=of), "untested"):
-            figure = f"{figure} of {of}"
-        case ver.Differed() | ver.Imprecise(), "worst" | "steps":
-            name, figure = "worst", distance(verdict)
-        case _, "rule":
-            figure = next((words for rule, words in _RULES.items() if rule == value), figure)
-    return name, figure
 
 
 def prose(verdict: Ruling) -> list[tuple[str, str]]:

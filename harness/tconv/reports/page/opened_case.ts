@@ -8,7 +8,6 @@ import type { Sizes } from "./sums.js";
 
 /** What came of a record, beside its phrase; what would say nothing is absent. See records.py. */
 interface Detail {
-  figures?: [string, string][];
   readings?: Readings; // those that the backend follows
   wrong?: number; // elements that count as wrong
   prose?: [string, string][];

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.cases.patterns import topic_of
-from tconv.dialects.readings import Combination
 from tconv.gate.status import Status
 from tconv.records.failure import without_numbers
 from tconv.reports import phrases
@@ -40,29 +38,19 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a matrix: a topic or a run, with a count for each status and the total."""
+    """A run's line of the matrix: the filter that shows its records, a count for each status, and the total."""
 
-    name: str
     href: str
     counts: tuple[Count, ...]
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Records with a common text, and the filter that shows them; empty if it would show other records too."""
-
-    text: str
-    count: int
-    href: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Groups:
-    """The largest groups, and the number of smaller ones."""
+    """The largest groups of records with a common text, each with its number, and the number of smaller groups."""
 
     total: int
-    largest: tuple[Group, ...]
+    largest: tuple[tuple[str, int], ...]
     more: int
 
 
@@ -76,11 +64,7 @@ class Overview:
         short: a short name next to numbers: the backend alone if no other run has it; if not, with the version.
         report: the report of the run.
         facts: names and values from the run's header.
-        statuses: the columns of the matrix.
-        matrix: a line for each topic.
-        sum: the line for all topics.
         debt: the skipped records, by status and reason.
-        readings: the readings that the backend follows instead of the primary ones.
     """
 
     key: str
@@ -88,11 +72,7 @@ class Overview:
     short: str
     report: RunReport
     facts: tuple[tuple[str, str], ...]
-    statuses: tuple[Status, ...]
-    matrix: tuple[Line, ...]
-    sum: Line
     debt: tuple[tuple[Status, Groups], ...]
-    readings: Groups
 
     @property
     def assessment(self) -> Assessment:
@@ -110,7 +90,9 @@ def overviews(runs: Sequence[RunReport]) -> list[Overview]:
         uses[key] += 1
         if (number := uses[key]) > 1:
             key = f"{key}~{number}"
-        result.append(_overview(run, key, _short(run, [each.assessment.run.header.backend for each in runs])))
+        short = _short(run, [each.assessment.run.header.backend for each in runs])
+        debt = tuple(_debt(run.assessment))
+        result.append(Overview(key, run.name, short, run, tuple(_facts(run.assessment)), debt))
     return result
 
 
@@ -120,26 +102,6 @@ def _short(run: RunReport, backends: Sequence[BackendHeader]) -> str:
     if sum(other.name == backend.name for other in backends) == 1:
         return backend.name
     return backend.title if sum(other.title == backend.title for other in backends) == 1 else run.name
-
-
-def _overview(run: RunReport, key: str, short: str) -> Overview:
-    assessment = run.assessment
-    statuses = tuple(s for s in STATUSES if s in {Status.FAILED, Status.PASSED} or assessment.counts[s])
-    by_topic: defaultdict[str, Counter[Status]] = defaultdict(Counter)
-    for member in assessment.statuses:
-        by_topic[topic_of(member.record.case)][member.status] += 1
-    return Overview(
-        key,
-        run.name,
-        short,
-        run,
-        tuple(_facts(assessment)),
-        statuses,
-        tuple(_line(label, counts, statuses, backend=key, topic=label) for label, counts in sorted(by_topic.items())),
-        _line(run.name, assessment.counts, statuses, backend=key),
-        tuple(_debt(assessment)),
-        _readings(assessment, key),
-    )
 
 
 def link(**filters: str) -> str:
@@ -158,13 +120,15 @@ def href(address: str | None) -> str:
 
 def summary(runs: Sequence[Overview]) -> tuple[tuple[Status, ...], list[tuple[Overview, Line]]]:
     """Return a matrix of runs and statuses."""
-    statuses = tuple(s for s in STATUSES if any(s in run.statuses for run in runs))
-    return statuses, [(run, _line(run.name, run.assessment.counts, statuses, backend=run.key)) for run in runs]
+    always = {Status.FAILED, Status.PASSED}
+    statuses = tuple(s for s in STATUSES if s in always or any(run.assessment.counts[s] for run in runs))
+    return statuses, [(run, _line(run, statuses)) for run in runs]
 
 
-def _line(name: str, counts: Counter[Status], statuses: Iterable[Status], **filters: str) -> Line:
-    cells = tuple(Count(s, counts[s], link(**filters, status=s.value)) for s in statuses)
-    return Line(name, link(**filters), cells, counts.total())
+def _line(run: Overview, statuses: Iterable[Status]) -> Line:
+    counts = run.assessment.counts
+    cells = tuple(Count(s, counts[s], link(backend=run.key, status=s.value)) for s in statuses)
+    return Line(link(backend=run.key), cells, counts.total())
 
 
 def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
@@ -221,19 +185,9 @@ def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
             yield status, _groups(Counter(first[without_numbers(reason)] for reason in reasons))
 
 
-def _readings(assessment: Assessment, key: str) -> Groups:
-    followed = Counter(readings for member in assessment.statuses if (readings := figures.readings(member.ruling)))
-    texts = {readings: " or ".join(str(Combination(names)) for names in readings) for readings in followed}
-    # A search finds a record by any name of a reading.
-    hrefs = {
-        texts[readings]: link(backend=key, q=readings[0][0]) for readings in followed if list(map(len, readings)) == [1]
-    }
-    return _groups(Counter({texts[readings]: count for readings, count in followed.items()}), hrefs)
-
-
-def _groups(counts: Counter[str], hrefs: Mapping[str, str] | None = None) -> Groups:
-    largest = [Group(text, n, (hrefs or {}).get(text, "")) for text, n in counts.most_common(_GROUPS)]
-    return Groups(counts.total(), tuple(largest), len(counts) - len(largest))
+def _groups(counts: Counter[str]) -> Groups:
+    largest = tuple(counts.most_common(_GROUPS))
+    return Groups(counts.total(), largest, len(counts) - len(largest))
 
 
 def waiver_facts(waiver: Waiver) -> dict[str, str]:

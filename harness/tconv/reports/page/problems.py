@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import starmap
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import express
@@ -16,17 +14,17 @@ from tconv.reports.page.tables import Table
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
-    from tconv.cases.call import Call, Value
-    from tconv.cases.case import Case, Cite
+    from tconv.cases.call import Call
+    from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.expected import Candidate, Expectation
     from tconv.records.record import CallSummary, Record
-    from tconv.vocabulary import DataFormat, DType, Ints, Quantised
+    from tconv.vocabulary import DataFormat, Ints
 
-    Part = Mapping[str, Any]
+    Row = dict[str, Any]
 
 _GEOMETRY = ("spatial", "kernel", "strides", "dilations", "pads_begin", "output", "groups")
 """The integers for the drawing of a case; only Python has the rules for them."""
@@ -43,7 +41,7 @@ class Problems:
         self.table = Table()
         self._find = find
         # The key is the id of an expectation, which cases share, and the layout. The value keeps the expectation alive.
-        self._expected: dict[tuple[int, DataFormat], tuple[Expectation, Part, Part]] = {}
+        self._expected: dict[tuple[int, DataFormat], tuple[Expectation, Row]] = {}
         self._cases: dict[str, Case | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
@@ -51,106 +49,69 @@ class Problems:
         """Return the number of a record's problem, from 1; 0 if nothing is known of it."""
         key = record.case, record.dialect
         if key not in self._numbers:
-            parts = self._parts(record, dialect)
-            self._numbers[key] = self.table.append(*parts) + 1 if parts else 0
+            row = self._row(record, dialect)
+            self._numbers[key] = self.table.append(row) + 1 if row else 0
         return self._numbers[key]
 
-    def _parts(self, record: Record, dialect: Dialect) -> tuple[Part, ...]:
+    def _row(self, record: Record, dialect: Dialect) -> Row:
         if record.case not in self._cases:
             self._cases[record.case] = self._find(record.case)
         case = self._cases[record.case]
         if case is None:
-            return (_recorded(record.call),) if record.call else ()
+            return _recorded(record.call) if record.call else {}
         problem = share_problem(case, dialect)
         expected = problem.expectation
         if isinstance(expected, NotApplicable):
-            return (_part("notApplicable", expected.reason),)
+            return {"notApplicable": expected.reason}
         # The problem does not store the call: for thousands of cases that would need much memory.
         call = problem.surrounded.call if problem.surrounded else express(case, dialect, problem.signature)
         key = id(expected), call.data_format
-        _, value, others = self._expected.get(key) or self._expected.setdefault(
-            key, (expected, *_parts_of(expected, call))
-        )
-        return (
-            *_call(call),
-            *_graph(call),
-            value,
-            _part("dtype", problem.judged.dtype if problem.surrounded else call.dtype),
-            others,
-            *_about(case, dialect),
-        )
+        _, of_text = self._expected.get(key) or self._expected.setdefault(key, (expected, _expected(expected, call)))
+        # If a refusal is expected, no output is, so there is no type.
+        dtype = problem.judged.dtype if problem.surrounded else call.dtype
+        return {
+            **_call(call),
+            **of_text,
+            "dtype": None if "refusal" in of_text else dtype,
+            "about": case.about or None,
+            "clause": "; ".join(cite.clause for cite in case.cites if cite.dialect == dialect.name) or None,
+        }
 
 
-@lru_cache(maxsize=2**14)
-def _part(name: str, value: object) -> Part:
-    """Return a part of rows; rows with the same content share one object."""
-    return {name: value}
-
-
-def _recorded(call: CallSummary) -> dict[str, Any]:
+def _recorded(call: CallSummary) -> Row:
     """Return the call from its record, because the case is not in this corpus."""
-    row: dict[str, Any] = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
+    row: Row = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
     for place, (name, shape, dtype) in enumerate(call.inputs):
         row[f"input {place}"] = (name, figures.integers(shape), dtype)
     return row | {"layouts": (call.data_format, call.filter_format)}
 
 
-def _about(case: Case, dialect: Dialect) -> Iterator[Part]:
-    """Yield the purpose of a case, and its quotations from the dialect's text."""
-    if case.about:
-        yield _part("about", case.about)
-    if clause := _clause(case.cites, dialect):
-        yield _part("clause", clause)
-
-
-@lru_cache(maxsize=256)
-def _clause(cites: tuple[Cite, ...], dialect: Dialect) -> str:
-    return "; ".join(cite.clause for cite in cites if cite.dialect == dialect.name)
-
-
-def _call(call: Call) -> Iterator[Part]:
-    yield from starmap(_attribute, call.attributes.items())
+def _call(call: Call) -> Row:
+    """Return a call: attributes, inputs, layouts, and the nodes of its graph, each with whether it is the operator."""
+    row: Row = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
     for place, tensor in enumerate(call.inputs):
-        yield _input(place, tensor.name, tensor.shape, tensor.dtype)
-    yield _part("layouts", (call.data_format, call.filter_format))
-
-
-def _graph(call: Call) -> Iterator[Part]:
-    """Yield the nodes of a graph: output, kind, inputs and attributes, and whether it is the operator."""
+        row[f"input {place}"] = (tensor.name, figures.integers(tensor.shape), tensor.dtype or "i64")
+    row["layouts"] = (call.data_format, call.filter_format)
     if call.graph is not None:
-        nodes = [
-            (*line, node.call is not None) for node, line in zip(call.graph.nodes, node_lines(call.graph), strict=True)
-        ]
-        yield _part("graph", tuple(nodes))
+        nodes = zip(call.graph.nodes, node_lines(call.graph), strict=True)
+        row["graph"] = tuple((*line, node.call is not None) for node, line in nodes)
+    return row
 
 
-@lru_cache(maxsize=4096)
-def _attribute(name: str, value: Value) -> Part:
-    return {f"attribute {name}": figures.text(value)}
-
-
-@lru_cache(maxsize=4096)
-def _input(place: int, name: str, shape: Ints, dtype: DType | Quantised | None) -> Part:
-    return {f"input {place}": (name, figures.integers(shape), dtype or "i64")}
-
-
-def _parts_of(expected: Values | Refuse, call: Call) -> tuple[Part, Part]:
+def _expected(expected: Values | Refuse, call: Call) -> Row:
     """Return the expected value, and what else the text allows; or the refusal."""
     match expected:
         case Refuse(violation, stated):
-            # No output is expected, so there is no type.
-            return {"refusal": (violation.constraint, str(violation), stated)}, {"dtype": None}
+            return {"refusal": (violation.constraint, str(violation), stated)}
         case Values(primary, disputed, refusals):
             batch, channels, out_channels = _sizes(primary.geometry, call)
-            value = {
+            return {
                 **{name: getattr(primary.geometry, name) for name in _GEOMETRY},
                 "batch": batch,
                 "channels": channels,
                 "out_channels": out_channels,
                 "added": _added(call),
                 "shape": tuple(data_shape((batch, out_channels, *primary.geometry.output), call.data_format)),
-            }
-            return value, {
                 "disputed": tuple((_names(c), *_window(c.geometry)) for c in disputed) or None,
                 "refusals": tuple(map(str, refusals)) or None,
             }

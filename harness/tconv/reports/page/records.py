@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +22,10 @@ from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, reason, tolerance
 from tconv.reports.statuses import STATUSES
 from tconv.shown_texts import shortened
-from tconv.verdict.kinds import Agreed, Disputed, NotApplicable, RefusedValid, Unsupported
+from tconv.verdict.kinds import Agreed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.diagnosis.placement import Placement
@@ -43,8 +42,6 @@ _LONGEST = 200
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(RULINGS)}
 _COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds", "size")
-_SHARED = Agreed | Disputed | NotApplicable | RefusedValid | Unsupported
-"""Verdicts that many records share, and that have no numbers: equal verdicts could differ in 0 and -0."""
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
 
 
@@ -150,7 +147,7 @@ class _Records:
         facts = {case: facts_of_case for run in runs for case, facts_of_case in run.assessment.facts.items()}
         for case in self.ids:
             known = facts.get(case) or facts_of(case)
-            self.facts.append(_topic(topic_of(case)), dict(known.items()))
+            self.facts.append({"topic": topic_of(case), **known})
         headers = [run.assessment.run.header for run in runs]
         rows = [
             self._row(run, header, member)
@@ -162,14 +159,14 @@ class _Records:
     def _row(self, run: int, header: RunHeader, member: RecordStatus) -> tuple[float, ...]:
         """Return a record's value in each of `_COLUMNS`."""
         record = member.record
-        text = (_said if isinstance(member.ruling, _SHARED) else _said.__wrapped__)(member.ruling)
+        text = _said(member.ruling)
         waiver = self._waiver(run, member)
         cause = self._causes.get((run, record.case), 0)
-        detail = tuple(_detail(member, waiver, self._misreadings[cause - 1] if cause else ""))
+        detail = _detail(member, waiver, self._misreadings[cause - 1] if cause else "")
         if issue := self._issues.get((run, record.case)):
-            detail = *detail, {"issue": issue}
+            detail["issue"] = issue
         if (since := self._since.get((run, record.case))) and (was := since.was):
-            detail = *detail, {"was": (since.backend, was.status.value, was.ruling.kind, _said.__wrapped__(was.ruling))}
+            detail["was"] = (since.backend, was.status.value, was.ruling.kind, _said(was.ruling))
         dialect = DIALECTS.get(record.dialect)
         return (
             run,
@@ -179,7 +176,7 @@ class _Records:
             self.phrases[text if member.waiver is None else f"{member.waiver.name}: {text}"],
             cause,
             self._commands_number(run, header, member),
-            self.details.append(*detail) + 1 if detail else 0,
+            self.details.append(detail) + 1 if detail else 0,
             self.problems.number(record, dialect) if dialect else 0,
             # Four digits, as in the table: more would compress badly.
             round(record.seconds, 4) if math.isfinite(record.seconds) else math.nan,
@@ -200,11 +197,6 @@ class _Records:
         if number == len(self.waivers):
             self.waivers.append(overview.waiver_facts(member.waiver))
         return number
-
-
-@lru_cache
-def _topic(name: str) -> dict[str, str]:
-    return {"topic": name}
 
 
 def _run(run: Overview) -> dict[str, str]:
@@ -236,55 +228,35 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
     return readings
 
 
-@lru_cache(maxsize=1024)
 def _said(verdict: Ruling) -> str:
-    """Return a verdict's phrase in the table; it is cached, because most verdicts occur often."""
+    """Return a verdict's phrase in the table."""
     return shortened(" ".join(phrase(verdict).split()), _LONGEST)
 
 
-def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what the view of a case shows of a record in addition to its phrase, in parts; nothing for a plain pass.
+def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> dict[str, Any]:
+    """Return what the view of a case shows of a record in addition to its phrase; nothing for a plain pass.
 
     If several misreadings give the output, the one that explains the cause is shown, if there is one.
     """
-    record = member.record
-    if isinstance(member.ruling, Agreed) and not member.ruling.notes and record.call is None:
-        return
-    data_format = record.call.data_format if record.call else ""
-    of_verdict = _of_verdict if isinstance(member.ruling, _SHARED) else _of_verdict.__wrapped__
-    yield of_verdict(member.ruling, data_format, "" if member.waiver else reason(member))
+    record, ruling = member.record, member.ruling
+    if isinstance(ruling, Agreed) and not ruling.notes and record.call is None:
+        return {}
     explained = [each for each in member.why.explained if str(each) == misreading] or member.why.explained
-    if own := {
-        key: value
-        for key, value in (
-            ("tolerance", tolerance(record)),
-            ("why", explanation(record, member.why)),
-            ("earlier", record.earlier[-1:] and f"{len(record.earlier)} did not pass, the last {record.earlier[-1]}"),
-            ("artifact", record.artifact),
-            ("placement", member.why.placement and _placement(member.why.placement)),
-            (
-                "candidates",
-                tuple((str(together), says(together.names, record.dialect)) for together in explained),
-            ),
-        )
-        if value
-    }:
-        yield own
-    if waiver is not None:
-        yield {"waiver": waiver}
-
-
-@lru_cache(maxsize=1024)
-def _of_verdict(verdict: Ruling, data_format: str, reason: str) -> Mapping[str, Any]:
-    """Return what a verdict shows, which thousands of records may share; empty values are None."""
+    earlier = record.earlier[-1:] and f"{len(record.earlier)} did not pass, the last {record.earlier[-1]}"
     columns = {
-        "figures": tuple(figures.figures(verdict, data_format)),
-        "readings": figures.readings(verdict),
-        "wrong": getattr(verdict, "wrong", None),
-        "prose": tuple(figures.prose(verdict)),
-        "reason": reason,
+        "readings": figures.readings(ruling),
+        "wrong": getattr(ruling, "wrong", None),
+        "prose": tuple(figures.prose(ruling)),
+        "reason": "" if member.waiver else reason(member),
+        "tolerance": tolerance(record),
+        "why": explanation(record, member.why),
+        "earlier": earlier,
+        "artifact": record.artifact,
+        "placement": member.why.placement and _placement(member.why.placement),
+        "candidates": tuple((str(together), says(together.names, record.dialect)) for together in explained),
+        "waiver": waiver,
     }
-    return {key: value or None for key, value in columns.items()}
+    return {key: value for key, value in columns.items() if value not in {None, "", ()}}
 
 
 def _placement(placement: Placement) -> tuple[object, ...]:
