@@ -265,7 +265,7 @@ def test_the_largest_causes_are_whole_and_the_others_counted(capsys: pytest.Capt
 
 
 def test_failures_have_more_room_than_what_is_known() -> None:
-    """The sentence of a failure is never cut; of what is known the first cause is whole, and each has its first line."""
+    """No sentence of a failure is cut; of what is known the first cause is whole, and each has its first line."""
     sections = [
         (name, [terminal.Entry([f"{name}{n}", "on"], ["more"]) for n in range(9)]) for name in ("failed", "waived")
     ]
