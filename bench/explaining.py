@@ -16,7 +16,7 @@ Kernels that change fewer than three records are counted separately. If a kernel
 same, or is judged as right, nothing follows. All kernels that are not exact are printed. Then misreadings of the
 geometry are run with the catalogue switched off: how many of their failures does a learnt rule explain?
 
-Run `python bench/explaining.py [--count 100] [--seed 5] [--small] [--json FILE] [--against FILE]`. At the small size,
+Run `python bench/explaining.py [--count 100] [--seed 5] [--small]`. At the small size,
 12 kernels, the exit code is 1 if fewer than 50 of 100 are exact, or if one is misleading. It is also 1 if fewer than 95
 of 100 failures of a misreading are explained. With `--backend NAME` (repeatable), it asks a runtime 200 new calls for
 each rule that a run learns of it. Then the exit code is 1 if fewer than 95 of 100 follow a rule.
@@ -40,9 +40,7 @@ from unittest.mock import patch
 import numpy as np
 
 import wrong_kernels
-from command import run
-from figures import Figure, Findings
-from measure import timed
+from figures import Figure, run, timed
 from tconv.backends import Produced
 from tconv.cases.layouts import to_ncx
 from tconv.cases.patterns import path_of
@@ -561,26 +559,26 @@ def judgements(count: int, seed: int) -> tuple[Base, list[Judgement]]:
     return base, found
 
 
-def measured(arguments: argparse.Namespace) -> Findings:
+def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
     """Return how many kernels are explained exactly, how many failures the rules explain, and the cost."""
     count = SMALL if arguments.small else arguments.count
     base, kernels = judgements(count, arguments.seed)
     grades = Counter(each.grade for each in kernels)
     share = grades["exact"] / max(count - grades["too few records"], 1)
-    figures = {"exact, of those with enough records": Figure.of([share], band=(LEAST, 1.0))}
+    figures = {"exact, of those with enough records": Figure([share], band=(LEAST, 1.0))}
     vague = [each for each in kernels if each.grade == "vague"]
     right = [each for each in vague if not any(reason.startswith("records") for reason in each.why)]
-    figures["vague, and right on all records"] = Figure.of([len(right)], "kernels")
+    figures["vague, and right on all records"] = Figure([len(right)], "kernels")
     figures |= {
-        grade: Figure.of([grades[grade]], "kernels", band=(0, 0) if grade == "misleading" else None) for grade in GRADES
+        grade: Figure([grades[grade]], "kernels", band=(0, 0) if grade == "misleading" else None) for grade in GRADES
     }
     for misreading in misreadings_of(DIALECT):
         chosen = not arguments.small or misreading.name in SMALL_MISREADINGS
         if chosen and isinstance(misreading.change, OF_GEOMETRY):
             part = explained_by_rules(misreading, base)
-            figures[f"{misreading.name}: explained by rules"] = Figure.of([part], band=(RULES_ENOUGH, 1.0))
+            figures[f"{misreading.name}: explained by rules"] = Figure([part], band=(RULES_ENOUGH, 1.0))
     largest = max(kernels, key=lambda each: each.failures)
-    return Findings(figures | cost(largest.kernel, base))
+    return figures | cost(largest.kernel, base)
 
 
 def cost(kernel: Kernel, base: Base) -> dict[str, Figure]:
@@ -590,10 +588,10 @@ def cost(kernel: Kernel, base: Base) -> dict[str, Figure]:
     share_problem.cache_clear()
     seconds = timed(lambda: base.explain(records), process_time)
     return {
-        "records": Figure.of([len(records)], "records"),
-        "failures": Figure.of([len(changed)], "records"),
-        "to explain them": Figure.of([seconds], "s"),
-        "a record": Figure.of([1e6 * seconds / len(records)], "us"),
+        "records": Figure([len(records)], "records"),
+        "failures": Figure([len(changed)], "records"),
+        "to explain them": Figure([seconds], "s"),
+        "a record": Figure([1e6 * seconds / len(records)], "us"),
     }
 
 

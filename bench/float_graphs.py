@@ -5,7 +5,7 @@ It shares no formula with `expectation.operations`, which computes in float64.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -120,11 +120,9 @@ class Runtime:
 
     Attributes:
         random: chooses the order of each sum and a formula for each activation; None means one fixed way.
-        memory: the buffers of earlier runs, by shape, if they are not cleared.
     """
 
     random: Random | None = None
-    memory: dict[Any, Array] | None = field(default=None)
 
     def run(self, play: Play) -> Array:
         """Return the output of a graph."""
@@ -161,8 +159,6 @@ class Runtime:
         data = x.reshape(len(x), groups, channels, *x.shape[2:])
         taps = w.reshape(groups, channels, *w.shape[1:])
         y = np.zeros((len(x), groups, w.shape[1], *full), dtype)
-        if self.memory is not None:
-            y = self.memory.setdefault((y.shape, dtype), y)
         order = [(channel, tap) for channel in _blocks(channels, self.random) for tap in np.ndindex(*w.shape[2:])]
         if self.random:
             self.random.shuffle(order)

@@ -3,7 +3,7 @@
 The records are of 25,000 cases of the corpus in four made runs; a fifth of them deviate. A real Chromium opens the
 page. Only the processor time of its main thread counts, so a busy machine changes little.
 
-Run `python bench/page.py [--small] [--json FILE] [--against FILE]`. It needs playwright and Debian's Chromium.
+Run `python bench/page.py [--small]`. It needs playwright and Debian's Chromium.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from command import missing, run
-from figures import Figure, Findings
+from playwright.sync_api import sync_playwright
+
+from figures import Figure, run
 from tconv.corpus import Corpus
 from tconv.gate.assessment import assess
 from tconv.records.headers import BackendHeader, RunHeader
@@ -27,11 +28,6 @@ from tconv.records.record_file import Run
 from tconv.reports import html
 from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
-
-try:
-    from playwright.sync_api import sync_playwright
-except ImportError:
-    sync_playwright = None
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
@@ -77,10 +73,6 @@ def _run(ids: list[str], number: int) -> Run:
 
 def opened(path: Path) -> dict[str, float]:
     """Return what it costs a browser to show a page and to filter it."""
-    if sync_playwright is None:
-        missing("page: playwright must be there")
-    if not CHROMIUM.exists():
-        missing(f"page: {CHROMIUM} must be there")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     with (
         sync_playwright() as playwright,
@@ -116,7 +108,7 @@ def opened(path: Path) -> dict[str, float]:
         return figures
 
 
-def measured(arguments: argparse.Namespace) -> Findings:
+def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
     """Measure the page with the number of records for the size."""
     corpus = Corpus.load()
     records = 10_000 if arguments.small else 100_000
@@ -127,12 +119,12 @@ def measured(arguments: argparse.Namespace) -> Findings:
         html.write(make_report(runs), path, corpus.find)
         written = process_time() - started
         figures = {
-            f"{records:,} records": Figure.of([path.stat().st_size / 1e6], "MB"),
-            "written in": Figure.of([written], "s"),
+            f"{records:,} records": Figure([path.stat().st_size / 1e6], "MB"),
+            "written in": Figure([written], "s"),
         }
         units = {"memory": "MB"}
-        costs = {name: Figure.of([value], units.get(name, "s")) for name, value in opened(path).items()}
-        return Findings(figures | costs)
+        costs = {name: Figure([value], units.get(name, "s")) for name, value in opened(path).items()}
+        return figures | costs
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Measured are the value by `definition` and as tconv uses it, and the value with the verdict, for a right output and for
 one with a wrong element. For each shape the calls alternate. The unit is processor time of this thread.
 
-Run `python bench/reference.py [--small] [--json FILE] [--against FILE]`.
+Run `python bench/reference.py [--small]`.
 """
 
 # ruff: noqa: E402 - numpy's libraries read the number of threads when they are loaded
@@ -23,10 +23,9 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
-from command import missing, run
-from figures import Figure, Findings
-from measure import in_turn, ratios
+from figures import Figure, in_turn, run
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.reference import definition
 from tconv.expectation.sums import sums
@@ -36,7 +35,6 @@ from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -80,28 +78,23 @@ COLUMNS = {"definition": None, "value": (0.2, 2.0), "right": (0.4, 4.0), "wrong"
 """The measurements of a shape, with the bands of their geometric means."""
 
 
-def measured(arguments: argparse.Namespace) -> Findings:
+def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
     """Measure."""
-    try:
-        import torch  # noqa: PLC0415 - its absence is reported in one sentence
-    except ImportError:
-        missing("bench/reference.py needs torch; where pip has its CPU build at hand: pip install torch==2.13.0")
     torch.set_num_threads(1)
-    seconds = SMALL if arguments.small else SECONDS
     with torch.inference_mode():
-        return Findings(shapes(torch, seconds))
+        return shapes(SMALL if arguments.small else SECONDS)
 
 
-def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
+def shapes(seconds: float) -> dict[str, Figure]:
     """Measure each shape, as multiples of torch's time."""
     figures: dict[str, Figure] = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
-        right = by_torch(torch, shape, x.astype(np.float32), w.astype(np.float32))().numpy()
+        right = by_torch(shape, x.astype(np.float32), w.astype(np.float32))().numpy()
         wrong = right.copy()
         wrong.flat[-1] += 1 + abs(wrong.flat[-1])
         functions = (
-            by_torch(torch, shape, x, w),
+            by_torch(shape, x, w),
             lambda x=x, w=w, g=geometry: definition(x, w, None, g),
             lambda x=x, w=w, g=geometry: sums(x, w, None, g),
             lambda x=x, w=w, g=geometry, actual=right: compare(
@@ -115,13 +108,15 @@ def shapes(torch: ModuleType, seconds: float) -> dict[str, Figure]:
         assert not functions[3]().wrong.any()
         assert functions[4]().wrong.sum() == 1
         of_torch, *others = in_turn(functions, seconds, thread_time)
-        figures[f"torch, {shape.name}"] = Figure.of([taken * 1e3 for taken in of_torch], "ms")
+        figures[f"torch, {shape.name}"] = Figure([taken * 1e3 for taken in of_torch], "ms")
         for name, other in zip(COLUMNS, others, strict=True):
-            figures[f"{name}, {shape.name}"] = Figure.of(ratios(other, of_torch))
+            figures[f"{name}, {shape.name}"] = Figure(
+                [taken / unit for taken, unit in zip(other, of_torch, strict=True)]
+            )
     for name, band in COLUMNS.items():
         each = [figures[f"{name}, {shape.name}"].median for shape in SHAPES]
-        figures[f"{name}, geometric mean"] = Figure.of([geometric_mean(each)], band=band)
-        figures[f"{name}, worst"] = Figure.of([max(each)])
+        figures[f"{name}, geometric mean"] = Figure([geometric_mean(each)], band=band)
+        figures[f"{name}, worst"] = Figure([max(each)])
     return figures
 
 
@@ -132,7 +127,7 @@ def operands(shape: Shape) -> tuple[Array, Array]:
     return x, w
 
 
-def by_torch(torch: ModuleType, shape: Shape, x: Array, w: Array) -> Callable[[], Any]:
+def by_torch(shape: Shape, x: Array, w: Array) -> Callable[[], Any]:
     """Return torch's call for the same value."""
     conv_transpose = getattr(torch.nn.functional, f"conv_transpose{len(shape.x) - 2}d")
     tx, tw = torch.from_numpy(x), torch.from_numpy(w)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +21,9 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
+from tconv.investigation.random_cases import drawn
 from tconv.porting.between_runtimes import Asked
+from tconv.porting.port import ported as port_of
 from tconv.porting.runtime import Runtime
 from tconv.vocabulary import Attributes, DType
 
@@ -227,6 +231,24 @@ def test_the_nodes_behind_get_what_a_node_gives(tmp_path: Path) -> None:
         assert (code, [call["gives"]["output"] for call in calls]) == (0, [[18, 18], [36, 36]])
     code, calls = ported("--model", tmp_path / "a.onnx", "--to", "torch")
     assert (code, [call["gives"]["output"] for call in calls]) == (0, [[20, 20], [40, 40]])
+
+
+@pytest.mark.parametrize("source", ["onnxruntime", "wrong_backends:PadsSwapped"])
+def test_what_is_written_gives_what_the_source_gives(source: str) -> None:
+    """Random calls of a source, written for onnxruntime, have the same geometry there; most of them can be written."""
+    dialect, written = DIALECTS[ONNX], 0
+    with ExitStack() as stack:
+        ends = [Asked(Runtime(Asking(name), runs=True)) for name in (source, "onnxruntime")]
+        for end in ends:
+            stack.callback(end.runtime.close)
+        for case in islice(drawn(49, dialect, broken=False), 60):
+            followed = ends[0].gives(case, dialect)
+            if isinstance(followed, Geometry):
+                port = port_of(case, dialect, dialect, followed=followed, accepts=ends[1].accepts)
+                if port.written is not None:
+                    written += 1
+                    assert ends[1].gives(port.written.case, dialect) == port.written.values.primary.geometry
+    assert written > 20
 
 
 def test_a_source_that_follows_no_reading_is_ported_by_its_values() -> None:
