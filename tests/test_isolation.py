@@ -14,18 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from left_behind import gone
 from small_corpus import tconv, written
 from tconv.backends import confinement, orphans
 from tconv.backends.exec import Exec
 from tconv.backends.exec_child import ChildStarter
-from tconv.cli import options
 from tconv.errors import BackendMissing
-from tconv.execution.asking import required
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 
@@ -147,34 +143,6 @@ def test_what_cannot_be_confined_is_told_and_runs_only_where_it_need_not(monkeyp
         starter.start(errors).communicate()
     assert starter.isolated == "no: the system is plan9"
     assert starter.folder is None
-
-
-@pytest.mark.parametrize(
-    ("text", "isolate"), [("", None), ("on", True), ("y", True), ("YES ", True), ("off", False), ("0", False)]
-)
-def test_the_environment_says_whether_runtimes_are_confined(
-    text: str, *, isolate: bool | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The words for yes and no are those of any option, for commands with the option and for others."""
-    monkeypatch.setenv("TCONV_ISOLATE", text)
-    assert required() is isolate
-    seen: list[bool | None] = []
-
-    @click.command()
-    @options.isolate
-    def command(isolate: bool | None) -> None:  # noqa: FBT001 - click passes it by name
-        seen.append(isolate)
-
-    CliRunner().invoke(command, [], catch_exceptions=False)
-    CliRunner().invoke(command, ["--no-isolate"], catch_exceptions=False)
-    assert seen == [isolate, False]
-
-
-def test_what_says_neither_yes_nor_no_is_refused(tmp_path: Path) -> None:
-    """Whoever wished for confinement is not left without it in silence."""
-    done = tconv(tmp_path, "run", "--backend", "wrong_backends:Right", TCONV_ISOLATE="required")
-    assert done.returncode == 2
-    assert "environment variable TCONV_ISOLATE must be yes or no (got 'required')" in done.stderr
 
 
 @linux

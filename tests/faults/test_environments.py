@@ -37,7 +37,7 @@ def runs_whole(place: Place, codes: Container[int] = GREEN, **settings: Any) -> 
 
 JUNK = ("", "x", "-1", "0", "1e9", "\x1b[2J", "ä\udcff", "/dev/null", "x" * 5000)
 ANY_VALUE = (
-    "COLUMNS", "TERM", "LANG", "OMP_NUM_THREADS", "TCONV_ISOLATE", "TCONV_ONEDNN", "HOME", "NO_COLOR", "FORCE_COLOR"
+    "COLUMNS", "TERM", "LANG", "OMP_NUM_THREADS", "TCONV_ONEDNN", "HOME", "NO_COLOR", "FORCE_COLOR"
 )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ import click
 from tconv.backends.machine import cores
 from tconv.dialects import Dialect, find_dialect
 from tconv.errors import UsageError
-from tconv.execution.asking import required
 from tconv.records.headers import USUAL_TIMEOUT
 from tconv.vocabulary import TIERS
 
@@ -78,7 +77,7 @@ def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.")
 
 isolate = click.option(
     "--isolate/--no-isolate",
-    default=required,
+    default=None,
     show_default=False,
     help="Confine runtimes: no network, and they write only to folders of their own (Linux); default: only those of"
     " exec:, if the system allows it.",

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from pydantic import TypeAdapter, ValidationError
-
-from tconv.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tconv.dialects import Dialect
-
-VARIABLE = "TCONV_ISOLATE"
-"""The environment variable for `--isolate`, also for commands without this option."""
-
-
-def required() -> bool | None:
-    """Return whether runtimes must be confined by the environment variable; None if it is not set.
-
-    Raises:
-        UsageError: its value is not yes or no.
-    """
-    text = os.environ.get(VARIABLE, "").strip()
-    try:
-        return TypeAdapter(bool).validate_python(text) if text else None
-    except ValidationError:
-        raise UsageError(f"environment variable {VARIABLE} must be yes or no (got {text!r})") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +31,6 @@ class Asking:
     options: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 60.0
     repeat: int = 1
-    isolate: bool | None = field(default_factory=required)
+    isolate: bool | None = None
     folder: str | None = None
     shown: str = ""
