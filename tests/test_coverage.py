@@ -12,7 +12,7 @@ from small_corpus import BARE_HEAD, written
 from strategies import NARROW
 from tconv.corpus import Corpus, coverage
 from tconv.corpus.coverage import Coverage, Covered
-from tconv.dialects import DIALECTS
+from tconv.dialects import SPOKEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def covered(folder: Path, sweeps: str, tier: Tier = "full") -> dict[str, Coverag
     found = list(
         coverage.measure_coverage(Corpus.load(written(folder, f"{BARE_HEAD}sweeps:\n{sweeps}", "file.yaml")), tier)
     )
-    assert [one.dialect_name for one in found] == list(DIALECTS)
+    assert [one.dialect_name for one in found] == list(SPOKEN)
     return {one.dialect_name: one for one in found}
 
 
@@ -66,8 +66,8 @@ def test_reasons_name_the_constraint_and_the_clause(tmp_path: Path) -> None:
     """Why a value never occurs is what makes its cases not applicable there."""
     found = covered(tmp_path, TINY)
     assert dict(found[OPENVINO].never) == {
-        "bias=true": f"without-bias: {DIALECTS[OPENVINO].spelling.inputs['b'].clause}",
-        "groups=2": f"without-groups: {DIALECTS[OPENVINO].spelling.attributes['groups'].clause}",
+        "bias=true": f"without-bias: {SPOKEN[OPENVINO].spelling.inputs['b'].clause}",
+        "groups=2": f"without-groups: {SPOKEN[OPENVINO].spelling.attributes['groups'].clause}",
     }
     assert [words for words, _ in found[GROUPED].never] == ["bias=true"]
 
@@ -76,7 +76,7 @@ def test_pairs_are_told_where_both_values_occur(tmp_path: Path) -> None:
     """A pair is news only if each of its values occurs with something else; the bound of ONNX forbids some."""
     sweep = "  - name: s\n    axes: {strides: [1, 3], output_padding: [0, 2], bias: [false, true]}\n"
     found = covered(tmp_path, sweep)
-    clause = DIALECTS[ONNX].constraints["output-padding-below-stride-or-dilation"].clause
+    clause = SPOKEN[ONNX].constraints["output-padding-below-stride-or-dilation"].clause
     assert found[ONNX].never == (("strides=1,output_padding=2", f"output-padding-below-stride-or-dilation: {clause}"),)
     assert found[ONNX].cases == 6
     assert found[ONEDNN].never == ()
@@ -104,7 +104,7 @@ def test_a_sweep_that_a_dialect_cannot_say(tmp_path: Path) -> None:
     ]
     assert found.cases == 0
     assert [(count.covered, count.reachable, count.conceivable) for count in found.counts[:2]] == [(0, 0, 4), (0, 0, 4)]
-    assert found.never == (("every case", f"without-bias: {DIALECTS[OPENVINO].spelling.inputs['b'].clause}"),)
+    assert found.never == (("every case", f"without-bias: {SPOKEN[OPENVINO].spelling.inputs['b'].clause}"),)
 
 
 def test_a_tier_counts_its_own_rows(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: 
     monkeypatch.setattr(coverage, "_never", lambda *_: ())
     smoke = list(coverage.measure_coverage(corpus, "smoke"))
     tiers_of_sweeps = Counter(sweep.tier for sweep in corpus.sweeps.values())
-    assert len(smoke) == tiers_of_sweeps[None] * len(DIALECTS)
-    assert len(gate) == (tiers_of_sweeps[None] + tiers_of_sweeps["gate"]) * len(DIALECTS)
+    assert len(smoke) == tiers_of_sweeps[None] * len(SPOKEN)
+    assert len(gate) == (tiers_of_sweeps[None] + tiers_of_sweeps["gate"]) * len(SPOKEN)
     for found in (gate, smoke):
         short = [
             (one.sweep, one.dialect_name, counted)
@@ -144,7 +144,7 @@ def test_the_shipped_tiers_cover_what_they_promise(corpus: Corpus, monkeypatch: 
             if counted.covered < counted.reachable
         ]
         assert short == []
-    said = {name: sum(one.cases for one in gate if one.dialect_name == name) for name in DIALECTS}
+    said = {name: sum(one.cases for one in gate if one.dialect_name == name) for name in SPOKEN}
     # TFLite has no attribute but strides and the mode.
     assert min(number for name, number in said.items() if name not in NARROW) > 2500, said
     assert min(said.values()) > 500, said
@@ -165,7 +165,7 @@ def test_the_command_prints_counts_and_reasons(command: Command, tmp_path: Path)
     rows = {line.split()[1]: line.split() for line in lines if line.strip().startswith("file/tiny  ")}
     assert rows[ONNX][2:] == ["10", "7/7", "15/15", "10/10", "-"]
     assert rows[OPENVINO][2:] == ["3", "5/5", "7/7", "3/3", "-"]
-    assert set(rows) == set(DIALECTS)
+    assert set(rows) == set(SPOKEN)
     at = lines.index("never occurs:")
     assert f"  in {ONNX}, for skipped: three with a bias is odd" in lines[at:]
     assert "    file/tiny: bias=true,strides=3" in lines[at:]
@@ -175,5 +175,5 @@ def test_the_command_for_one_dialect(command: Command, tmp_path: Path) -> None:
     """Only that dialect is printed."""
     covered(tmp_path, "  - name: s\n    axes: {strides: [1, 2], seed: [1, 2]}\n")
     out = command("check", "--coverage", str(tmp_path), "--dialect", ONNX).stdout
-    assert [name for name in DIALECTS if name in out] == [ONNX]
+    assert [name for name in SPOKEN if name in out] == [ONNX]
     assert "everything that the axes can say occurs" in out

@@ -39,9 +39,9 @@ SHARED = (*ONNX, ONEDNN, *BACKPROP)
 
 
 def test_the_dialects() -> None:
-    """Keys are the rows' names, and every text can be read but our own geometry."""
+    """Keys are the rows' names, and every text can be read here but our own geometry, and W3C's page of WebNN."""
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
-    assert TEXT_OF.keys() == DIALECTS.keys() - {"geometry/1"}
+    assert TEXT_OF.keys() == DIALECTS.keys() - {"geometry/1", "webnn/convTranspose2d"}
 
 
 @pytest.mark.parametrize(
@@ -358,6 +358,50 @@ def test_tflite_takes_a_size_that_leads_back(size: int, mode: str) -> None:
     )
     assert isinstance(expect(asked, DIALECTS["tflite/TransposeConv"]), Refuse)
     assert isinstance(expect(replace(asked, breaks=None), DIALECTS["tflite/TransposeConv"]), NotApplicable)
+
+
+@pytest.mark.parametrize(
+    ("words", "output"),
+    [
+        # (5 - 1) * 3 + (3 - 1) * 2 + 1 - 1 - 2 = 14 on the first axis, and (4 - 1) * 2 + (2 - 1) + 1 - 0 - 1 = 7.
+        ({}, (14, 7)),
+        ({"output_padding": (2, 1)}, (16, 8)),
+        ({"output_shape": (16, 8)}, (16, 8)),
+        ({"output_shape": (15, 7), "output_padding": (9, 9)}, (15, 7)),
+        ({"output_shape": (17, 7)}, None),
+        ({"output_shape": (13, 7)}, None),
+        ({"output_padding": (3, 0)}, None),
+        ({"pads_begin": (-1, 0)}, None),
+        ({"auto_pad": "same_upper"}, None),
+        ({"dtype": DType.F64}, None),
+    ],
+)
+def test_webnn_keeps_its_padding_under_a_size(words: Any, output: tuple[int, ...] | None) -> None:  # noqa: ANN401 - what `case` takes
+    """A size is one that the stride leaves open; then output_padding is ignored. None: there is no such call."""
+    row = DIALECTS["webnn/convTranspose2d"]
+    given = {"strides": (3, 2), "dilations": (2, 1), "pads_begin": (1, 0), "pads_end": (2, 1)} | words
+    found = expect(case((5, 4), (3, 2), **given), row)
+    if output is None:
+        assert isinstance(found, NotApplicable)
+        return
+    assert isinstance(found, Values)
+    assert (found.primary.geometry.pads_begin, found.primary.geometry.output) == ((1, 0), output)
+    assert not found.disputed
+
+
+def test_webnn_writes_padding_axis_by_axis_and_layouts_in_letters() -> None:
+    """`padding` has both sides of the height, then of the width; absent attributes are not written."""
+    row = DIALECTS["webnn/convTranspose2d"]
+    asked = case(
+        (5, 4), (3, 2), channels=4, filters=3, groups=2, pads_begin=(1, 2), pads_end=(3, 0), data_format="NXC",
+        filter_format="OXI",
+    )  # fmt: skip
+    call = express(asked, row)
+    assert call.attributes == {"padding": (1, 3, 2, 0), "groups": 2, "inputLayout": "nhwc", "filterLayout": "ohwi"}
+    assert [(tensor.name, tensor.shape) for tensor in call.inputs] == [
+        ("input", (1, 5, 4, 4)),
+        ("filter", (3, 3, 2, 4)),
+    ]
 
 
 def test_geometry_is_onnx_without_what_rules_decide() -> None:

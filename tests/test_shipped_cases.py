@@ -16,7 +16,7 @@ from tconv.cases.call import express, write_signature
 from tconv.cases.context import OPERATIONS
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.cases.patterns import topic_of
-from tconv.dialects import DIALECTS, Absent, Open
+from tconv.dialects import DIALECTS, SPOKEN, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import reach
 from tconv.dialects.readings import Combination
@@ -489,12 +489,12 @@ UNSAYABLE = {("tflite/TransposeConv", "two-spatial-axes"), ("tflite/TransposeCon
 """Constraints that a text states and whose breach it cannot say: stride_h and stride_w are of two axes."""
 INVALID = {
     constraint
-    for name, dialect in DIALECTS.items()
+    for name, dialect in SPOKEN.items()
     for constraint in CONSTRAINTS
     if dialect.is_invalid(constraint) and dialect.has_word(CONSTRAINTS[constraint].of)
     if (name, constraint) not in UNSAYABLE
 }
-"""Constraints whose breach some text, or the operator, makes invalid."""
+"""Constraints whose breach some text that a backend speaks, or the operator, makes invalid."""
 
 
 def _seen(expected: Expectation) -> set[str]:

@@ -21,7 +21,6 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.reference import ReferenceEvaluator
 
 from tconv.backends.onnxruntime import OnnxRuntime
-from tconv.cases.layouts import from_ncx
 from tconv.corpus import Corpus
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
@@ -278,22 +277,24 @@ def test_webnn_data_are_what_an_engine_reads(corpus: Corpus, tmp_path: Path) -> 
     for test in given:
         graph = test["graph"]
         (operator,) = graph["operators"]
+        assert [list(argument) for argument in operator["arguments"]] == [["input"], ["filter"], ["options"]]
         options = operator["arguments"][2]["options"]
-        case = by_id[test["name"].split(" ", 2)[2]]
         arrays = {
-            name: np.array(one["data"], dtype=np.float64).reshape(one["descriptor"]["shape"])
+            name.removeprefix("convTranspose2d"): np.array(one["data"]).reshape(one["descriptor"]["shape"])
             for name, one in {**graph["inputs"], **graph["expectedOutputs"]}.items()
         }
-        y = arrays["convTranspose2dOutput"]
-        assert case.x.shape == arrays["convTranspose2dInput"].shape
-        problem = Problem(case, DIALECTS["geometry/1"])
+        problem = Problem(by_id[test["name"].split(" ", 2)[2]], DIALECTS["webnn/convTranspose2d"])
         assert problem.output is not None
-        np.testing.assert_array_equal(from_ncx(y, problem.call.data_format), problem.output.astype(np.float64))
-        x, w = arrays["convTranspose2dInput"].shape, arrays["convTranspose2dFilter"].shape
-        for axis in range(2):
-            s, d, op = (options[name][axis] for name in ("strides", "dilations", "outputPadding"))
-            begin, end = options["padding"][2 * axis : 2 * axis + 2]
-            assert y.shape[2 + axis] == (x[2 + axis] - 1) * s + (w[2 + axis] - 1) * d + 1 - begin - end + op
+        np.testing.assert_array_equal(arrays["Output"], problem.output)
+        assert ("Bias" in arrays) == ("bias" in options)
+        x, w, y = (arrays[name].shape[2:] for name in ("Input", "Filter", "Output"))
+        for axis, pads in enumerate(np.reshape(options.get("padding", [0] * 4), (2, 2))):
+            s, d = (options.get(name, [1, 1])[axis] for name in ("strides", "dilations"))
+            size = (x[axis] - 1) * s + (w[axis] - 1) * d + 1 - sum(pads)
+            if "outputSizes" in options:
+                assert size <= y[axis] == options["outputSizes"][axis] < size + s
+            else:
+                assert y[axis] == size + options.get("outputPadding", [0, 0])[axis]
 
 
 def test_openvino_reads_its_ir_back(corpus: Corpus, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.cases.case import PRESENTATION
-from tconv.dialects import DIALECTS
+from tconv.dialects import SPOKEN
 from tconv.expectation.expected import NotApplicable, can_express, expect
 from tconv.vocabulary import TIERS
 
@@ -162,7 +162,7 @@ def measure_coverage(corpus: Corpus, tier: Tier) -> Iterator[Coverage]:
                     else _counted(rows, sweep.radix, strength, mask, chosen)
                     for strength in STRENGTHS
                 ),
-                tuple(_never(sweep, rows, mask, DIALECTS[name])),
+                tuple(_never(sweep, rows, mask, SPOKEN[name])),
             )
 
 
@@ -226,7 +226,7 @@ def _reason(sweep: Sweep, row: Rows, dialect: Dialect) -> str:
 
 
 def find_expressible_rows(sweep: Sweep) -> dict[str, Mask]:
-    """Return, by dialect name, which rows of the sweep the dialect can express."""
+    """Return, by dialect name, which rows of the sweep the dialect can express, of those that a backend speaks."""
     rows = sweep.rows()
     # Without the axes of presentation, which decide nothing here, a quarter of the work is left.
     deciding = [number for number, axis in enumerate(sweep.axes) if not _is_presentation(axis)]
@@ -234,7 +234,7 @@ def find_expressible_rows(sweep: Sweep) -> dict[str, Mask]:
     cases = [sweep.case(row) for row in rows[first].tolist()]
     return {
         name: np.array([can_express(case, dialect) for case in cases])[inverse.ravel()]
-        for name, dialect in DIALECTS.items()
+        for name, dialect in SPOKEN.items()
     }
 
 

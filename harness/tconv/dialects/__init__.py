@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field, GetPydanticSchema
 from pydantic_core import CoreSchema, core_schema
 
-from tconv.dialects import onednn, onnx, openvino, tflite, torch
+from tconv.dialects import onednn, onnx, openvino, tflite, torch, webnn
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.dialect import Absent, Dialect, NoWord, Open, Spelling, Stated
 from tconv.dialects.onnx import GEOMETRY_1
@@ -34,12 +34,27 @@ DIALECTS: dict[str, Dialect] = {
         openvino.GROUP_CONVOLUTION_BACKPROP_DATA_1,
         torch.CONV_TRANSPOSE,
         tflite.TRANSPOSE_CONV,
+        webnn.CONV_TRANSPOSE_2D,
         GEOMETRY_1,
     )
 }
 """Every dialect by its name, `text/Operator-version`."""
 
-__all__ = ["DIALECTS", "GEOMETRY_1", "Absent", "Dialect", "NoWord", "Open", "Spelling", "Stated", "find_dialect"]
+SPOKEN = {name: dialect for name, dialect in DIALECTS.items() if dialect is not webnn.CONV_TRANSPOSE_2D}
+"""The dialects that a backend speaks. The tiers are chosen for these."""
+
+__all__ = [
+    "DIALECTS",
+    "GEOMETRY_1",
+    "SPOKEN",
+    "Absent",
+    "Dialect",
+    "NoWord",
+    "Open",
+    "Spelling",
+    "Stated",
+    "find_dialect",
+]
 
 
 def find_dialect(name: str) -> Dialect:

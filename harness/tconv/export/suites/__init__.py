@@ -43,7 +43,7 @@ class Suite:
 SUITES = {
     "onnx-node-tests": Suite((DIALECTS["onnx/ConvTranspose-22"],), onnx_node_tests.takes, onnx_node_tests.write),
     "benchdnn": Suite((GEOMETRY_1,), benchdnn.takes, benchdnn.write),
-    "webnn": Suite((GEOMETRY_1,), webnn.takes, webnn.write),
+    "webnn": Suite((DIALECTS["webnn/convTranspose2d"],), webnn.takes, webnn.write),
     "openvino-ir": Suite(
         tuple(DIALECTS[f"openvino/{name}-1"] for name in ("ConvolutionBackpropData", "GroupConvolutionBackpropData")),
         openvino_ir.takes,
