@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -630,16 +629,3 @@ def test_quiet_is_a_line_and_verbose_names_every_case(command: Command, two_runs
     assert command(*words, "-q").stdout.splitlines()[-1].startswith("1 case became worse (1 new, ")
     assert "small/padded" in command(*words, "--verbose").stdout
     assert command(*words, "-q", "-v").returncode == 2
-
-
-def test_standard_input_brings_one_side(
-    command: Command, two_runs: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """As `curl ... | tconv report NEW --baseline -` does; a page of what standard input brings has no folder."""
-    old, new = two_runs
-    for brought, words in ((old, (new, "--baseline", "-")), (new, ("-", "--baseline", old))):
-        with (tmp_path / brought).open() as stream:
-            monkeypatch.setattr(sys, "stdin", stream)
-            (tmp_path / "index.html").unlink(missing_ok=True)
-            assert command("report", *words, *SMALL, "-q").returncode == 1
-        assert (tmp_path / "index.html").exists() == (words[0] != "-")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,11 +18,6 @@ from tconv.corpus.file_reading import digest_path
 from tconv.errors import FileError
 from tconv.records.headers import header_line
 from tconv.records.record_file import read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from small_corpus import Command
 
 
 def recorded(file: Path, corpus: str, path: str = "") -> Path:
@@ -125,91 +116,5 @@ def test_what_has_no_end_or_no_writer_is_refused(kind: str, tmp_path: Path) -> N
             path.write_text(header_line(header()) + "\n", encoding="utf-8")
             os.truncate(path, 2**32)
     expected = {"sparse": ":2: a line must have at most 16777215 bytes", "loop": ": must be a readable file of records"}
-    with pytest.raises(
-        FileError, match=re.escape(expected.get(kind, "is a pipe or a device; give it by standard input"))
-    ):
+    with pytest.raises(FileError, match=re.escape(expected.get(kind, "is a pipe or a device; save it as a file"))):
         list(map(read, record_files([path], None)))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="it has no such paths")
-def test_what_a_shell_names_for_a_command_is_read(command: Command) -> None:
-    """`tconv report <(zcat records.jsonl.gz)`: a pipe that has its writer, can be read once, and has no folder."""
-    text = f"{header_line(header())}\n"
-    with _piped(text) as path:
-        (file,) = record_files([path], None)
-        assert file.read_text() == text
-    with _piped(text) as path:
-        done = command("report", str(path), "--cases", "gone.yaml")
-        assert (done.returncode, done.stderr.split(":")[0]) == (2, "gone.yaml")
-    with _piped("nothing\n") as path:
-        done = command("report", str(path))
-        assert (done.returncode, done.stderr.split(" (")[0]) == (2, f"{path}:1: must start with a header of format 5")
-
-
-@contextmanager
-def _piped(text: str) -> Iterator[Path]:
-    reading, writing = os.pipe()
-    with open(writing, "w", encoding="utf-8") as file:  # noqa: PTH123 - it has no path
-        file.write(text)
-    yield Path(f"/dev/fd/{reading}")
-    os.close(reading)
-
-
-class Endless(io.RawIOBase):
-    """What has a beginning, and then so many of one byte that no memory holds them."""
-
-    def __init__(self, beginning: bytes, byte: bytes) -> None:
-        self.left, self.byte, self.brought = beginning, byte, 0
-
-    def readable(self) -> bool:
-        """Return that it is."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - any buffer
-        """Bring what fits."""
-        assert self.brought < 2**26, "more is read than a line may have"
-        data = self.left[: len(buffer)] or self.byte * len(buffer)
-        self.left = self.left[len(buffer) :]
-        buffer[: len(data)] = data
-        self.brought += len(data)
-        return len(data)
-
-
-@pytest.mark.parametrize("words", ["report -", "explain -", "waivers propose - --output w"])
-def test_standard_input_ends_at_its_first_wrong_line(
-    words: str, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may have no end, and no memory holds all of it; one that is closed has nothing."""
-    text = f"{header_line(header())}\n".encode()
-    long = "a line must have at most 16777215 bytes"
-    streams = {
-        Endless(b"", b"\0"): f":1: {long}",
-        Endless(text, b"\0"): f":2: {long}",
-        Endless(b"", b"\n"): ":1: must start with a header",
-        Endless(text, b"\n"): ":2: must be a record",
-        Endless(text * 2, b"\n"): ":3: must be a record",
-        io.BytesIO(): ": must bring records (got nothing",
-        None: ": must bring records (got nothing",
-    }
-    for stream, said in streams.items():
-        monkeypatch.setattr(sys, "stdin", stream and io.TextIOWrapper(io.BufferedReader(stream)))
-        done = command(*words.split())
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"-{said}")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its pipes block")
-def test_standard_input_that_brings_nothing_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe that does not block has not ended because it is empty."""
-    text = f"{header_line(header())}\n"
-    reading, writing = os.pipe()
-    os.set_blocking(reading, False)
-    with open(reading, encoding="utf-8") as stream, ThreadPoolExecutor() as threads:  # noqa: PTH123 - it has no path
-        monkeypatch.setattr(sys, "stdin", stream)
-        read_on = threads.submit(record_files, [Path("-")], None)
-        for half in (text[:10], text[10:]):
-            # It is asked for what is not there yet.
-            assert not wait([read_on], timeout=0.2).done
-            os.write(writing, half.encode())
-        os.close(writing)
-        assert read_on.result()[0].read_text(encoding="utf-8") == text

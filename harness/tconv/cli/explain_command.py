@@ -13,7 +13,7 @@ import click
 from tconv.cli import options
 from tconv.cli.output import print_text
 from tconv.cli.progress import showing
-from tconv.cli.record_files import STANDARD_INPUT, cases_of, record_files
+from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import find_dialect
@@ -61,7 +61,7 @@ def command(
 ) -> int:
     """Say what a name means, why a case fails, or which formulas a runtime uses.
 
-    RECORDS is a file or a folder, or - for standard input. NAME is a name that reports print: a reading, misreading,
+    RECORDS is a file or a folder. NAME is a name that reports print: a reading, misreading,
     constraint, question, fact, verdict, status or note. Any other name is a CASE.
 
     NAME: print what it means, an example, and what to do.
@@ -103,7 +103,7 @@ def command(
 
 
 def _is_records(name: str) -> bool:
-    return name == str(STANDARD_INPUT) or os.path.lexists(name)
+    return os.path.lexists(name)
 
 
 def _case(corpus: Corpus, name: str) -> Case:

@@ -87,7 +87,7 @@ isolate = click.option(
 baseline = click.option(
     "--baseline",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True, allow_dash=True),
+    type=click.Path(path_type=Path, exists=True),
     help="Records to compare with. The exit code is also 1 if a case became worse; repeatable.",
 )
 

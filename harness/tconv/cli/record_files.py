@@ -1,47 +1,39 @@
-"""The record files that a user names: files, folders of them, and standard input."""
+"""The record files that a user names: files, and folders of them."""
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tconv.cli.streams import standard_input
 from tconv.corpus import Corpus
 from tconv.corpus.file_reading import digest_path
 from tconv.errors import FileError
-from tconv.records.record_file import header_in, received
+from tconv.records.record_file import header_in
 from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-STANDARD_INPUT = Path("-")
 _LONGEST_NAMES = 1000
-_DESCRIPTORS = ("/dev/fd", "/dev/stdin", "/proc")
-
-argument = click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+argument = click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 """RECORDS, which `record_files` expands."""
 
 
 def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
-    """Return the record files: each file, all files in and below a folder, and those from standard input.
+    """Return the record files: each file, and all files in and below a folder.
 
-    Standard input or a descriptor may bring several files one after the other, as `cat` joins them. A folder may have
-    runs of tconv's own cases and of other cases. Only one kind is returned, and a note says so. A file that is named
-    is always returned.
+    A folder may have runs of tconv's own cases and of other cases. Only one kind is returned, and a note says so. A
+    file that is named is always returned.
 
     Args:
         paths: what the user names.
         cases: the value of --cases; None for tconv's own. It chooses which runs of a folder are returned.
 
     Raises:
-        FileError: a folder or standard input has no record file, or a file is named twice.
+        FileError: a folder has no record file, or a file is named twice.
     """
     files: dict[str, Path] = {}
     for path in paths:
@@ -53,12 +45,6 @@ def record_files(paths: Sequence[Path], cases: Path | None) -> list[Path]:
             )
         files |= of_path
     return list(files.values())
-
-
-def is_stream(path: Path) -> bool:
-    """Return whether a path can be read only once: standard input, or a shell's `<(...)`."""
-    is_descriptor = any(path.is_relative_to(names) for names in _DESCRIPTORS)
-    return path == STANDARD_INPUT or (is_descriptor and path.exists() and not path.is_dir())
 
 
 def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
@@ -87,9 +73,7 @@ def cases_of(files: Sequence[Path], cases: Path | None) -> Path | None:
 
 
 def _files(path: Path, cases: Path | None) -> Iterator[Path]:
-    if is_stream(path):
-        yield from _received(path)
-    elif path.is_dir():
+    if path.is_dir():
         files = sorted(file for ending in ("", ".xz") for file in path.rglob(f"*.jsonl{ending}"))
         if not files:
             raise FileError(path, "must be a folder with record files, *.jsonl (got none)")
@@ -120,16 +104,3 @@ def _is_other(file: Path, cases: Path | None) -> bool:
     except FileError:
         # The error is reported when the whole file is read.
         return False
-
-
-def _received(path: Path) -> Iterator[Path]:
-    """Yield a file for each that standard input or a descriptor brings; they are removed when the command ends."""
-    folder = Path(tempfile.mkdtemp(prefix="tconv-received-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    if path != STANDARD_INPUT:
-        with path.open("rb") as file:
-            yield from received(path, file, folder)
-    elif (stream := standard_input()) is None:
-        raise FileError(path, "must bring records (got nothing: standard input is closed)")
-    else:
-        yield from received(path, stream, folder)

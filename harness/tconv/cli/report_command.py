@@ -10,7 +10,7 @@ import click
 from tconv.cli import options
 from tconv.cli.options import with_options
 from tconv.cli.output import json_text, refuse_unwritable, write_output
-from tconv.cli.record_files import argument, cases_of, is_stream, record_files
+from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.cli.reporting import Reporting, baseline_runs
 from tconv.export.issue import recorded_issue
 from tconv.gate.record_files import assess_files
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--page",
     type=options.FILE,
-    help="The file of the HTML page; default: index.html next to the first records, none for standard input.",
+    help="The file of the HTML page; default: index.html next to the first records.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--badge", type=options.FILE, help="Write the JSON of a shields.io badge.")
@@ -49,14 +49,14 @@ def command(
 ) -> int:
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
-    RECORDS are files, folders, or - for standard input. The shards of one run are joined. With --baseline each run is
+    RECORDS are files or folders. The shards of one run are joined. With --baseline each run is
     compared with the newest older run of the same backend and dialect. Changed cases are new (became worse, has other
     values than before, or fails and was not asked before), changed, fixed or gone.
 
     The exit code is 1 if a run is red, or if a case is worse than in the baseline. It is 2 if the baseline has no such
     run.
     """
-    if page is None and not is_stream(records[0]):
+    if page is None:
         page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"
     refuse_unwritable([page, badge])
     files = record_files(records, cases)
@@ -64,11 +64,10 @@ def command(
     assessments, corpus = assess_files(files, cases, waivers, strict=strict)
     before = baseline_runs(baseline, cases, waivers, strict=strict)
     report = make_report(assessments, before)
-    if page is not None:
-        html.write(report, page, corpus.find, partial(recorded_issue, find=corpus.find))
+    html.write(report, page, corpus.find, partial(recorded_issue, find=corpus.find))
     if badge is not None:
         write_output(json_text(plain.badge(report)), badge)
     reporting.write(report, cases, waivers, page)
-    if open_page and page is not None:
+    if open_page:
         click.launch(str(page))
     return int(report.is_red)

@@ -15,14 +15,14 @@ from tconv.reports.site import writing
 
 
 @click.command(name="site")
-@click.argument("records", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
 @options.cases
 @options.waivers
 @options.folder("The folder of the site; index.html is its first page.")
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, output: Path) -> int:
     """Write a site from RECORDS: engines and questions, and a page for each engine, question and finding.
 
-    RECORDS are files, folders, or - for standard input; without them, the records that ship with tconv. Of several
+    RECORDS are files or folders; without them, the records that ship with tconv. Of several
     releases of an engine the newest stands in the tables, and the site says what changed. The site needs no server and
     no network. Each page has its data as JSON.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, suppress
-from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+from io import BufferedWriter, FileIO, TextIOWrapper
 from select import select
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO, TextIO
+    from typing import TextIO
 
-    from _typeshed import ReadableBuffer, WriteableBuffer
+    from _typeshed import ReadableBuffer
 
 _STANDARD = (0, 1, 2)
 _ERRORS = 2
@@ -27,7 +27,7 @@ class NoReader(BaseException):
 
 
 class WaitingFile(FileIO):
-    """A file that waits if a pipe that does not block is full or empty; Python would lose the rest.
+    """A file that waits if a pipe that does not block is full; Python would lose the rest.
 
     Another process made the pipe so, and shares it: a change here would change it there too. The file stays open.
 
@@ -39,25 +39,11 @@ class WaitingFile(FileIO):
     def __init__(self, descriptor: int, mode: str) -> None:
         super().__init__(descriptor, mode, closefd=False)
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read some bytes; none at the end."""
-        while (count := super().readinto(buffer)) is None:
-            select([self], [], [])
-        return count
-
     def write(self, data: ReadableBuffer) -> int:
         """Write some bytes."""
         while (count := super().write(data)) is None:
             select([], [self], [])
         return count
-
-
-def standard_input() -> BinaryIO | None:
-    """Return the bytes of standard input; None if it is closed."""
-    if sys.stdin is None:
-        return None
-    raw = getattr(sys.stdin.buffer, "raw", None)
-    return BufferedReader(WaitingFile(raw.fileno(), "rb")) if isinstance(raw, FileIO) else sys.stdin.buffer
 
 
 def say_in_error(text: str) -> None:

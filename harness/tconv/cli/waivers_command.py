@@ -52,7 +52,7 @@ def command() -> None:
 def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, output: Path, *, strict: bool) -> None:
     """Write a waiver for each cause of the failures in RECORDS, for a person to complete.
 
-    RECORDS are those of one run: files, folders, or - for standard input.
+    RECORDS are those of one run: files or folders.
     """
     if output.exists():
         raise FileError(output, "must not be there yet (got a file); choose another FILE, or remove it")
@@ -71,7 +71,7 @@ def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
 def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     """Write the allowed readings that a backend follows into its waiver file, so that a change of one is a failure.
 
-    RECORDS are those of one backend, one run for each dialect: files, folders, or - for standard input. The pins of
+    RECORDS are those of one backend, one run for each dialect: files or folders. The pins of
     these dialects are written again if answers do not follow them. Other pins stay, and so does all text of the file
     above and below the pins. If the records are of a part of the cases, pins of questions that none of them asks stay
     too. The changed lines are printed. Answers that fail or are waived are not pinned.

@@ -8,7 +8,8 @@ import stat
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from errno import EINVAL
-from typing import IO, TYPE_CHECKING, BinaryIO
+from itertools import count
+from typing import IO, TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -16,7 +17,7 @@ from tconv.corpus.building import ImpossibleCase
 from tconv.dialects import DIALECTS, find_dialect
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Combination
-from tconv.errors import FileError, writing
+from tconv.errors import FileError
 from tconv.nearest_word import nearest
 from tconv.records.headers import FORMAT, HeaderLine, RunHeader
 from tconv.records.record import Record, record_of
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
 
-_BEGIN = b'{"format":'
 """The beginning of a header; no record begins so."""
 _LONGEST = 2**24
 """Bytes of a line; a device or a sparse file may have longer lines."""
@@ -61,8 +61,8 @@ class Run:
 
     @property
     def argument(self) -> str:
-        """The records as an argument in a shell; RECORDS if they are several files, or from standard input."""
-        return "RECORDS" if "*" in self.path.name or self.path.name == "-" else shlex.quote(str(self.path))
+        """The records as an argument in a shell; RECORDS if they are several files."""
+        return "RECORDS" if "*" in self.path.name else shlex.quote(str(self.path))
 
     def with_records(self, records: Iterable[Record]) -> Run:
         """Return the run with other records of some of its cases."""
@@ -98,40 +98,6 @@ def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = l
         [record for record in records if record.asked is not None and record.changed is None],
         [record for record in records if record.changed is not None],
     )
-
-
-def received(path: Path, stream: BinaryIO, folder: Path) -> list[Path]:
-    """Write the records of a stream to files of a folder, one for each header, and return the files.
-
-    Each line is checked as it comes: a stream may have no end.
-
-    Args:
-        path: the name of the stream in errors.
-        stream: one or several record files, as `cat` joins them.
-        folder: the folder.
-
-    Raises:
-        FileError: a line is wrong, or the stream is empty.
-    """
-    files: list[Path] = []
-    seen: set[str] = set()
-    with ExitStack() as opened:
-        for number, line in _lines(path, stream):
-            if not files or line.startswith(_BEGIN):
-                header, seen = _header(path, (number, line)), set()
-                files.append(folder / f"{len(files) + 1}.jsonl")
-                with writing(files[-1]):
-                    opened.close()
-                    copy = opened.enter_context(files[-1].open("wb"))
-            else:
-                _record(path, (number, line), header, None, seen)
-            with writing(files[-1]):
-                copy.write(line + b"\n")
-        if not files:
-            raise FileError(path, "must bring records (got nothing)")
-        with writing(files[-1]):
-            opened.close()
-    return files
 
 
 def header_in(path: Path) -> RunHeader:
@@ -190,18 +156,17 @@ def _unreadable(path: Path, error: Exception) -> FileError:
     return FileError(path, f"must be a readable file of records (got: {got}){remedy}")
 
 
-def _lines(path: Path, stream: IO[bytes] | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, or of a stream instead of it, with their numbers."""
-    number = 0
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file, with their numbers."""
     with ExitStack() as opened:
-        while True:
+        file = None
+        for number in count(1):
             # An error of the caller, between two lines, must not be caught here.
             try:
-                stream = stream or opened.enter_context(_opened(path))
-                line = stream.readline(_LONGEST)
+                file = file or opened.enter_context(_opened(path))
+                line = file.readline(_LONGEST)
             except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
                 raise _unreadable(path, error) from None
-            number += 1
             if len(line) == _LONGEST:
                 raise FileError(path, f"a line must have at most {_LONGEST - 1} bytes (got more)", number)
             if not line.endswith(b"\n"):
@@ -218,7 +183,7 @@ def _opened(path: Path) -> IO[bytes]:
     """Open a file, but no named pipe (perhaps without a writer) and no device (perhaps without an end)."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise OSError(EINVAL, "is a pipe or a device; give it by standard input, as -")
+        raise OSError(EINVAL, "is a pipe or a device; save it as a file")
     return lzma.open(path) if is_kept(path) else path.open("rb")
 
 
