@@ -94,7 +94,6 @@ def kinds_of(records: Iterable[Record], axis: str) -> Counter[tuple[str, str]]:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: f"{path.dtype}-{path.filters}-{path.rank}")
 def test_a_probe_finds_the_type_of_sums_on_each_path(path: SumPath) -> None:
-    """One case for each sum of the path; neither zeros nor a wrong first call loosen what sums are judged by."""
     assert {path_of(case) for case in accumulation._cases(path)} == {path}
     assert found(path, Right()) == found(path, WrongAtFirst()) == DType.F32
     assert found(path, _SumsInTheirType()) == path.dtype
@@ -103,7 +102,6 @@ def test_a_probe_finds_the_type_of_sums_on_each_path(path: SumPath) -> None:
 
 
 def test_a_path_without_sums_has_no_probe(tmp_path: Path) -> None:
-    """A depthwise filter of one tap has one product for each element; f32 and f64 are never asked about."""
     text = REAL.replace("[f16, bf16]", "[f16, f32, f64]").replace("kernel: [3]", "kernel: [1]")
     paths = {
         case.facts["kind"]: path_of(case) for case in Corpus.load(written(tmp_path, text)).cases() if "f16" in case.id
@@ -114,7 +112,6 @@ def test_a_path_without_sums_has_no_probe(tmp_path: Path) -> None:
 
 
 def test_sums_in_16_bits_excuse_the_calls_of_their_path_alone(tmp_path: Path) -> None:
-    """Those of depthwise filters are found and allowed; the same sums in a dense call are held to f32, and differ."""
     records = run_on("NarrowDepthwise", tmp_path)
     assert kinds_of(records, "depthwise") == {("agreed", "f16"): 4, ("agreed", "bf16"): 4}
     assert kinds_of(records, "dense") == {("agreed", "f32"): 8}
@@ -156,7 +153,6 @@ def _cases_in(folder: Path) -> list[Any]:
 
 
 def test_all_workers_judge_by_the_same_sums(tmp_path: Path) -> None:
-    """Each probes by itself, and finds the same."""
     records = run_on("F16Sums", tmp_path, REAL.replace("[1, 2, 3, 4]", str([*range(1, 17)])), jobs=3)
     narrow = {record.sums for record in records if "dtype=f16," in record.case}
     kinds = {path.filters for case in _cases_in(tmp_path) if (path := path_of(case))}

@@ -29,13 +29,11 @@ def axes(count: int, labels: int) -> str:
 
 
 def test_many_axes_are_refused_where_choosing_a_tier_would_take_minutes(tmp_path: Path) -> None:
-    """Sixteen axes have too many quadruples of labels, though not too many combinations each by itself."""
     text = f"sweeps: [{{name: a, axes: {{{axes(16, 2)}}}}}]\n"
     assert f"at most {MOST_TUPLES} quadruples of labels in its combinations (got" in complaint(tmp_path, text)
 
 
 def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
-    """Each sweep is small enough, and all of them are too many: written out, or by an alias."""
     one = f"&s {{name: a0, axes: {{{axes(3, 40)}}}}}"
     copies = ", ".join(f"{{name: a{n}, axes: {{{axes(3, 40)}}}}}" for n in range(1, 4))
     assert f"at most {MOST_ROWS} combinations (got" in complaint(tmp_path, f"sweeps: [{one}, {copies}]\n")
@@ -45,13 +43,11 @@ def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
 
 
 def test_many_sweeps_are_refused(tmp_path: Path) -> None:
-    """Thousands of sweeps of one case each."""
     sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
     assert f"must have at most {MOST_SWEEPS} items" in complaint(tmp_path, f"sweeps: [{sweeps}]\n")
 
 
 def test_the_sweeps_of_several_files_are_counted_together() -> None:
-    """Each file has few enough, and the corpus has one too many."""
     budget = Budget()
     assert {budget.charge([1], None) for _ in range(MOST_SWEEPS)} == {None}
     assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1}" in str(budget.charge([1], None))
@@ -78,14 +74,12 @@ def test_the_exhaustive_tier_has_a_budget_of_its_own() -> None:
     ],
 )
 def test_a_case_too_costly_is_refused_at_its_place(settings: str, said: str, tmp_path: Path) -> None:
-    """Rank beyond what arrays have, and work beyond minutes."""
     found = complaint(tmp_path, f"cases: [{{name: a, with: {{{settings}}}}}]\n")
     assert "small.yaml:4:9: " in found
     assert said in found
 
 
 def test_a_case_of_the_highest_rank_is_computed(tmp_path: Path) -> None:
-    """What the budget lets through, the reference computes."""
     from tconv.dialects import DIALECTS  # noqa: PLC0415 - for this test alone
     from tconv.expectation.problem import expressed  # noqa: PLC0415
 

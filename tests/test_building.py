@@ -44,7 +44,6 @@ def refused(**settings: Any) -> str:  # noqa: ANN401 - as above
 
 
 def test_nothing_said_is_the_smallest_ordinary_case() -> None:
-    """One item, one channel, four points, three taps, float32 integers, no bias, and no attribute written."""
     case = built()
     assert (case.x.shape, case.w.shape, case.b) == ((1, 1, 4), (1, 1, 3), None)
     assert (case.x.dtype, case.x.data, case.x.seed) == (DType.F32, "integers", 0)
@@ -53,7 +52,6 @@ def test_nothing_said_is_the_smallest_ordinary_case() -> None:
 
 
 def test_sizes_go_by_their_meaning() -> None:
-    """Data is (N, C, X...), the filter (C, O/G, K...); out_channels counts those of all groups, as the bias does."""
     case = built(batch=2, channels=4, out_channels=6, groups=2, spatial=[5, 7], kernel=[3, 2], bias=True)
     assert case.b is not None
     assert (case.x.shape, case.w.shape, case.b.shape) == ((2, 4, 5, 7), (4, 3, 3, 2), (6,))
@@ -61,7 +59,6 @@ def test_sizes_go_by_their_meaning() -> None:
 
 @pytest.mark.parametrize("name", ["strides", "dilations", "pads_begin", "pads_end", "output_padding"])
 def test_a_scalar_is_meant_for_every_axis(name: str) -> None:
-    """An integer stands for as many entries as there are axes; a list says each, also on purpose too few."""
     plain = {"spatial": [5, 4, 3], "kernel": [1, 1, 1]}
     assert getattr(built(**plain, **{name: 1}).attributes, name) == (1, 1, 1)
     assert getattr(built(**plain, **{name: [2, 1, 3]}).attributes, name) == (2, 1, 3)
@@ -69,12 +66,10 @@ def test_a_scalar_is_meant_for_every_axis(name: str) -> None:
 
 
 def test_a_kernel_may_be_one_number() -> None:
-    """A kernel of one number is as long on every axis."""
     assert built(spatial=[5, 4], kernel=2).w.shape == (1, 1, 2, 2)
 
 
 def test_kernel_shape_is_the_filters_or_its_own() -> None:
-    """The word `kernel` writes the filter's size; a list writes itself."""
     plain: dict[str, Any] = {"spatial": [5, 4], "kernel": [3, 2]}
     assert built(**plain, kernel_shape="kernel").attributes.kernel_shape == (3, 2)
     assert built(**plain, kernel_shape=[2, 2], breaks="kernel-shape-matches").attributes.kernel_shape == (2, 2)
@@ -92,7 +87,6 @@ def test_kernel_shape_is_the_filters_or_its_own() -> None:
     ],
 )
 def test_full_counts_from_what_the_taps_reach(settings: dict[str, Any], sizes: tuple[int, ...]) -> None:
-    """Full is (X-1)*stride + (K-1)*dilation + 1 on each axis, whatever the pads and output_padding are."""
     plain = {"spatial": [4, 5], "kernel": [3, 2], "strides": [2, 3], "dilations": [2, 3], "pads_begin": 1}
     assert built(**plain, **settings).attributes.output_shape == sizes
 
@@ -100,21 +94,18 @@ def test_full_counts_from_what_the_taps_reach(settings: dict[str, Any], sizes: t
 @given(st.integers(1, 3).flatmap(lambda n: st.tuples(axes(n, 1, 9), axes(n, 1, 5), axes(n, 1, 4), axes(n, 1, 4))))
 @examples(40)
 def test_full_is_reach(sizes: tuple[tuple[int, ...], ...]) -> None:
-    """On every axis, full is the size that the geometry says is reached."""
     spatial, kernel, strides, dilations = map(list, sizes)
     case = built(spatial=spatial, kernel=kernel, strides=strides, dilations=dilations, output_shape="full")
     assert case.attributes.output_shape == tuple(map(reach, spatial, kernel, strides, dilations))
 
 
 def test_full_without_strides_counts_by_one() -> None:
-    """What is not written is 1 in `full`, as it is in the dialects; what is omitted is not written."""
     assert built(spatial=[4], kernel=[3], output_shape="full").attributes.output_shape == (6,)
     left = built(spatial=[4], kernel=[3], strides=2, omit=["strides"], output_shape="full")
     assert left.attributes.output_shape == (6,)
 
 
 def test_an_output_shape_of_another_length_keeps_its_entries() -> None:
-    """A list that breaks output-shape-length, or stands on no axis at all, is written with all its entries."""
     longer = built(spatial=[4], kernel=[3], output_shape=[1, "full", "full-1"], breaks="output-shape-length")
     assert longer.attributes.output_shape == (1, 6, 5)
     nowhere = built(spatial=[], kernel=[], output_shape=[5, 6], breaks="output-shape-length")
@@ -127,7 +118,6 @@ def test_an_output_shape_of_another_length_keeps_its_entries() -> None:
 
 
 def test_an_operand_may_be_other_than_the_rest() -> None:
-    """Sizes, type, filling and seed of one operand are its own where it says so; the others keep theirs."""
     case = built(channels=4, out_channels=6, dtype="f32", seed=3, w={"channels": 5, "dtype": "f16"}, bias=True,
                  x={"spatial": [7], "data": "normal"}, b={"out_channels": 2, "seed": 9},
                  breaks="filter-channels-match")  # fmt: skip
@@ -139,14 +129,12 @@ def test_an_operand_may_be_other_than_the_rest() -> None:
 
 
 def test_a_shape_is_taken_as_it_is() -> None:
-    """Where meaning ends a shape says all of it, whatever the groups and the rank are."""
     case = built(channels=4, groups=0, w={"shape": [4, 6, 3, 2]}, b={"shape": []}, bias=True, breaks="groups-positive")
     assert case.b is not None
     assert (case.w.shape, case.b.shape) == ((4, 6, 3, 2), ())
 
 
 def test_values_fill_an_operand() -> None:
-    """Values are the elements in row-major order, as many as the shape has."""
     assert built(spatial=[3], x={"values": [1, 2.5, -3]}).x.values == (1.0, 2.5, -3.0)
     assert refused(spatial=[3], x={"values": [1, 2]}) == "x must have 3 values for shape [1, 1, 3] (got 2)"
 
@@ -168,7 +156,6 @@ def test_values_fill_an_operand() -> None:
     ],
 )
 def test_an_override_without_effect_is_refused(settings: dict[str, Any], message: str) -> None:
-    """A size that an operand does not have, or a filling beside another one, would silently mean nothing."""
     assert refused(**settings) == message
 
 
@@ -176,7 +163,6 @@ def test_an_override_without_effect_is_refused(settings: dict[str, Any], message
 
 
 def test_later_layers_win_and_null_takes_back() -> None:
-    """What comes later wins; null is the default again, and an attribute is not written again."""
     layers = {"strides": 2, "bias": True, "batch": 5}, {"strides": 3}, {"bias": None, "batch": None}
     case = build("a/b/c", *layers)
     assert (case.attributes.strides, case.b, case.x.shape[0]) == ((3,), None, 1)
@@ -187,7 +173,6 @@ def test_later_layers_win_and_null_takes_back() -> None:
 
 
 def test_operands_are_merged_key_by_key() -> None:
-    """What layers say of one operand adds up; null for a key, or for the operand, takes it back."""
     base = {"x": {"dtype": "f16", "seed": 4}, "w": {"seed": 1}}
     assert merge_settings(base, {"x": {"seed": 5}}) == {"x": {"dtype": "f16", "seed": 5}, "w": {"seed": 1}}
     again = build("a/b/c", merge_settings(base, {"x": {"dtype": None}, "w": None}))
@@ -197,7 +182,6 @@ def test_operands_are_merged_key_by_key() -> None:
 
 
 def test_a_later_filling_takes_the_earlier_one_back() -> None:
-    """Of data and values the one said later fills the operand, whichever comes first."""
     values = {"x": {"values": [1, 2, 3, 4]}}
     assert build("a/b/c", merge_settings(values, {"x": {"data": "ones"}})).x.data == "ones"
     assert build("a/b/c", merge_settings({"x": {"data": "ones"}}, values)).x.values == (1, 2, 3, 4)
@@ -208,7 +192,6 @@ def test_a_later_filling_takes_the_earlier_one_back() -> None:
 
 
 def test_a_raw_word_is_written_as_it_is() -> None:
-    """`raw` reaches the call whatever the vocabulary knows; the fact is the word."""
     case = built(auto_pad={"raw": "Same_Upper"}, breaks="auto-pad-known")
     assert case.attributes.auto_pad == "Same_Upper"
     assert case.facts["auto_pad"] == "Same_Upper"
@@ -217,7 +200,6 @@ def test_a_raw_word_is_written_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_what_is_omitted_is_not_written(name: str) -> None:
-    """An attribute that is omitted stays away though another layer writes it, and though a dialect requires it."""
     words = {"auto_pad": "valid", "data_format": "NXC", "filter_format": "XOI", "kernel_shape": "kernel"}
     settings: dict[str, Any] = {name: words.get(name, 1)}
     breaks = "output-size-non-negative" if name == "output_shape" else None
@@ -231,7 +213,6 @@ def test_what_is_omitted_is_not_written(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, constraint in CONSTRAINTS.items() if constraint.needed])
 def test_breaking_on_purpose_is_allowed(name: str) -> None:
-    """What would make no case makes one where `breaks` says so; the constraint is kept in the case."""
     assert built(strides=[1, 2], breaks=name).breaks == name
     assert "or say breaks: strides-length" in refused(strides=[1, 2])
 
@@ -240,7 +221,6 @@ def test_breaking_on_purpose_is_allowed(name: str) -> None:
 
 
 def test_facts_are_settings_as_text() -> None:
-    """Settings, written or by default, are texts; lists are joined by x, and truth is YAML's."""
     facts = built(spatial=[4, 5], kernel=[2, 3], strides=[2, 1], bias=True, omit=["dilations", "pads_end"]).facts
     wanted = {"spatial": "4x5", "kernel": "2x3", "strides": "2x1", "bias": "true", "dtype": "f32", "rank": "2"}
     assert wanted.items() <= facts.items()
@@ -250,7 +230,6 @@ def test_facts_are_settings_as_text() -> None:
 
 
 def test_labels_are_facts_and_win() -> None:
-    """The labels of a sweep's axes are facts; a label that has a setting's name stands for it."""
     settings = Settings.model_validate({"strides": 2}).written()
     facts = build("a/b/c[strides=two,shape=line,rank=one]", settings).facts
     assert (facts["strides"], facts["shape"], facts["rank"]) == ("two", "line", "one")
@@ -321,7 +300,6 @@ def test_facts_that_follow_from_several_settings(settings: dict[str, Any], fact:
     ],
 )
 def test_what_no_dialect_gives_a_value_to_is_refused(settings: dict[str, Any], message: str) -> None:
-    """The message says what must be, what was found, and for a constraint how to say that it is on purpose."""
     assert refused(**settings).startswith(message)
 
 
@@ -346,7 +324,6 @@ def test_what_no_dialect_gives_a_value_to_is_refused(settings: dict[str, Any], m
     ],
 )
 def test_too_large_is_refused_before_anything_is_made(settings: dict[str, Any], what: str) -> None:
-    """All messages name the one limit; it holds by the sizes alone, on purpose broken or not."""
     message = refused(**settings)
     assert message.startswith(f"operands and output together must have at most {MOST_ELEMENTS} elements (got ")
     assert what in message
@@ -433,13 +410,11 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
 
 
 def test_the_settings_of_operands_are_all_meant() -> None:
-    """Every key of an operand is a size of one of them, or how it is filled: none is left without a meaning."""
     sizes = {"batch", "channels", "out_channels", "spatial", "kernel"}
     assert set(OperandSettings.model_fields) == sizes | {"shape", "dtype", "data", "seed", "values"}
 
 
 def test_a_case_resolves_to_what_it_says() -> None:
-    """The numbers of a file reach the geometry: strides, dilations, pads and output_padding by axis."""
     case = built(spatial=[4, 5], kernel=[3, 2], strides=[2, 3], dilations=[1, 2], pads_begin=[1, 0], pads_end=[0, 2],
                  output_padding=[1, 0])  # fmt: skip
     dialect = DIALECTS["onnx/ConvTranspose-22"]

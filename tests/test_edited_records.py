@@ -103,7 +103,6 @@ EDITS: dict[str, tuple[Callable[[Lines], object], str]] = {
 
 @pytest.mark.parametrize("what", EDITS)
 def test_what_is_edited_is_refused_with_its_line(what: str, edited: Callable[[Callable[[Lines], object]], str]) -> None:
-    """The line, what must be, and what it got."""
     edit, message = EDITS[what]
     assert edited(edit).startswith(message)
 
@@ -111,5 +110,4 @@ def test_what_is_edited_is_refused_with_its_line(what: str, edited: Callable[[Ca
 def test_the_records_of_another_corpus_are_not_held_against_this_one(
     edited: Callable[[Callable[[Lines], object]], str],
 ) -> None:
-    """That the corpora differ is said by the gate, which is red."""
     assert edited(lambda lines: lines[0]["run"].update(corpus="sha256:other", patterns=["nothing"])) == ""

@@ -100,7 +100,6 @@ def verdicts(recorded_run: Run) -> dict[str, ver.Verdict]:
 
 
 def test_a_runner_that_follows_the_protocol_is_judged_by_its_replies(tmp_path: Path) -> None:
-    """Values agree, an invalid model is refused, and the header has what the hello contains."""
     right = recorded("right", tmp_path)
     assert {name: verdict.kind for name, verdict in verdicts(right).items()} == dict.fromkeys(NAMES, "agreed")
     assert (right.header.backend.name, right.header.backend.version) == ("runner", "1")
@@ -109,7 +108,6 @@ def test_a_runner_that_follows_the_protocol_is_judged_by_its_replies(tmp_path: P
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_reply_that_the_protocol_does_not_have_is_broke(how: str, tmp_path: Path) -> None:
-    """The verdict says what was awaited; the runner is started anew and every other case is judged."""
     others = verdicts(recorded(how, tmp_path))
     trouble = others.pop("trouble")
     assert isinstance(trouble, ver.BackendError)
@@ -119,28 +117,24 @@ def test_a_reply_that_the_protocol_does_not_have_is_broke(how: str, tmp_path: Pa
 
 
 def test_a_second_reply_is_not_judged_as_the_next_case(tmp_path: Path) -> None:
-    """A second reply breaks the case that would have read it, and is never its verdict."""
     others = verdicts(recorded("twice", tmp_path))
     assert others.pop("trouble").kind == "refused-valid"
     assert sorted(verdict.kind for verdict in others.values()) in (["agreed"] * 5, ["agreed"] * 4 + ["backend-error"])
 
 
 def test_a_runner_that_ends_is_a_death_with_the_end_of_its_standard_error(tmp_path: Path) -> None:
-    """The exit code and the end of its standard error are recorded, and the next case has a new runner."""
     others = verdicts(recorded("exits", tmp_path))
     assert others.pop("trouble") == ver.Crashed("exit code 3", "the runner gives up")
     assert {verdict.kind for verdict in others.values()} == {"agreed"}
 
 
 def test_a_runner_that_aborts_is_a_death_by_its_signal(tmp_path: Path) -> None:
-    """A runner that calls abort() has died, and the cause is SIGABRT."""
     trouble = verdicts(recorded("aborts", tmp_path))["trouble"]
     assert isinstance(trouble, ver.Crashed)
     assert trouble.cause == "SIGABRT"
 
 
 def test_a_runner_that_dies_of_what_an_earlier_case_did_is_asked_again(tmp_path: Path) -> None:
-    """The record of the case at which it died says that, and what a fresh runner answered."""
     records = {record.case.rpartition("/")[2]: record for record in recorded("harmed", tmp_path).records}
     ended = {name: record for name, record in records.items() if record.alone}
     assert {record.verdict.kind for name, record in records.items() if name not in ended} == {"agreed"}
@@ -151,14 +145,12 @@ def test_a_runner_that_dies_of_what_an_earlier_case_did_is_asked_again(tmp_path:
 
 
 def test_a_runner_that_stalls_is_timed_out(tmp_path: Path) -> None:
-    """The pool ends worker and runner, and the other cases run."""
     others = verdicts(recorded("stalls", tmp_path))
     assert others.pop("trouble") == ver.TimedOut(TIMEOUT)
     assert {verdict.kind for verdict in others.values()} == {"agreed"}
 
 
 def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
-    """What it confirms it is asked; it may refuse a value, and what it says nothing of does not run."""
     assert recorded("right", tmp_path, threads="2").header.backend.options == {"threads": "2"}
     with pytest.raises(OptionError, match=r"must confirm .*threads.* \(got: threads must be a number\)"):
         create(command("right"), {"threads": "many"})
@@ -189,7 +181,6 @@ def test_a_runner_confirms_the_options_of_its_hello(tmp_path: Path) -> None:
 def test_a_runner_that_does_not_start_is_missing(
     spec: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that does not start, or that does not reply to the hello, is a missing backend, and leaves no file."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(BackendMissing, match=message):
         create(spec)
@@ -212,7 +203,6 @@ def test_what_a_child_printed_before_it_ended_is_told(monkeypatch: pytest.Monkey
 
 
 def test_isolation_is_suspected_where_the_child_was_not_let_do_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not of what another right would not mend."""
     starter = ChildStarter(["runner"], isolate=None)
     forbidden = (
         "Permission denied",
@@ -243,7 +233,6 @@ def test_isolation_is_suspected_where_the_child_was_not_let_do_something(monkeyp
     ],
 )
 def test_the_line_that_says_why_a_child_ended_is_shown(printed: str, reason: str) -> None:
-    """Also where others stand below it, as the version of node does."""
     assert phrase(ver.Crashed("exit code 1", printed)) == (f"exit code 1: {reason}" if reason else "exit code 1")
 
 
@@ -276,7 +265,6 @@ def test_a_child_is_sent_the_whole_call(dtype: str, tmp_path: Path, corpus: Corp
 
 
 def test_a_child_is_greeted_with_the_version_of_the_protocol() -> None:
-    """A runner of another version can refuse then."""
     source = (
         "import json; protocol = json.loads(input())['hello']['protocol'];"
         " hello = {'name': 'greeted', 'version': f'protocol {protocol}', 'dialect': 'geometry/1'};"
@@ -304,7 +292,6 @@ def test_the_runner_of_the_docs_in_another_language_is_right(tmp_path: Path, cor
 
 
 def test_a_hello_has_the_timeout_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child that says nothing is given up as soon as --timeout says, and its user is told why."""
     monkeypatch.setattr("tconv.backends.exec.SHORTEST_HELLO", 0.2)
     (tmp_path / "silent.py").write_text(SILENT)
     command = f"{shlex.quote(sys.executable)} {tmp_path / 'silent.py'}"

@@ -99,7 +99,6 @@ def cases(folder: Path, text: str) -> list[Case]:
 
 
 def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: Path) -> None:
-    """Hundreds of cases, a dozen of which kill or silence the worker: each has one line, and its own verdict."""
     asked = cases(tmp_path, GRID)
     with pool_of("DiesAndHangs", jobs=2, timeout=1.5) as pool:
         lines = list(pool.run(asked))
@@ -113,37 +112,8 @@ def test_two_workers_lose_and_double_nothing_through_deaths_and_hangs(tmp_path: 
         assert kinds[case.id] == expected, case.id
 
 
-def test_a_pool_answers_single_cases_one_after_another_through_deaths(tmp_path: Path) -> None:
-    """One case at a time, as the pytest plugin asks: a death costs that case alone, also when it is the last one."""
-    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
-    with pool_of("IsKilled") as pool:
-        kinds: list[tuple[str, str]] = []
-        for case in asked:
-            (record,) = pool.run([case])
-            kinds.append((record.case, record.verdict.kind))
-        assert list(pool.run([])) == []
-    died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
-    assert died
-    assert kinds == [(case.id, "crashed" if case.id in died else "agreed") for case in asked]
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_death_after_the_answer_is_the_verdict_of_the_case_that_was_answered(tmp_path: Path, jobs: int) -> None:
-    """A runtime may die of a case while it cleans up after it: the next case has not begun, and agrees."""
-    asked = cases(tmp_path, EIGHT)
-    assert len(asked) == 3 * CHUNK
-    with pool_of("DiesAfterwards", jobs=jobs) as pool:
-        lines = list(pool.run(asked))
-    assert Counter(record.case for record in lines) == Counter(case.id for case in asked)
-    kinds = {record.case: record.verdict.kind for record in lines}
-    died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
-    assert {case for case, kind in kinds.items() if kind == "crashed"} == died
-    assert set(kinds.values()) == {"agreed", "crashed"}
-
-
 @pytest.mark.parametrize("last", [TROUBLE, TROUBLE + 1])
 def test_a_death_after_the_answer_is_told_wherever_the_case_stands(tmp_path: Path, last: int) -> None:
-    """The last case of a run, one alone, one before a case that cannot be said: nothing hides the death."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {', '.join(map(str, range(TROUBLE, last + 1)))}]"))
     died = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
     assert died
@@ -168,7 +138,6 @@ def test_what_preparation_dies_of_is_not_charged_to_the_case_before(tmp_path: Pa
 
 
 def test_a_death_that_a_case_alone_does_not_repeat_is_not_its_verdict(tmp_path: Path) -> None:
-    """An earlier case may have harmed the process: who dies after others is asked again alone, and it is reported."""
     asked = cases(tmp_path, EIGHT)
     with pool_of("DiesOfTheCaseBefore") as pool:
         lines = list(pool.run(asked))
@@ -219,25 +188,7 @@ def test_a_worker_that_never_comes_to_its_case_is_that_cases_verdict(tmp_path: P
         ]
 
 
-def test_every_death_is_repeated_in_a_process_that_was_asked_nothing_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process is asked nothing after what it died of, and each deadly case was the first of some process."""
-    log = tmp_path / "log"
-    monkeypatch.setenv(LOG, str(log))
-    asked = cases(tmp_path, EIGHT)
-    deadly = [case for case in asked if case.attributes.strides == (TROUBLE,)]
-    with pool_of("Aborts", jobs=2) as pool:
-        kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
-    assert kinds == {case.id: "crashed" if case in deadly else "agreed" for case in asked}
-    ended = [line.split(maxsplit=1) for line in log.read_text(encoding="utf-8").splitlines()]
-    first, last = dict(reversed(ended)), dict(ended)
-    assert set(first.values()) >= {f"({TROUBLE},) {case.x.shape}" for case in deadly}
-    assert all(sum(who == process and what.startswith(f"({TROUBLE},)") for who, what in ended) <= 1 for process in last)
-
-
 def test_after_a_death_a_case_is_asked_alone_once(tmp_path: Path) -> None:
-    """Asked several times it may harm the process that it does not end, and die of that."""
     asked = cases(tmp_path, EIGHT)
     with pool_of("DiesOfTheSecondCall") as pool:
         died = [record for record in pool.run(asked) if record.verdict.kind == "crashed"]
@@ -247,7 +198,6 @@ def test_after_a_death_a_case_is_asked_alone_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_failures_are_asked_again_after_a_death(tmp_path: Path, jobs: str) -> None:
-    """The worker that a death leaves in reserve is given them, though as many others wait as there are jobs."""
     command = [sys.executable, "-m", "tconv", "run", "--cases", str(written(tmp_path)), "-j", jobs]
     command += ["--backend", "wrong_backends:AbortsAndDoublesBias"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=False)
@@ -274,7 +224,6 @@ def test_the_first_death_of_a_process_is_not_repeated(tmp_path: Path, monkeypatc
 
 
 def test_nothing_is_left_of_a_pool(tmp_path: Path) -> None:
-    """Neither the workers of the cases, nor the one that waits for a death; nor anything open."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with pool_of("Right"):
         pass
@@ -306,7 +255,6 @@ def descendants(process: int) -> list[int]:
 
 
 def test_a_death_keeps_the_lines_that_say_why(tmp_path: Path) -> None:
-    """A panic is told by its own lines, though the backtrace below them is longer than what a record keeps."""
     (died,) = [r for r in read(records("Panics", tmp_path)).records if r.verdict.kind == "crashed"]
     assert isinstance(died.verdict, ver.Crashed)
     assert len(died.verdict.stderr) < 2500
@@ -318,7 +266,6 @@ def test_a_death_keeps_the_lines_that_say_why(tmp_path: Path) -> None:
 def test_the_last_words_of_a_backend_in_python_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    """What it printed, and what it ended with."""
     monkeypatch.setenv("TCONV_FORK", method)
     (died,) = [r for r in read(records("ExitsInWords", tmp_path)).records if r.verdict.kind == "crashed"]
     assert isinstance(died.verdict, ver.Crashed)
@@ -326,7 +273,6 @@ def test_the_last_words_of_a_backend_in_python_are_kept(
 
 
 def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
-    """Each case is asked so often as is wanted; once, a wavering backend is merely wrong."""
     path = written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     for repeat, kind in ((1, "differed"), (2, "unstable")):
         settings = RunSettings(Asking("wrong_backends:Wavers", timeout=TIMEOUT, repeat=repeat), tmp_path / str(repeat))
@@ -340,7 +286,6 @@ def test_answers_that_differ_are_unstable(tmp_path: Path) -> None:
 
 
 def test_an_unstable_answer_is_told_by_where_it_changes() -> None:
-    """Arrays of many elements that begin alike: the first element that does not stay, both values, and how many."""
     before = np.arange(60.0, dtype=np.float32).reshape(1, 3, 20)
     after = before.copy()
     after[0, 2, 5:7] += 0.5
@@ -353,7 +298,6 @@ def test_an_unstable_answer_is_told_by_where_it_changes() -> None:
 
 
 def test_a_death_at_a_later_call_of_a_case_is_its_verdict(tmp_path: Path) -> None:
-    """Asked twice, the case ends every worker: after the second it has died, and the run ends."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with Pool(Asking("wrong_backends:DiesOfTheSecondCall", timeout=TIMEOUT, repeat=2)) as pool:
         kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
@@ -440,7 +384,6 @@ def test_a_run_of_something_else_is_not_resumed(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_corpus_has_a_record_file_of_its_own(tmp_path: Path) -> None:
-    """To run a failure again does not cost one the records of the whole."""
     path = records("Right", tmp_path, FEW)
     before = path.read_bytes()
     part = Selection(Corpus.load(tmp_path / "small.yaml"), patterns=("small/few[strides=1]",))
@@ -450,7 +393,6 @@ def test_a_part_of_the_corpus_has_a_record_file_of_its_own(tmp_path: Path) -> No
 
 
 def test_resuming_another_run_is_exit_2_and_one_line(command: Command, tmp_path: Path) -> None:
-    """The command says which file is in the way, all that is another in it, and what to do."""
     where = ("--cases", str(written(tmp_path, FEW)), "--backend", "wrong_backends:Right", "--output", "out")
     assert command("run", *where).returncode == 0
     done = command("run", *where, "--resume", "--timeout", "9", "--repeat", "2")
@@ -462,7 +404,6 @@ def test_resuming_another_run_is_exit_2_and_one_line(command: Command, tmp_path:
 
 
 def test_records_of_another_format_are_neither_resumed_nor_a_baseline(command: Command, tmp_path: Path) -> None:
-    """Exit 2 and one line each; without --resume the run replaces them."""
     where = ("--cases", str(written(tmp_path, FEW)), "--backend", "wrong_backends:Right", "--output", "out")
     assert command("run", *where).returncode == 0
     path = record_file(tmp_path)
@@ -481,7 +422,6 @@ SAME = "cases:\n  - {name: same, with: {spatial: [3], kernel: [3], strides: 2, a
 
 
 def test_a_pool_speaks_the_dialect_that_it_is_given(tmp_path: Path) -> None:
-    """One with changed rules is judged by these rules in the worker too, and its models are built."""
     known = DIALECTS["onnx/ConvTranspose-22"]
     own = replace(known, answers={**known.answers, "same": Same.NO_PADDING.by("its own")}, disputed=())
     (case,) = Corpus.load(written(tmp_path, BARE_HEAD + SAME)).cases()
@@ -493,7 +433,6 @@ def test_a_pool_speaks_the_dialect_that_it_is_given(tmp_path: Path) -> None:
 
 
 def test_a_case_in_two_patterns_is_run_once(tmp_path: Path) -> None:
-    """A case that two patterns of a selection match is asked once."""
     corpus = Corpus.load(written(tmp_path, FEW))
     chosen = [case.id for case in Selection(corpus, "full", ("small/few[strides=1]", "small/**")).cases()]
     assert len(chosen) == len(set(chosen)) == 12
@@ -504,7 +443,6 @@ def test_a_case_in_two_patterns_is_run_once(tmp_path: Path) -> None:
 def test_a_worker_has_one_thread_and_a_runtime_the_number_that_the_user_wants(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However workers are started: numpy's libraries start none of their own, and the environment is the caller's."""
     monkeypatch.setenv("TCONV_FORK", method)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     with pool_of("TellsThreads") as pool:
@@ -514,7 +452,6 @@ def test_a_worker_has_one_thread_and_a_runtime_the_number_that_the_user_wants(
 
 
 def test_what_workers_print_reaches_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Megabytes on both of a worker's outputs, through Python and past it, stay in its own log."""
     path = records("Prints", tmp_path, FEW)
     assert {record.verdict.kind for record in read(path).records} == {"agreed"}
     out, err = capfd.readouterr()
@@ -539,7 +476,6 @@ def test_a_worker_that_is_gone_when_it_is_started_again_ends_the_run(
 def test_a_backend_that_is_another_one_after_a_death_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is reported where it happens: records of two backends in one file say nothing of either."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     died = next(case for case in asked if case.attributes.strides == (TROUBLE,))
@@ -576,7 +512,6 @@ def test_a_signal_ends_a_run_whose_other_processes_are_stopped(tmp_path: Path, m
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
 def test_a_killed_zygote_is_the_verdict_of_no_case(tmp_path: Path, mark: str) -> None:
-    """However many workers end with it: they are started again, from another one."""
     process, path = started(tmp_path, mark)
     for _ in range(2):
         zygotes = [each for each in having(mark) if parent(each) == process.pid and leads_session(each)]
@@ -589,19 +524,11 @@ def test_a_killed_zygote_is_the_verdict_of_no_case(tmp_path: Path, mark: str) ->
 
 
 def test_a_runtime_that_spoils_its_interpreter_ends_no_run(tmp_path: Path) -> None:
-    """What fails of its process then is that case's, or that of a later one: no traceback, and a record for each."""
     written(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     where = ("--cases", "small.yaml", "--backend", "wrong_backends:EmptiesItsModules", "--output", "out")
     ended = tconv(tmp_path, "run", *where)
     assert (ended.returncode in {0, 1}, "Traceback" in ended.stderr) == (True, False)
     assert len(read(record_file(tmp_path, "EmptiesItsModules")).records) == 6
-
-
-def test_the_record_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """A folder in the record file's place is an error of one line, not a failure of tconv's."""
-    (tmp_path / "out" / "Right-1.0-onnx-ConvTranspose-22.jsonl").mkdir(parents=True)
-    with pytest.raises(FileError, match="must be a file that can be written"):
-        records("Right", tmp_path, FEW)
 
 
 def started(
@@ -661,47 +588,17 @@ def test_a_signal_ends_a_run_that_can_be_resumed(
     assert calls(log).total() == 120 - len(kept)
 
 
-@pytest.mark.thorough
-def test_ctrl_c_reaches_no_worker_that_is_just_starting(tmp_path: Path, mark: str) -> None:
-    """The terminal's signal is for the parent: a worker that does not yet lead a group of its own stays silent."""
-    deadly = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [{TROUBLE}], groups: [1, 2]")
-    for lines in (3, 5, 7):
-        # Every case ends its worker, so nearly all the time one is starting.
-        process, path = started(tmp_path, mark, "IsKilled", deadly, lines)
-        os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate()
-        assert process.returncode == 130
-        assert all(line.startswith("tconv: ") for line in filter(None, err.splitlines())), err
-        assert {record.verdict.kind for record in read(path).records} == {"crashed"}
-        assert gone(mark)
-
-
-def test_what_a_worker_started_ends_with_it(tmp_path: Path, mark: str) -> None:
-    """A child that outlives a dead worker is not left behind."""
-    where = ("--cases", str(written(tmp_path)), "--backend", "wrong_backends:LeavesChild", "--timeout", "1")
+@pytest.mark.parametrize("backend", ["LeavesChild", "LeavesSession"])
+def test_what_a_worker_started_ends_with_it(backend: str, tmp_path: Path, mark: str) -> None:
+    where = ("--cases", str(written(tmp_path)), "--backend", f"wrong_backends:{backend}", "--timeout", "1")
     assert tconv(tmp_path, "run", *where, TCONV_TEST_MARK=mark).returncode == 1
     assert gone(mark)
 
 
-def test_what_leaves_its_session_ends_with_the_run(tmp_path: Path, mark: str) -> None:
-    """A process that a runtime forks, in a session of its own and without another program, is ended too."""
-    where = ("--cases", str(written(tmp_path)), "--backend", "wrong_backends:LeavesSession", "--timeout", "1")
-    assert tconv(tmp_path, "run", *where, TCONV_TEST_MARK=mark).returncode == 1
-    assert gone(mark)
-
-
-@pytest.mark.parametrize("folders", [0, 20], ids=["short-path", "long-path"])
-def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(
-    folders: int, tmp_path: Path, mark: str
-) -> None:
-    """Not the worker that hears no signal, not the process it was forked from, not what it has started.
-
-    However long the path of the folder for temporary files is: a socket in it could not have a longer one.
-    """
+def test_a_run_that_is_killed_leaves_nothing_behind_though_a_runtime_hangs(tmp_path: Path, mark: str) -> None:
+    """Not the worker that hears no signal, not the process it was forked from, not what it has started."""
     text = MANY.replace("strides: [1, 2, 3, 4]", f"strides: [1, {TROUBLE}]")
-    temporary = tmp_path.joinpath(*["temporary"] * folders)
-    temporary.mkdir(parents=True, exist_ok=True)
-    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1, TMPDIR=str(temporary))
+    process, _ = started(tmp_path, mark, "HangsWithSession", text, lines=1)
     while not (tmp_path / "hangs").exists() and process.poll() is None:
         sleep(0.02)
     process.kill()
@@ -770,7 +667,6 @@ def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: 
 
 
 def test_a_case_whose_record_a_runtime_takes_away_is_broken(tmp_path: Path) -> None:
-    """The cases whose records were lost with it are asked again, each alone."""
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with pool_of("LosesItsRecord") as pool:
         verdicts = {record.case: record.verdict for record in pool.run(asked)}
@@ -793,7 +689,6 @@ def test_a_worker_that_cannot_make_its_files_names_the_folder(
 
 
 def test_a_link_in_the_place_of_a_workers_log_is_not_followed(tmp_path: Path) -> None:
-    """A worker that finds one where its log should be does not start, and what the link leads to stays as it was."""
     (tmp_path / "precious").write_text("precious text", encoding="utf-8")
     (tmp_path / "worker-1.log").symlink_to(tmp_path / "precious")
     with pytest.raises(FileError, match=r"worker-1\.log: must be writable while cases run"):

@@ -77,14 +77,12 @@ class FlushingFromTheStart(Right):
 
 
 def test_what_a_runtime_sets_as_it_is_loaded_holds_when_it_is_called() -> None:
-    """So it computes as it does in a program of its own."""
     with Pool(Asking("test_floating_point:FlushingFromTheStart", timeout=TIMEOUT)) as pool:
         for _ in range(2):
             assert pool.record(CASE).verdict == ver.RefusedValid("zero: True")
 
 
 def test_a_runtimes_floating_point_state_is_its_own() -> None:
-    """It finds it in the next call as it left it, and between its calls tconv computes with subnormal numbers."""
     backend = Flushing()
     evaluator = Evaluator(backend, "flushing", ONNX, None)
     for _ in range(2):

@@ -72,23 +72,8 @@ cli._tconv.main = answer"""
     assert ended(tmp_path, program) == (1, "")
 
 
-def test_the_tests_pass_where_signals_are_ignored() -> None:
-    """As under `nohup`: what they start hears signals all the same."""
-    start = (
-        "import os, signal, sys\n"
-        "for name in ('SIGHUP', 'SIGINT', 'SIGTERM', 'SIGCHLD'): signal.signal(getattr(signal, name), signal.SIG_IGN)\n"
-        "os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', *sys.argv[1:]])"
-    )
-    tests = f"{__file__}::{test_a_signal_while_the_command_is_imported_ends_it_in_words.__name__}"
-    done = subprocess.run(
-        [sys.executable, "-c", start, tests], env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_only_a_command_with_resume_speaks_of_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Advice that the command itself refuses would be untrue."""
     named = import_module(f"tconv.cli.{name}_command").command
 
     def stopped(**_: object) -> None:
@@ -124,8 +109,6 @@ cli._tconv.main = answer"""
 def test_a_process_that_goes_on_hears_signals_as_before(
     raised: BaseException | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However the command ends, a program that calls it has its own handlers again."""
-
     def answer(**_: object) -> int:
         if raised is not None:
             raise raised
@@ -143,7 +126,6 @@ def test_a_process_that_goes_on_hears_signals_as_before(
 
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_while_the_command_is_imported_ends_it_in_words(number: signal.Signals, tmp_path: Path) -> None:
-    """Nothing is left to be tidied up then."""
     # A signal that comes just before a sleep is heard after it.
     naps = "for _ in range(600): time.sleep(0.1)"
     (tmp_path / "click.py").write_text(f"import os, time\nopen('loading', 'w').close()\n{naps}\n")

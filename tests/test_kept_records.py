@@ -24,7 +24,6 @@ LARGEST = 3_000_000
 
 
 def test_together_they_are_small() -> None:
-    """All engines' records fit into a wheel."""
     assert FILES
     older = data_folder("unwaived").glob("*.jsonl.xz")
     assert sum(file.stat().st_size for file in (*FILES, *older)) <= LARGEST
@@ -32,7 +31,6 @@ def test_together_they_are_small() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_each_is_of_a_backend_that_there_is(file: Path) -> None:
-    """Its name is that of its backend, the release and the dialect."""
     header = header_in(file)
     assert header.backend.name in {*engines(), *names()}
     assert file.name == f"{header.backend.name}-{header.backend.version}-{header.dialect.replace('/', '-')}.jsonl.xz"
@@ -41,13 +39,11 @@ def test_each_is_of_a_backend_that_there_is(file: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_the_report_on_each_is_green(file: Path, command: Command) -> None:
-    """Every deviation is waived, and every limit is declared."""
     done = command("report", str(file), "--quiet", "--page", "page.html")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
 def test_kept_records_may_be_older_than_the_cases(tmp_path: Path, command: Command) -> None:
-    """The same records, not compressed, are red: the cases are others now."""
     smallest = min(FILES, key=lambda file: file.stat().st_size)
     with lzma.open(smallest, "rt", encoding="utf-8") as lines:
         header = json.loads(next(lines))
@@ -64,7 +60,6 @@ def test_kept_records_may_be_older_than_the_cases(tmp_path: Path, command: Comma
 
 @pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not there")
 def test_the_runners_are_listed(command: Command) -> None:
-    """With their runtime, the release, and the date of their records."""
     found = {each["name"]: each for each in json.loads(command("backends", "--json").stdout)}
     for name, row in engines().items():
         assert found[f"runner:{name}"]["runtime"] == row["runtime"]

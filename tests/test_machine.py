@@ -29,7 +29,6 @@ def cpuinfo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_what_linux_says_of_the_processor(cpuinfo: Path) -> None:
-    """The extensions that matter, in one order and in Linux's words; other flags are left out."""
     cpuinfo.write_text(X86, encoding="ascii")
     facts = machine.describe()
     assert (facts["processor"], facts["simd"]) == ("Acme 3000", "sse4_1 avx avx2 avx512_fp16 amx_bf16")
@@ -39,7 +38,6 @@ def test_what_linux_says_of_the_processor(cpuinfo: Path) -> None:
 
 
 def test_an_arm_processor_has_features(cpuinfo: Path) -> None:
-    """Of several processors the first one counts."""
     cpuinfo.write_text(ARM, encoding="ascii")
     assert machine.describe()["simd"] == "asimd sve"
 
@@ -51,25 +49,21 @@ def test_a_runtime_that_tells_its_extensions_has_no_others(cpuinfo: Path) -> Non
 
 
 def test_the_memory_is_in_whole_gib(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 2**30 bytes each, by the nearest number."""
     monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 2**22 - 1000, "SC_PAGE_SIZE": 4096}.__getitem__)
     assert machine.describe()["memory"] == "16 GiB"
 
 
 @pytest.mark.usefixtures("cpuinfo")
 def test_what_a_system_does_not_tell_is_left_out() -> None:
-    """An empty fact would say that the processor has no extension."""
     assert "simd" not in machine.describe()
 
 
 def test_variables_that_change_kernels_are_recorded() -> None:
-    """Only those that are set, also where they are empty."""
     environ = {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_DEFAULT_FPMATH_MODE": "", "HOME": "/"}
     assert machine.variables(environ) == {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_DEFAULT_FPMATH_MODE": ""}
 
 
 def test_each_level_of_onednn_has_its_extensions() -> None:
-    """They are words that a waiver may name, and the levels differ in the two that decide about 16-bit types."""
     levels = {level: onednn_isa.extensions(isa) for level, isa in onednn_isa.LEVELS.items()}
     assert set(machine.SIMD) >= {word for words in levels.values() for word in words}
     assert [level for level, words in levels.items() if "avx512_fp16" not in words][-1] == "AVX512_CORE_BF16"
@@ -78,7 +72,6 @@ def test_each_level_of_onednn_has_its_extensions() -> None:
 
 
 def test_a_level_has_its_name_and_an_unknown_one_its_number() -> None:
-    """A newer library may have more of them."""
     assert onednn_isa.name(0xFEF) == "AVX512_CORE_AMX"
     assert onednn_isa.name(0xFFFFFF) == "0xffffff"
 
@@ -100,7 +93,6 @@ def test_the_environment_limits_a_onednn_inside_another_runtime(environ: dict[st
 
 
 def test_the_header_of_a_run_has_the_machine_of_its_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever reads the records judges by the machine of the run."""
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
     backend = read(records("Right", tmp_path)).header.backend
     assert backend.machine == machine.describe()
@@ -108,6 +100,5 @@ def test_the_header_of_a_run_has_the_machine_of_its_worker(tmp_path: Path, monke
 
 
 def test_a_run_that_is_joined_again_names_each_processor_once() -> None:
-    """Its header has several already, where it was resumed on another machine before."""
     both = joined([{"processor": "A", "system": "Linux"}, {"processor": "B", "system": "Linux"}])
     assert joined([both, {"processor": "A", "system": "Linux"}]) == {"processor": "A | B", "system": "Linux"}

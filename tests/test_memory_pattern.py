@@ -27,7 +27,6 @@ def found() -> bytes:
 
 @glibc
 def test_new_memory_has_the_pattern_where_it_is_wanted() -> None:
-    """Its bytes are one and the same, neither zero nor a small number; the pattern ends with the context."""
     with patterned(wanted=True):
         assert found() == bytes([165 ^ 255]) * _SIZE
     with patterned(wanted=False):
@@ -36,7 +35,6 @@ def test_new_memory_has_the_pattern_where_it_is_wanted() -> None:
 
 @glibc
 def test_a_pattern_of_the_users_own_is_there_again_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the one that the environment names."""
     monkeypatch.setenv("MALLOC_PERTURB_", "90")
     with patterned(wanted=True):
         pass

@@ -70,7 +70,6 @@ def test_a_size_below_zero_is_an_answer(
 
 
 def test_the_dialect_has_the_operations_that_the_adapter_writes() -> None:
-    """What the dialect has and the adapter cannot write would end a run; what only the adapter has is never asked."""
     assert set(DIALECT.operations) == KINDS.keys() - {"ConvTranspose", "ConvolutionBackwardData", "End"}
 
 
@@ -78,7 +77,6 @@ def test_the_dialect_has_the_operations_that_the_adapter_writes() -> None:
     "level", [{"before": "pad-begin"}, {"use": "slice-channels"}, {"use": "split-channels"}, {"filter": "node"}]
 )
 def test_what_the_graph_api_has_no_operation_for_is_not_applicable(corpus: Corpus, level: dict[str, str]) -> None:
-    """The Graph API has no Pad, Slice or Split, and a constant is made by no operation."""
     assert isinstance(in_context(corpus, "upsample", **level).expectation, NotApplicable)
 
 
@@ -101,7 +99,6 @@ def test_what_the_graph_api_has_no_operation_for_is_not_applicable(corpus: Corpu
 def test_a_graph_of_several_operations_gives_what_is_expected(
     corpus: Corpus, levels: dict[str, str], policy: str
 ) -> None:
-    """They agree however the library partitions them."""
     problem = in_context(corpus, "kernel-above", **levels)
     outcome = onednn.OneDnn(policy=policy).run(problem.call, problem.arrays)
     assert isinstance(outcome, Produced)
@@ -112,7 +109,6 @@ def test_a_graph_of_several_operations_gives_what_is_expected(
 
 @pytest.mark.usefixtures("library")
 def test_int8_is_executed_as_one_partition(corpus: Corpus) -> None:
-    """Otherwise a graph of int8 would say nothing of the kernels for int8."""
     problem = in_context(corpus, "upsample", data="int8-input", filter="int8-per-channel", end="int8")
     outcome = onednn.OneDnn().run(problem.call, problem.arrays)
     assert isinstance(outcome, Produced)
@@ -142,7 +138,6 @@ def test_the_smallest_graph_that_differs_is_right_in_partitions_of_one_operation
     ],
 )
 def test_the_script_of_a_graph_needs_no_tconv(corpus: Corpus, tmp_path: Path, levels: dict[str, str]) -> None:
-    """In a process without tconv, it makes the graph by ctypes and compares the output, as does that of a report."""
     problem = in_context(corpus, "kernel-above", **levels)
     folder = export(problem.case, DIALECT, tmp_path, "onednn")
     report = snippet(problem, "onednn")

@@ -105,7 +105,6 @@ def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dial
 
 
 def test_transposes_make_the_canonical_layouts(gate: list[Case]) -> None:
-    """On every rank, data becomes NCX, the filter IOX, and the output the layout of the data again."""
     seen = set()
     for case in gate:
         key = (case.attributes.data_format, case.attributes.filter_format, len(case.x.shape))
@@ -159,7 +158,6 @@ def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) ->
 
 @pytest.mark.parametrize(("dialect_name", "opset", "ir"), [(ONNX[0], 7, 4), (ONNX[1], 11, 6), (ONNX[2], 22, 10)])
 def test_versions(dialect_name: str, opset: int, ir: int) -> None:
-    """The opset's ConvTranspose is the dialect's; the IR is the lowest that has it and constants."""
     _, model = call_and_model(plane(), dialect_name)
     assert [(opset_id.domain, opset_id.version) for opset_id in model.opset_import] == [("", opset)]
     assert model.ir_version == ir
@@ -173,7 +171,6 @@ def test_versions(dialect_name: str, opset: int, ir: int) -> None:
 
 @pytest.mark.parametrize("dialect_name", ONNX)
 def test_a_plain_call_is_one_node(dialect_name: str) -> None:
-    """Data, filter and bias in their order go in, Y comes out, and attributes are those of the call, no other."""
     case = plane(
         bias=(6,), strides=(2, 1), pads_begin=(1, 0), pads_end=(0, 2), kernel_shape=(3, 2), auto_pad="explicit"
     )
@@ -198,7 +195,6 @@ def test_a_plain_call_is_one_node(dialect_name: str) -> None:
 
 
 def test_only_what_a_case_mentions_is_written() -> None:
-    """ONNX has defaults: a case without attributes is a node without any; opset 1 has none for strides, dilations."""
     ordinary = case_of((5,), (3,))
     assert attributes(graph_of(ordinary, "onnx/ConvTranspose-22").node[0]) == {}
     assert attributes(graph_of(ordinary, "onnx/ConvTranspose-1").node[0]) == {"strides": [1], "dilations": [1]}
@@ -207,7 +203,6 @@ def test_only_what_a_case_mentions_is_written() -> None:
 
 
 def test_wrong_attributes_are_written_as_they_are() -> None:
-    """What is wrong on purpose is in the model: an unknown mode, a list too short, a group of 0."""
     wrong = plane(auto_pad="Same_Upper", strides=(2,), breaks="auto-pad-known")
     assert attributes(graph_of(wrong).node[0]) == {"auto_pad": "Same_Upper", "strides": [2], "group": 2}
     assert attributes(graph_of(case_of((5,), (3,), groups=0)).node[0]) == {"group": 0}
@@ -260,7 +255,6 @@ def test_a_grouped_filter_without_taps_keeps_its_shape(dialect_name: str, first:
 
 
 def test_an_unnamed_bias_is_the_third_input() -> None:
-    """Its name is '', and nothing in the graph has this name."""
     for source in ("initializer", "input"):
         graph = graph_of(plane(bias_source="unnamed", filter_source=source))
         assert list(graph.node[0].input) == ["X", "W", ""]
@@ -274,7 +268,6 @@ def test_an_unnamed_bias_is_the_third_input() -> None:
 def test_a_runtime_computes_every_presentation(
     shapes: str, filter_source: str, data_format: str, filter_format: str
 ) -> None:
-    """However a call is presented, the answer of a runtime is the reference."""
     case = plane(shapes=shapes, filter_source=filter_source, data_format=data_format, filter_format=filter_format,
                 strides=(2, 3), bias=(6,))  # fmt: skip
     call, operands = express(case, DIALECTS[ONNX_22]), make_operands(case.x, case.w, case.b)
@@ -291,7 +284,6 @@ def test_a_runtime_computes_every_presentation(
 
 @pytest.mark.parametrize("bias", [None, (6,)])
 def test_the_filter_is_a_constant_or_an_input(bias: tuple[int, ...] | None) -> None:
-    """Initializers are no inputs, so that they are constants; the bias goes with the filter; data is always fed."""
     rest = ["W"] + ["B"] * (bias is not None)
     graph = graph_of(plane(bias=bias, filter_source="initializer"))
     assert (misreadings_by_name(graph.input), misreadings_by_name(graph.initializer)) == (["X"], rest)
@@ -301,7 +293,6 @@ def test_the_filter_is_a_constant_or_an_input(bias: tuple[int, ...] | None) -> N
 
 @pytest.mark.parametrize("dtype", DType)
 def test_constants_hold_the_operands_bits(dtype: DType) -> None:
-    """An initializer has the operand's type, shape and elements, in the layout of the call; so has what is declared."""
     case = plane(dtype=dtype, filter_format="XOI", bias=(6,), data="normal")
     call = express(case, DIALECTS[ONNX_22])
     arrays = arrange_operands(make_operands(case.x, case.w, case.b), call)
@@ -316,7 +307,6 @@ def test_constants_hold_the_operands_bits(dtype: DType) -> None:
 
 
 def test_operands_of_other_types_are_declared_as_they_are() -> None:
-    """A filter of another type is declared with that type: that is what is wrong with it."""
     plain = plane(filter_source="input", breaks="one-type")
     graph = graph_of(replace(plain, w=replace(plain.w, dtype=DType.F16)))
     assert [info.type.tensor_type.elem_type for info in graph.input] == [TensorProto.FLOAT, TensorProto.FLOAT16]
@@ -326,7 +316,6 @@ def test_operands_of_other_types_are_declared_as_they_are() -> None:
 
 
 def test_sizes_are_numbers_or_symbols() -> None:
-    """Static sizes are those of the call's layouts; symbols are names of their own, one for each size."""
     static = graph_of(plane(filter_source="input", data_format="NXC", filter_format="XOI"))
     assert [shape(info) for info in static.input] == [[1, 5, 4, 4], [3, 2, 3, 4]]
     symbolic = graph_of(plane(filter_source="input", bias=(6,), shapes="symbolic"))
@@ -353,18 +342,15 @@ def test_a_shape_of_which_a_part_is_inferred_is_no_answer() -> None:
 
 
 def test_a_model_of_constants_has_no_input() -> None:
-    """Data that is a constant is an initializer like the filter."""
     graph = graph_of(plane(bias=(6,), data_source="initializer"))
     assert (misreadings_by_name(graph.input), misreadings_by_name(graph.initializer)) == ([], ["X", "W", "B"])
 
 
 def test_a_size_of_zero_is_declared() -> None:
-    """An empty batch is a size like any other, not one that is unknown."""
     assert shape(graph_of(plane(batch=0)).input[0]) == [0, 4, 5, 4]
 
 
 def test_the_same_call_is_the_same_model() -> None:
-    """Two builds give the same bytes: a stored example is the model that ran."""
     case = plane(bias=(6,), data_format="NXC", filter_format="XOI", strides=(2, 1))
     models = [call_and_model(case)[1].SerializeToString(deterministic=True) for _ in range(2)]
     assert models[0] == models[1]

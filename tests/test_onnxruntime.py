@@ -44,7 +44,6 @@ def by_hand(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the
 
 
 def test_info() -> None:
-    """The runtime's version, ONNX's dialects with the newest first, and all that a result may depend on."""
     info = OnnxRuntime().info()
     assert (info.name, info.version) == ("onnxruntime", ort.__version__)
     assert info.dialects == (ONNX_22, ONNX_11, ONNX_1)
@@ -55,7 +54,6 @@ def test_info() -> None:
 
 
 def test_it_is_installed_under_its_name() -> None:
-    """The name of the entry point is the backend's own."""
     assert "onnxruntime" in names()
     assert isinstance(create("onnxruntime"), OnnxRuntime)
 
@@ -75,7 +73,6 @@ def test_a_value_is_produced_in_its_own_type(dialect_name: str, filter_source: s
 
 
 def test_one_backend_runs_many_calls() -> None:
-    """Calls are independent: a refusal between two equal calls does not change the output of the second."""
     backend = OnnxRuntime()
     invalid = case_of((2,), (2,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
     outcomes = [outcome_of(case, backend=backend) for case in (by_hand(), invalid, by_hand())]
@@ -103,7 +100,6 @@ def test_one_backend_runs_many_calls() -> None:
     ],
 )
 def test_an_invalid_model_is_refused(case: Case) -> None:
-    """What the runtime calls invalid, at load or at run, is a refusal with its message."""
     outcome = outcome_of(case)
     assert isinstance(outcome, Refused), outcome
     assert outcome.message
@@ -118,7 +114,6 @@ def test_a_type_without_a_kernel_is_unsupported(dtype: DType) -> None:
 
 
 def test_a_type_that_the_opset_does_not_have_is_refused() -> None:
-    """bfloat16 is a type of opset 22; before, a model with it is invalid."""
     assert isinstance(outcome_of(case_of((4,), (3,), dtype=DType.BF16, breaks="type-known"), ONNX_11), Refused)
 
 
@@ -160,13 +155,11 @@ class _Session:
     ids=lambda value: type(value).__name__,
 )
 def test_what_each_exception_is(monkeypatch: pytest.MonkeyPatch, when: str, error: Exception, outcome: Outcome) -> None:
-    """Invalid is a refusal, not implemented is unsupported, and all else is broke. No line of a message is lost."""
     monkeypatch.setattr(ort, "InferenceSession", lambda *_, **__: _Session(error, when))
     assert outcome_of(by_hand()) == outcome
 
 
 def test_how_the_runtime_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One thread, the CPU provider alone, default optimisations, and constants are not fed."""
     arguments: dict[str, Any] = {}
 
     class Session:

@@ -64,13 +64,11 @@ def verdict_of(problem: Problem) -> ver.Verdict:
 
 @pytest.mark.parametrize(("axis", "level"), SAID, ids=lambda part: part)
 def test_a_level_computes_what_the_reference_says(corpus: Corpus, axis: str, level: str) -> None:
-    """A graph of one level, which no optimisation is known to make wrong; but f16 and back is left out."""
     found = verdict_of(problem_of(corpus, "upsample", (axis, level)))
     assert isinstance(found, ver.Differed if (axis, level) == ("end", "f16") else ver.Agreed)
 
 
 def test_explain_names_the_operations_that_are_joined_wrongly(corpus: Corpus) -> None:
-    """With the tensor between them as a further output of the graph, a Pad is not made a part of the operator."""
     case = problem_of(corpus, "crop-begin", ("before", "pad-begin"), ("activation", "relu")).case
     found = narrow_down(case, Asking("openvino"))
     assert found is not None
@@ -79,7 +77,6 @@ def test_explain_names_the_operations_that_are_joined_wrongly(corpus: Corpus) ->
 
 
 def test_levels_are_those_that_are_tested(corpus: Corpus) -> None:
-    """All others are not applicable, and each operation of the dialects has a maker."""
     for level in UNSAID:
         assert isinstance(problem_of(corpus, "upsample", level).expectation, NotApplicable)
     for name in OpenVino.DIALECTS:
@@ -94,8 +91,6 @@ def test_a_filter_of_groups_has_their_axis(corpus: Corpus, axis: str, level: str
 
 @pytest.mark.parametrize("kind", sorted(LEVEL_OF))
 def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """One that gives one more than it should."""
-
     def wrong(node: Node, *others: Mapping[str, Any]) -> str:
         text = expression(node, *others)
         if node.kind != kind:
@@ -115,7 +110,6 @@ def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(("end", "dtype"), [("int8", "int8"), ("uint8", "uint8"), ("none", "f32")])
 def test_the_output_has_the_type_of_the_end(corpus: Corpus, end: str, dtype: str) -> None:
-    """An output that is quantised last comes back as it is."""
     problem = problem_of(corpus, "upsample", ("arithmetic", "add"), *([] if end == "none" else [("end", end)]))
     outcome = OpenVino().run(problem.call, problem.arrays)
     assert isinstance(outcome, Produced)
@@ -124,7 +118,6 @@ def test_the_output_has_the_type_of_the_end(corpus: Corpus, end: str, dtype: str
 
 
 def test_what_is_executed_has_the_type_of_its_kernel(corpus: Corpus) -> None:
-    """Quantised data and filter are computed in int8, but in f32 if the stride is above the kernel."""
     quantised = ("data", "int8"), ("filter", "int8")
     for geometry, levels, expected in (
         ("upsample", quantised, "Deconvolution i8"),
@@ -138,7 +131,6 @@ def test_what_is_executed_has_the_type_of_its_kernel(corpus: Corpus) -> None:
 
 
 def test_the_script_of_a_graph_needs_no_tconv(corpus: Corpus, tmp_path: Path) -> None:
-    """It makes the graph in OpenVINO's words, and says where the output is wrong."""
     source = snippet(problem_of(corpus, "crop-begin", ("before", "pad-begin")), "openvino")
     assert source is not None
     (tmp_path / "script.py").write_text(source, encoding="utf-8")

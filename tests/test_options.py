@@ -60,27 +60,23 @@ def chosen(**options: str) -> Run:
     ids=str,
 )
 def test_what_is_no_option_is_refused_with_the_nearest_one(given: dict[str, str], message: str) -> None:
-    """So is a value that the option may not have."""
     with pytest.raises(OptionError) as caught:
         checked(OPTIONS, given, "acme")
     assert str(caught.value) == message
 
 
 def test_an_option_may_be_any_text_and_a_backend_may_have_none() -> None:
-    """Free texts are not looked at; a backend without options takes none."""
     assert checked([Option("path", "where", "")], {"path": "/a b"}, "acme") == {"path": "/a b"}
     with pytest.raises(OptionError, match="acme must be given no option, as it has none"):
         checked([], {"path": "x"}, "acme")
 
 
 def test_what_is_given_at_its_default_is_not_told() -> None:
-    """Else one backend would be two."""
     assert not_default(OPTIONS, {"threads": "2", "pads": "in-place"}) == {"threads": "2"}
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_shipped_option_may_have_its_default(name: str) -> None:
-    """And has a meaning; a backend starts with its defaults given."""
     try:
         options = options_of(create(name))
     except BackendMissing as error:
@@ -104,7 +100,6 @@ def test_the_options_reach_the_backend_and_stand_in_the_header(command: Command,
 
 
 def test_artifacts_of_other_options_have_other_names(command: Command, tmp_path: Path) -> None:
-    """One folder may have the runs of both, and a case that is wrong in both."""
     words = ("run", *SWAPPED, "--cases", str(written(tmp_path)), "--output", "out")
     command(*words)
     command(*words, "--option", "threads=2")
@@ -116,7 +111,6 @@ def test_artifacts_of_other_options_have_other_names(command: Command, tmp_path:
 
 
 def test_a_run_with_other_options_is_not_resumed() -> None:
-    """Their headers differ, whatever their files are called."""
     assert not chosen().header.continues(chosen(pads="swapped").header)
 
 
@@ -149,7 +143,6 @@ def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: 
     ids=str,
 )
 def test_a_wrong_option_is_wrong_usage_in_one_line(command: Command, words: tuple[str, ...], message: str) -> None:
-    """Exit code 2, and what must be."""
     done = command(*words)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(f"tconv: {message}")
@@ -157,20 +150,17 @@ def test_a_wrong_option_is_wrong_usage_in_one_line(command: Command, words: tupl
 
 @pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
 def test_a_platform_that_jax_does_not_have_is_named(command: Command) -> None:
-    """Of some jax itself says nothing but `AssertionError`."""
     done = command("run", "examples/onnx/1d", "--backend", "jax", "--option", "platform=METAL")
     assert done.returncode == 3
     assert "option platform of jax must be a platform that jax has on this machine (got 'METAL': " in done.stderr
 
 
 def test_the_command_lists_the_options_of_each_backend(command: Command) -> None:
-    """Name, default, meaning and what each may be."""
     line = "  --option intra_op_num_threads=1  threads of an operator: an integer from 1 to 1024"
     assert line in command("backends").stdout.splitlines()
 
 
 def test_runs_with_other_options_are_two_in_every_report(tmp_path: Path) -> None:
-    """On the page, in JUnit XML, in file names; shards of the one are none of the other."""
     runs = [chosen(), chosen(threads="2"), chosen(threads="3")]
     assessments = [assess(run, None, facts) for run in runs]
     shown = overviews(make_report(assessments).runs)
@@ -188,7 +178,6 @@ def test_runs_with_other_options_are_two_in_every_report(tmp_path: Path) -> None
 
 
 def test_two_values_never_have_one_record_file() -> None:
-    """Signs that may not stand in a file's name are quoted."""
     values = ("AUTO:CPU,GPU", "AUTO_CPU_GPU", "AUTO%3ACPU,GPU", "AUTO~CPU_GPU")
     files = {record_name(chosen(device=value).header) for value in values}
     assert len(files) == len(values)
@@ -238,7 +227,6 @@ def test_a_waiver_file_is_for_default_options_unless_it_names_others(
 
 
 def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
-    """A waiver for other options than are given is not here."""
     settings = waiver(cases="small/*", example="small/padded")
     file = tmp_path / "own.yaml"
     content = {"format": 1, "backend": "PadsAsChosen", "options": {"pads": "swapped"}, "waivers": [settings]}
@@ -265,6 +253,5 @@ def test_a_proposal_for_other_options_is_a_file_of_its_own(command: Command, tmp
 
 
 def test_a_header_without_options_is_of_the_defaults() -> None:
-    """Records that were written before there were options are read."""
     assert BackendHeader.model_validate({"name": "acme", "version": "1"}).title == "acme 1"
     assert header().backend.arguments == ("--backend", "acme")

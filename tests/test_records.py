@@ -66,7 +66,6 @@ SECONDS = st.floats(0, 1e6).map(lambda seconds: round(seconds, 6))
 @pytest.mark.parametrize("kind", VERDICTS, ids=lambda kind: kind.__name__)
 @given(data=st.data())
 def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.DataObject) -> None:
-    """Every verdict, any text, NaN and infinities included; a record is one line of plain JSON."""
     optional = st.none() | TEXT
     record = data.draw(
         st.builds(
@@ -96,18 +95,15 @@ def test_a_record_is_read_as_it_was_written(kind: type[ver.Verdict], data: st.Da
 
 
 def test_every_kind_of_verdict_is_written_and_read_above() -> None:
-    """A new kind of verdict must be added to these tests."""
     assert set(VERDICTS) == {type(verdict) for verdict in EVERY_VERDICT} == set(KINDS.values())
 
 
 def test_half_a_character_is_written_as_its_escape() -> None:
-    """Text that a runtime did not decode does not make a file that nobody can read."""
     line = record_line(Record("a/b", "acme", "d", ver.BackendError("\udcff and \ud800")))
     assert record_of(line).verdict == ver.BackendError("\\udcff and \\ud800")
 
 
 def test_what_says_nothing_is_not_written() -> None:
-    """A plain pass is a short line."""
     line = record_line(Record("a/b", "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"), 0.0012345678))
     assert json.loads(line) == {
         "case": "a/b",
@@ -131,14 +127,12 @@ def line_of(case: str, verdict: ver.Verdict = EVERY_VERDICT[0]) -> str:
 
 
 def test_a_file_is_read_in_the_order_of_ids(tmp_path: Path) -> None:
-    """Records are appended as they come; readers see them sorted."""
     found = read(written(tmp_path, line_of("b"), line_of("c"), line_of("a")))
     assert [record.case for record in found.records] == ["a", "b", "c"]
     assert found.header == header()
 
 
 def test_non_finite_numbers_stand_as_words(tmp_path: Path) -> None:
-    """JSON has no NaN: it is a text in the file and a number for the reader."""
     verdict = ver.Differed("bound", 1, 2, (0,), math.nan, -math.inf, math.inf)
     path = written(tmp_path, line_of("a", verdict))
     assert '"expected":"NaN","actual":"-Infinity","worst":"Infinity"' in path.read_text(encoding="utf-8")
@@ -168,7 +162,6 @@ def test_a_last_line_without_its_end_is_no_record(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_record_is_refused_at_its_line(line: str, message: str, tmp_path: Path) -> None:
-    """The message names file and line, and the key where there is one; it is one line itself."""
     path = tmp_path / "acme.jsonl"
     content = "\n".join([header_line(header()), line_of("a"), line, line_of("b"), ""])
     path.write_text(content, encoding="utf-8", errors="surrogateescape")
@@ -191,7 +184,6 @@ def test_what_is_no_record_is_refused_at_its_line(line: str, message: str, tmp_p
     ids=["nothing", "text", "record", "key", "tier"],
 )
 def test_what_does_not_begin_with_a_header_is_refused_at_line_1(first: str, tmp_path: Path) -> None:
-    """A file of another format, or of something else, is not read as if it were one of ours."""
     path = tmp_path / "acme.jsonl"
     path.write_text(first + "\n" + line_of("a") + "\n", encoding="utf-8")
     with pytest.raises(FileError) as caught:
@@ -200,7 +192,6 @@ def test_what_does_not_begin_with_a_header_is_refused_at_line_1(first: str, tmp_
 
 
 def test_a_name_and_a_version_have_at_most_100_characters(tmp_path: Path) -> None:
-    """File names are made of them."""
     path = tmp_path / "acme.jsonl"
     for longest, field in itertools.product(("n" * 100, "n" * 101), ("name", "version")):
         line = json.loads(header_line(header(cases=0)))
@@ -214,7 +205,6 @@ def test_a_name_and_a_version_have_at_most_100_characters(tmp_path: Path) -> Non
 
 
 def test_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
-    """Whatever else its header says: nothing is converted, and the run costs seconds."""
     path = written(tmp_path, line_of("a"))
     line = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
     line["format"], line["run"]["more"] = FORMAT - 1, 1
@@ -226,7 +216,6 @@ def test_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    """Nothing was recorded, not even what was run."""
     path = tmp_path / "acme.jsonl"
     path.write_bytes(b"")
     with pytest.raises(FileError, match=":1: must start with a header"):
@@ -234,7 +223,6 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """So is a folder in its place."""
     for path in (tmp_path / "nowhere.jsonl", tmp_path):
         with pytest.raises(FileError) as caught:
             read(path)
@@ -242,7 +230,6 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
-    """Any other difference makes it another run."""
     later = header().model_copy(update={"started": "2027-01-01T00:00:00+00:00"})
     assert later.continues(header())
     for key, value in [("corpus", "sha256:1"), ("dialect", "geometry/1"), ("timeout", 9.0), ("cases", 2)]:
@@ -251,7 +238,6 @@ def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
 
 
 def test_notes_of_a_backend_are_cut_and_made_printable() -> None:
-    """A line stays short enough to be read again, whatever a backend says."""
     verdict = ver.Agreed("exact", ("n" * 100_000, "\x1b[2J"))
     line = record_line(Record("a/b/c", "acme", "onnx/ConvTranspose-22", verdict))
     assert len(line) < 30_000
@@ -261,7 +247,6 @@ def test_notes_of_a_backend_are_cut_and_made_printable() -> None:
 
 
 def test_large_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
-    """A file of millions of bytes, which is still far from the most that is written."""
     array = np.random.default_rng(1).standard_normal(2**18)
     written = artifacts.write(tmp_path, ("acme",), {"actual": array})
     read_again = artifacts.array(tmp_path, written, "actual")

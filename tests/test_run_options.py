@@ -48,7 +48,6 @@ def ids(folder: Path) -> dict[str, list[str]]:
 
 
 def test_exclude_leaves_cases_out(run: Command, tmp_path: Path) -> None:
-    """Beside patterns and alone; one that matches nothing is a mistake."""
     assert "4 passed" in run("Right", "--exclude", "small/p*", "-q").stdout
     assert "1 passed" in run("Right", "small/p*", "--exclude", "small/plain", "-q").stdout
     assert sorted(map(len, ids(tmp_path / "out").values())) == [1, 4]
@@ -60,7 +59,6 @@ def test_exclude_leaves_cases_out(run: Command, tmp_path: Path) -> None:
 
 
 def test_quiet_is_a_line_and_nothing_on_standard_error(run: Command) -> None:
-    """Green is the counts alone; red has a line more, with the reason."""
     green = run("Right", "-q")
     assert green.stdout == f"Right 1.0  {DIALECT}  green: 6 passed\n"
     assert green.stderr == ""
@@ -68,7 +66,6 @@ def test_quiet_is_a_line_and_nothing_on_standard_error(run: Command) -> None:
 
 
 def test_json_is_the_result_for_a_script(run: Command, command: Command) -> None:
-    """Of run and report: the same document, with every cause and the ids of what failed."""
     done = run(TROUBLED, "--json")
     (result,) = json.loads(done.stdout)["runs"]
     assert (done.returncode, result["green"], result["counts"]["failed"]) == (1, False, 1)
@@ -79,7 +76,6 @@ def test_json_is_the_result_for_a_script(run: Command, command: Command) -> None
 
 @pytest.mark.parametrize("words", ["list", "show small/padded", "show --spatial 5 --kernel 3", "backends"])
 def test_other_commands_have_json_too(words: str, command: Command, tmp_path: Path) -> None:
-    """One document on standard output."""
     written(tmp_path)
     cases = ["--cases", "small.yaml"] if words in {"list", "show small/padded"} else []
     done = command(*shlex.split(words), *cases, "--json")
@@ -88,7 +84,6 @@ def test_other_commands_have_json_too(words: str, command: Command, tmp_path: Pa
 
 
 def test_report_writes_every_form(run: Command, command: Command, tmp_path: Path) -> None:
-    """To the files that are named, and the page beside the records; with the exit code of the run."""
     run(TROUBLED)
     files = ("--junit", "j/x.xml", "--summary", "s.md", "--badge", "b.json")
     done = command("report", "out", "--cases", "small.yaml", *files, "--annotate")
@@ -113,7 +108,6 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(option: str, run: 
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command, tmp_path: Path) -> None:
-    """Records would have nowhere to go."""
     written(tmp_path)
     (tmp_path / "file").write_text("")
     done = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "file/below")
@@ -254,7 +248,6 @@ def test_advice_names_the_cases_where_the_reader_has_them(run: Command, command:
 
 
 def test_explain_reads_a_folder(run: Command, command: Command) -> None:
-    """As report does."""
     run("Right")
     done = command("explain", "out", "--cases", "small.yaml")
     assert done.returncode == 0, done.stderr
@@ -262,7 +255,6 @@ def test_explain_reads_a_folder(run: Command, command: Command) -> None:
 
 
 def test_resume_holds_the_records_against_the_corpus(run: Command, tmp_path: Path) -> None:
-    """A record of a case that the run does not have is refused, with its line."""
     run("Right")
     (path,) = (tmp_path / "out").glob("*.jsonl")
     text = path.read_text(encoding="utf-8")

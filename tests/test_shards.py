@@ -51,7 +51,6 @@ def dealt(items: Sequence[Item], shards: Shards) -> Iterator[Item]:
 
 @given(st.integers(1, 9), st.integers(0, 40))
 def test_every_case_is_in_exactly_one_shard(count: int, cases: int) -> None:
-    """Whatever their number; and the shards are as equal in size as can be."""
     parts = [list(dealt(range(cases), Shards((number,), count))) for number in range(1, count + 1)]
     assert sorted(case for part in parts for case in part) == list(range(cases))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
@@ -82,13 +81,11 @@ def test_all_shards_of_a_run_are_the_run(text: str, command: Command, tmp_path: 
 
 @pytest.mark.parametrize("text", ["1/1", "2/4", "1,3/4"])
 def test_shards_are_read_as_they_are_written(text: str) -> None:
-    """A shard, or several of one number, is written as it was read."""
     assert str(Shards.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/", "/2", "1/0", "-1/2", "a/b", "1,/2", "1/2 "])
 def test_what_names_no_shard_is_refused(text: str) -> None:
-    """A text that is no shard is refused, with the form that it must have."""
     with pytest.raises(UsageError, match="a shard must be i/n, with i from 1 to n"):
         Shards.parse(text)
 
@@ -114,7 +111,6 @@ WHOLE = made({f"a/b/c[s={n}]": AGREED if n % 3 else ver.RefusedValid(f"no {n}") 
 
 @given(st.integers(1, 9), st.randoms())
 def test_all_shards_in_any_order_are_the_whole_run(count: int, random: object) -> None:
-    """Header, records and their order are those of a run that was never parted."""
     parts = shards_of(WHOLE, count)
     random.shuffle(parts)  # type: ignore[attr-defined] # a random.Random
     (joined,) = merged(parts)
@@ -123,7 +119,6 @@ def test_all_shards_in_any_order_are_the_whole_run(count: int, random: object) -
 
 
 def test_what_is_missing_stays_in_the_header() -> None:
-    """The joined header names the shards that are there, so that nobody takes them for the whole."""
     first, _, third = shards_of(WHOLE, 3)
     (joined,) = merged([third, first])
     assert joined.header.shard == "1,3/3"
@@ -131,14 +126,12 @@ def test_what_is_missing_stays_in_the_header() -> None:
 
 
 def test_shards_of_different_runs_stay_apart() -> None:
-    """Another corpus, another number of shards, and a whole run are no parts of one run."""
     (half, _), (third, _, _) = shards_of(WHOLE, 2), shards_of(WHOLE, 3)
     other = replace(half, header=half.header.model_copy(update={"corpus": "sha256:1"}))
     assert [run.header.shard for run in merged([half, WHOLE, third, other, WHOLE])] == ["1/2", "", "1/3", "1/2", ""]
 
 
 def test_a_shard_that_is_there_twice_is_refused() -> None:
-    """Its cases would count twice; the message names both files."""
     first, second = shards_of(WHOLE, 2)
     again = replace(first, path=Path("again.jsonl"))
     with pytest.raises(FileError, match=r"^again\.jsonl: must be another shard than out/acme-shard-1-of-2\.jsonl is"):
@@ -217,7 +210,6 @@ def run_shards(command: Command, count: int, *more: str) -> list[str]:
 
 
 def test_the_command_parts_a_run_and_joins_it(command: Command, tmp_path: Path) -> None:
-    """Every shard has its file, with its part of the cases; the report of all has every case, and of some says so."""
     corpus = Corpus.load(written(tmp_path, GRID))
     paths = run_shards(command, 2)
     runs = [read(tmp_path / path) for path in paths]
@@ -241,7 +233,6 @@ def test_the_command_parts_a_run_and_joins_it(command: Command, tmp_path: Path) 
 
 
 def test_a_shard_is_resumed_as_itself(command: Command, tmp_path: Path) -> None:
-    """The header says which shard it is: another shard's records are not continued by it."""
     written(tmp_path, GRID)
     first, second = run_shards(command, 2)
     whole = (tmp_path / first).read_bytes()
@@ -261,7 +252,6 @@ def test_a_shard_is_resumed_as_itself(command: Command, tmp_path: Path) -> None:
     ("shard", "words"), [("3/2", "a shard must be i/n"), ("13/13", "--shard i/n must have a case")]
 )
 def test_a_shard_that_cannot_be_is_wrong_usage(command: Command, tmp_path: Path, shard: str, words: str) -> None:
-    """No such shard, or one without a case: exit code 2, before a worker starts."""
     written(tmp_path, GRID)
     done = command("run", "--cases", "small.yaml", "--backend", "wrong_backends:Right", "--shard", shard)
     assert done.returncode == 2
@@ -270,7 +260,6 @@ def test_a_shard_that_cannot_be_is_wrong_usage(command: Command, tmp_path: Path,
 
 @pytest.mark.parametrize("backend", ["PadsSwapped", "Various", "RefusesEverything"])
 def test_the_gate_of_all_shards_is_the_gate_of_the_whole(tmp_path: Path, backend: str) -> None:
-    """The same statuses and the same reasons to be red, in however many parts the records lie."""
     run = read(records(backend, tmp_path, GRID))
     corpus = Corpus.load(tmp_path / "small.yaml")
     whole = assess_with_corpus(run, None, corpus, strict=False, own=False)
@@ -309,7 +298,6 @@ def test_what_is_red_in_a_shard_is_red_in_the_whole() -> None:
 
 
 def test_many_shards_have_a_name_that_a_system_can_have() -> None:
-    """Those of another many have another name."""
     names = {Shards(tuple(range(first, 500)), 500).name for first in (1, 2)}
     assert len(names) == 2
     assert all(len(name) < 60 and name.endswith("-of-500") for name in names)

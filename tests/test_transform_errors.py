@@ -59,7 +59,6 @@ def judged(backend: Right, data: Data, *, dtype: DType = DType.F32, channels: in
 @pytest.mark.parametrize(("data", "rule"), [("normal", "bound"), ("wide-full", "bound"), ("integers", "exact")])
 @pytest.mark.parametrize("bias", [False, True])
 def test_transforms_exceed_the_bound_and_are_told_so(backend: Right, data: Data, rule: str, bias: bool) -> None:  # noqa: FBT001
-    """On real numbers and on integers, with the figures of a difference, and a cause in words."""
     record = judged(backend, data, bias=bias)
     assert isinstance(record.verdict, ver.Imprecise)
     assert record.verdict.rule == rule
@@ -76,7 +75,6 @@ def test_small_tiles_are_exact_on_integers() -> None:
 
 
 def test_many_products_hide_a_transform() -> None:
-    """From some hundred products on the bound of sums is above the errors of a transform."""
     assert judged(Winograd43(), "normal", channels=64).verdict == ver.Agreed("bound")
 
 
@@ -138,7 +136,6 @@ CALLS = (
 def test_a_product_too_few_or_too_many_is_no_transform(
     data: Data, channels: int, spatial: tuple[int, ...], seed: int, outputs: int, at: int, times: int
 ) -> None:
-    """One weight for one output channel is left out, doubled or negated; whichever weight it is."""
     truth, geometry, x, w = made(data, channels, spatial, seed, outputs)
     spoilt = w.copy()
     spoilt.flat[at % w.size] *= times
@@ -150,7 +147,6 @@ def test_a_product_too_few_or_too_many_is_no_transform(
 def test_a_product_of_any_size_is_no_transform(
     data: Data, channels: int, spatial: tuple[int, ...], seed: int, at: int, exponent: float
 ) -> None:
-    """Also where the weight is as small as to give errors of the size of a transform's."""
     data = "normal" if data == "integers" else data
     _, geometry, x, w = made(data, channels, spatial, seed, outputs=1)
     right, spoilt = w.copy(), w.copy()
@@ -181,7 +177,6 @@ def test_a_wrong_tap_is_no_transform(
     order: list[int],
     transformed: bool,  # noqa: FBT001
 ) -> None:
-    """Taps in another order, computed as a sum or by a transform."""
     truth, geometry, x, w = made(data, channels, spatial, seed)
     wrong = w[..., order]
     if np.array_equal(wrong, w):
@@ -197,7 +192,6 @@ def test_a_wrong_tap_is_no_transform(
 def test_spoilt_elements_are_no_transform(
     data: Data, channels: int, spatial: tuple[int, ...], seed: int, at: int, count: int, exponent: float
 ) -> None:
-    """One or two elements that are off by whatever there is."""
     truth, geometry, x, w = made(data, channels, spatial, seed)
     output = sequential(x, w, geometry)
     for place in range(count):
@@ -216,7 +210,6 @@ def test_a_wrong_bias_is_no_transform(size: float, spatial: tuple[int, ...]) -> 
 
 
 def test_a_misreading_says_more_than_the_size_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a misreading gives the output, it differs, also where its errors would pass for those of a transform."""
     monkeypatch.setattr("tconv.verdict.judge.is_transform", lambda *_: True)
     record = judged(BiasDoubled(), "normal", bias=True)
     assert isinstance(record.verdict, ver.Differed), record
@@ -227,7 +220,6 @@ def test_a_misreading_says_more_than_the_size_of_errors(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("channels", [1, 4, 16])
 @pytest.mark.parametrize("data", ["normal", "wide-full"])
 def test_operands_of_fewer_bits_are_no_transform(backend: Right, channels: int, data: Data) -> None:
-    """TF32 and bf16 lose more than a transform does."""
     assert isinstance(judged(backend, data, channels=channels).verdict, ver.Differed)
 
 
@@ -277,7 +269,6 @@ def test_an_axis_with_one_tap_is_not_transformed() -> None:
 
 
 def test_what_is_not_finite_is_no_transform() -> None:
-    """Infinity or NaN for a number, or in the reference, is a difference."""
     truth, geometry, x, w = made("normal", 1, (6, 5), 0)
     output = Winograd43().full(x, w)
     assert named(output, truth, geometry)

@@ -28,7 +28,6 @@ def releases() -> dict[str, str]:
 
 
 def test_each_requirement_has_a_release_that_fulfils_it() -> None:
-    """Without a release a dependency would be the newest of the day; outside its range it cannot be installed."""
     written = releases()
     assert {canonicalize_name(requirement.name) for requirement in requirements()} == set(written)
     assert [str(each) for each in requirements() if written[canonicalize_name(each.name)] not in each.specifier] == []
@@ -36,7 +35,6 @@ def test_each_requirement_has_a_release_that_fulfils_it() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/start/first-steps.md"])
 def test_what_a_page_shows_is_printed_by_these_releases(page: str) -> None:
-    """The first lines that a newcomer compares with their own terminal are those of the releases of the tests."""
     text = (ROOT / page).read_text(encoding="utf-8")
     shown = "\n".join(re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     assert {*re.findall(r"\bonnxruntime[ -]([0-9.]+[0-9])", shown)} == {releases()["onnxruntime"]}

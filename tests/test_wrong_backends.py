@@ -85,7 +85,6 @@ def verdicts(assessment: Assessment) -> dict[str, ver.Verdict]:
 
 @pytest.mark.parametrize("backend", VERDICTS)
 def test_every_case_gets_one_record_with_the_verdict_that_says_what_is_wrong(backend: str, tmp_path: Path) -> None:
-    """Each wrong backend is told by its verdicts, and a death by its cause; red is whatever is not agreed."""
     assessment = assessed(backend, tmp_path)
     cases = [judged.record.case for judged in assessment.statuses]
     assert sorted(cases) == sorted(f"small/{name}" for name in NAMES)
@@ -125,7 +124,6 @@ def test_a_call_that_a_backend_changes_is_recorded_as_it_was_asked(tmp_path: Pat
 
 
 def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:
-    """Several lines stay, escape codes and half characters in an exception are escaped."""
     verdict = verdicts(assessed("Raises", tmp_path))["plain"]
     assert isinstance(verdict, ver.BackendError)
     assert verdict.message.startswith("RuntimeError: no kernel \\udcff for onnx/ConvTranspose-22\n\\x1b[31m")
@@ -151,12 +149,10 @@ def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_retur
     ],
 )
 def test_what_is_no_outcome_is_told_by_its_type(outcome: object, message: str) -> None:
-    """An outcome with a wrong field is told by that field."""
     assert checked(outcome) == BackendError(message)
 
 
 def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: Path) -> None:
-    """What no text obliges a runtime to detect fails only where it is asked."""
     finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").find_facts
     statuses = {}
     for strict in (False, True):
@@ -166,7 +162,6 @@ def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: P
 
 
 def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:
-    """A backend that dies of float16 is not lost for float32: its float16 cases died, the others agree."""
     text = CASES + "  - {name: half, with: {dtype: f16}}\n"
     assessment = assessed("DiesOnHalf", tmp_path, text)
     kinds = {name: verdict.kind for name, verdict in verdicts(assessment).items()}
@@ -213,7 +208,6 @@ def test_a_module_of_the_current_folder_has_backends(tmp_path: Path, monkeypatch
 def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
     backend: str, message: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is said which, and what it said itself; no record file is begun."""
     source = "import os, sys\nprint('illegal instruction', file=sys.stderr, flush=True)\nos._exit(11)\n"
     (tmp_path / "dies_at_import.py").write_text(source)
     (tmp_path / "needs_another.py").write_text("import no_such_runtime\n")
@@ -242,7 +236,6 @@ def test_a_backend_that_cannot_be_had_is_one_line_and_exit_3(
 def test_the_command_ends_as_the_gate_says(
     backend: str, code: int, last: str, command: Command, tmp_path: Path
 ) -> None:
-    """`tconv run` exits with 0 or 1, says why, and leaves a whole record file, whatever the backend does."""
     cases = str(written(tmp_path))
     done = command("run", "--cases", cases, "--backend", f"wrong_backends:{backend}", "-j", "2")
     assert done.returncode == code
@@ -267,7 +260,6 @@ def everyone(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def test_all_are_those_that_are_there(everyone: Callable[..., None], command: Command, tmp_path: Path) -> None:
-    """One that does not start, or does not speak the dialect, is left out, and told; the others are judged."""
     everyone("FailsToStart", "Right", "SpeaksNothing")
     arguments = ("run", "--cases", str(written(tmp_path)), "--backend", "all")
     done = command(*arguments)
@@ -281,7 +273,6 @@ def test_all_are_those_that_are_there(everyone: Callable[..., None], command: Co
 
 
 def test_none_that_is_there_is_exit_3(everyone: Callable[..., None], command: Command, tmp_path: Path) -> None:
-    """Nothing was judged, so nothing is green."""
     everyone("FailsToStart")
     done = command("run", "--cases", str(written(tmp_path)), "--backend", "all")
     assert done.returncode == 3

@@ -24,7 +24,6 @@ class _Transform(Right):
     """The reference, except for calls that the transform can compute."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Transform if that is possible."""
         x, w = to_ncx(arrays["x"], call.data_format), to_iox(arrays["w"], call.filter_format)
         ones = (1,) * (x.ndim - 2)
         plain = all((words[name] or ones) == ones for name in ("strides", "dilations"))
@@ -40,11 +39,9 @@ class _Transform(Right):
         return from_ncx(y, call.data_format)
 
     def takes(self, kernel: tuple[int, ...]) -> bool:
-        """Return whether filters of this size are transformed."""
         return all(kernel)
 
     def full(self, x: Array, w: Array) -> Array:
-        """Return all that the taps reach, (N, O, X+K-1...), of x (N, C, X...) and w (C, O, K...)."""
         raise NotImplementedError
 
 
@@ -66,7 +63,6 @@ class Fft(_Transform):
     """Spectra are multiplied, of the whole data and the whole filter."""
 
     def full(self, x: Array, w: Array) -> Array:
-        """Transform to a power of two that holds everything."""
         reach = [a + b - 1 for a, b in zip(x.shape[2:], w.shape[2:], strict=True)]
         sizes = [1 << (size - 1).bit_length() for size in reach]
         axes = tuple(range(2, x.ndim))
@@ -90,11 +86,9 @@ class _Winograd(_Transform):
     data: Array
 
     def takes(self, kernel: tuple[int, ...]) -> bool:
-        """Return whether there are three taps on every axis."""
         return all(size == self.taps.shape[1] for size in kernel)
 
     def full(self, x: Array, w: Array) -> Array:
-        """Transform tile by tile; the products are added over the channels."""
         m, t = self.outputs.shape
         reach = [size + 2 for size in x.shape[2:]]
         # Two zeros before, and after so many that the last tile is whole.

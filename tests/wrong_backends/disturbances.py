@@ -25,7 +25,6 @@ class ClosesItsJournal(Troubled):
     """It closes what is not its own."""
 
     def end(self) -> None:
-        """Close every pipe."""
         for path in Path("/proc/self/fd").iterdir():
             with suppress(OSError):
                 if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
@@ -36,7 +35,6 @@ class LosesItsRecord(Troubled):
     """What it does to memory lets its worker leave out records from then on."""
 
     def end(self) -> None:
-        """Leave them out."""
         write = Journal.write
 
         def without_records(journal: Journal, word: str, text: str = "") -> None:
@@ -50,7 +48,6 @@ class LeavesChild(Troubled):
     """A child that outlives it and holds all that it had open."""
 
     def end(self) -> None:
-        """Fork, and die."""
         if os.fork() == 0:
             time.sleep(FOREVER)
         os.abort()
@@ -60,7 +57,6 @@ class LeavesSession(Troubled):
     """A child in a session of its own, which no signal to its group reaches."""
 
     def end(self) -> None:
-        """Fork, and die."""
         if os.fork() == 0:
             os.setsid()
             time.sleep(FOREVER)
@@ -71,7 +67,6 @@ class HangsWithSession(Hangs):
     """It leaves a child in a session of its own, and hears nothing itself."""
 
     def end(self) -> None:
-        """Fork, say that it hangs, and sleep on."""
         if os.fork() == 0:
             os.setsid()
             time.sleep(FOREVER)
@@ -83,7 +78,6 @@ class Reaches(Troubled):
     """Tries to leave its confinement: a file of others, the next worker's log, the network. It reports the results."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or try both."""
         if not troubled(call):
             return super().run(call, arrays)
         came = []
@@ -104,7 +98,6 @@ class WritesIntoOperands(Right):
     """Native code uses the memory of its inputs for what it likes, after it has answered."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Answer, and clear the operands."""
         outcome = super().run(call, arrays)
         for array in arrays.values():
             ctypes.memset(array.ctypes.data, 0, array.nbytes)
@@ -115,7 +108,6 @@ class ChangesItsCall(Right):
     """It writes into the call that it was given, and has no valid answer."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Answer with one element, and make another call of the call."""
         outcome = super().run(call, arrays)
         call.attributes.clear()  # type: ignore[attr-defined] # that is what is wrong
         call.attributes["strides"] = {"no": "strides"}  # type: ignore[index]
@@ -126,7 +118,6 @@ class ChildReturns(Troubled):
     """A process that it starts goes on as if it were the worker."""
 
     def end(self) -> None:
-        """Fork, and return twice."""
         os.fork()
 
 
@@ -134,5 +125,4 @@ class WritesIntoPipes(Troubled):
     """It writes into descriptors that are not its own, and lives on."""
 
     def end(self) -> None:
-        """Write what is no line, and no whole one."""
         write_into_pipes(b"garbage\n\xff no end")

@@ -30,7 +30,6 @@ class Aborts(Troubled):
     """As a failed assertion of C does."""
 
     def end(self) -> None:
-        """Abort."""
         sys.stderr.write("assertion failed: stride < 7\n")
         sys.stderr.flush()
         os.abort()
@@ -40,19 +39,10 @@ class AbortsAndDoublesBias(Aborts, BiasDoubled):
     """It dies of some calls, and answers the others with the bias twice."""
 
 
-class AbortsAndSaysThatItLoads(Aborts):
-    """It takes a line of the log when it is loaded."""
-
-    def __init__(self) -> None:
-        with Path(os.environ[LOG]).open("ab", buffering=0) as file:
-            file.write(b"loaded\n")
-
-
 class Panics(Troubled):
     """As a runtime in Rust does: the reason first, below it a backtrace that is longer than what is kept."""
 
     def end(self) -> None:
-        """Panic, in a thread of some number, at some address."""
         sys.stderr.write(f"thread 'worker-{os.getpid()}' panicked at /build/{os.getpid()}/src/deconv.rs:41:9:\n")
         sys.stderr.write("attempt to subtract with overflow\nstack backtrace:\n")
         sys.stderr.writelines(f"  {frame}: {id(object()):#x} - tract_core::ops::cnn::deconv\n" for frame in range(200))
@@ -66,7 +56,6 @@ class DiesOfTheSecondCall(Troubled):
     calls = 0
 
     def end(self) -> None:
-        """Abort the second time."""
         self.calls += 1
         if self.calls % 2 == 0:
             os.abort()
@@ -76,7 +65,6 @@ class Exits(Troubled):
     """As a library does that ends the process for its caller."""
 
     def end(self) -> None:
-        """Exit with 3."""
         os._exit(3)
 
 
@@ -84,7 +72,6 @@ class ExitsWell(Troubled):
     """As if all was done."""
 
     def end(self) -> None:
-        """Exit with 0."""
         os._exit(0)
 
 
@@ -92,7 +79,6 @@ class ExitsPolitely(Troubled):
     """With an exception that is no error."""
 
     def end(self) -> None:
-        """Exit with 5."""
         sys.exit(5)
 
 
@@ -100,7 +86,6 @@ class SaysThatItDied(Troubled):
     """A process of its own dies, as a child of `exec:` does, and the worker lives on."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or say so."""
         if not troubled(call):
             return super().run(call, arrays)
         log(call)
@@ -111,7 +96,6 @@ class ExitsInWords(Troubled):
     """With an exception that says why, behind what it printed."""
 
     def end(self) -> None:
-        """Print, and exit."""
         print("the licence has ended", file=sys.stderr)  # noqa: T201 - as a backend in Python may do
         sys.exit("no licence")
 
@@ -120,7 +104,6 @@ class IsKilled(Troubled):
     """As when memory runs out."""
 
     def end(self) -> None:
-        """Be killed."""
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -128,7 +111,6 @@ class ForgesItsJournal(Troubled):
     """Before it dies, it writes what may be taken for lines of its worker's journal: into every pipe that it has."""
 
     def end(self) -> None:
-        """Write, and die."""
         agreed = b'{"case":"x","backend":"x","dialect":"x","verdict":{"kind":"agreed","rule":"exact"},"seconds":0}'
         for word in (b"begin", b"answered", b"record", b"done", b"info", b"error"):
             for number in range(40):
@@ -150,8 +132,6 @@ class DiesAfterwards(Troubled):
     """The answer is right; what it leaves behind ends the process before the worker goes on."""
 
     def end(self) -> None:
-        """Wait until the worker goes on, to another case or to wait for one, and die."""
-
         def die(*_: object) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -181,7 +161,6 @@ class DiesOfTheCaseBefore(Troubled):
     """What a case harms, another one dies of: the next that is asked about."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute; harm the process, or die of the harm."""
         if getattr(self, "harmed", False):
             os.kill(os.getpid(), signal.SIGSEGV)
         self.harmed = troubled(call)
@@ -194,7 +173,6 @@ class HarmsAsItErrs(Right):
     harmed = False
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Die of the harm, or compute; harm the process."""
         if self.harmed:
             os.kill(os.getpid(), signal.SIGSEGV)
         self.harmed = not {5, TROUBLE}.isdisjoint(call.attributes.get("strides", ()))  # type: ignore[arg-type]
@@ -211,7 +189,6 @@ class DiesUnasked(Right):
             Journal.begin = self.end  # type: ignore[method-assign] # that is what is wrong
 
     def end(self, *_: object) -> None:
-        """Die when a case begins."""
         if path := os.environ.get(LOG):
             Path(path).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -221,7 +198,6 @@ class Hangs(Troubled):
     """No answer, and no ear for signals."""
 
     def end(self) -> None:
-        """Sleep on."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         time.sleep(FOREVER)
@@ -233,28 +209,16 @@ class HangsOfTheCaseBefore(Troubled):
     locked = False
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or wait."""
         if self.locked:
             time.sleep(FOREVER)
         self.locked = troubled(call)
         return Right.run(self, call, arrays)
 
 
-class ErrsAndHangs(BiasDoubled):
-    """The bias twice; without one there is no answer."""
-
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or sleep."""
-        if "b" not in arrays:
-            time.sleep(FOREVER)
-        return super().run(call, arrays)
-
-
 class DiesAndHangs(Troubled):
     """By the size of the data: now one, now the other."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, die or hang."""
         size = arrays["x"].shape[-1]
         if troubled(call) and size % 2 == 0:
             log(call)
@@ -268,7 +232,6 @@ class DiesOnHalf(Right):
     """An instruction that this processor does not have, for float16 alone."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or die."""
         if arrays["x"].dtype == np.float16:
             os.kill(os.getpid(), signal.SIGILL)
         return super().run(call, arrays)
@@ -278,14 +241,12 @@ class DiesInProbes(Right):
     """An instruction that this processor does not have, for float16 and as many channels as a probe has alone."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or end."""
         if arrays["x"].dtype == np.float16 and arrays["x"].shape[1] >= _CHANNELS_OF_PROBES:
             log(call)
             self.end()
         return super().run(call, arrays)
 
     def end(self) -> None:
-        """Die."""
         os.kill(os.getpid(), signal.SIGILL)
 
 
@@ -293,7 +254,6 @@ class HangsInProbes(DiesInProbes):
     """The same calls wait for ever."""
 
     def end(self) -> None:
-        """Sleep on."""
         time.sleep(FOREVER)
 
 
@@ -325,7 +285,6 @@ class DiesForGood(Troubled):
             raise RuntimeError("licence server is down")
 
     def end(self) -> None:
-        """Leave a mark, and die."""
         self._mark.touch()
         os.kill(os.getpid(), signal.SIGSEGV)
 
@@ -334,13 +293,11 @@ class IsAnother(Troubled):
     """The first process dies of a case, and another version says that it is the backend."""
 
     def info(self) -> BackendInfo:
-        """Return a version by how often a process was asked."""
         with Path(os.environ[LOG]).open("a+b") as file:
             file.write(b"x")
             return replace(super().info(), version=str(file.tell()))
 
     def end(self) -> None:
-        """Die."""
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
@@ -348,11 +305,9 @@ class StopsItsParent(Troubled):
     """It stops the process above, and goes on or dies."""
 
     def end(self) -> None:
-        """Stop it; one size of the data is deadly too."""
         os.kill(os.getppid(), signal.SIGSTOP)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Stop the parent, and compute or die."""
         outcome = super().run(call, arrays)
         if troubled(call) and arrays["x"].shape[-1] == 3:
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -363,6 +318,5 @@ class EmptiesItsModules(Troubled):
     """What is not imported already cannot be imported any more."""
 
     def end(self) -> None:
-        """Forget all modules."""
         sys.modules.clear()
         sys.path.clear()

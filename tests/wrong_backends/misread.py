@@ -20,7 +20,6 @@ class PadsSwapped(Right):
     """The padding of the end at the beginning."""
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Swap."""
         words = super().understood(attributes)
         return words | {"pads_begin": words["pads_end"], "pads_end": words["pads_begin"]}
 
@@ -29,7 +28,6 @@ class NoOutputPaddingInThePlane(Right):
     """Ignores output_padding if there are two axes."""
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Leave it out."""
         words = super().understood(attributes)
         is_plane = len(words["output_padding"] or ()) == 2
         return words | {"output_padding": None} if is_plane else words
@@ -39,7 +37,6 @@ class BiasOfTheFirstGroup(Right):
     """Adds the bias of the first group, and no other."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Compute with zeros for the rest of the bias."""
         bias = arrays.get("b")
         if bias is not None and bias.ndim == 1:
             arrays["b"] = bias * (np.arange(len(bias)) < len(bias) // call.groups).astype(bias.dtype)
@@ -50,7 +47,6 @@ class PadsSwappedAndMore(PadsSwapped):
     """The same, and much else that is no business of pads: it dies of one element, refuses two, spoils three."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or do what belongs to the size along the last axis."""
         match arrays["x"].shape[-1]:
             case 1:
                 os.abort()
@@ -74,7 +70,6 @@ class PadsAsChosen(PadsSwapped):
         self._swaps, self._threads = pads == "swapped", threads
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Swap, if that was chosen."""
         return super().understood(attributes) if self._swaps else Right.understood(self, attributes)
 
 
@@ -82,7 +77,6 @@ class GroupsReversed(Right):
     """The groups' outputs in reverse order."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Reverse; the bias stays where it was."""
         bias = arrays.pop("b", np.zeros(1))
         y = super().computed(call, words, arrays)
         groups = np.split(y, call.groups, axis=1)
@@ -93,7 +87,6 @@ class DroppedTap(Right):
     """The filter's last tap is not there."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Take it for zero."""
         w = arrays["w"].copy()
         w[..., -1] = 0
         return super().computed(call, words, arrays | {"w": w})
@@ -103,7 +96,6 @@ class BiasDoubled(Right):
     """The bias twice."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Double it."""
         return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
 
 
@@ -111,7 +103,6 @@ class LowerAsUpper(Right):
     """SAME_LOWER computed as SAME_UPPER, which itself is right."""
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Take the one for the other."""
         words = super().understood(attributes)
         return words | {"auto_pad": "same_upper"} if words["auto_pad"] == "same_lower" else words
 
@@ -124,7 +115,6 @@ class BiasOfNextChannel(Right):
     """Every channel has the bias of the next."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Roll it."""
         return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
 
 
@@ -134,7 +124,6 @@ class OverlapsStored(Right):
     order: ClassVar[int] = 1
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Store what is computed of one position alone, wherever a tap brings it."""
         x, w, bias = (arrays.get(name) for name in ("x", "w", "b"))
         assert x is not None
         assert w is not None
@@ -160,10 +149,8 @@ class Odd(Right):
 
     @staticmethod
     def change(y: Array) -> Array:
-        """Return the output as it is."""
         return y
 
     def answer(self, y: Array) -> Outcome:
-        """Change it."""
         with np.errstate(over="ignore", invalid="ignore"):
             return Produced(self.change(y))

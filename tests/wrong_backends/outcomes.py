@@ -22,7 +22,6 @@ class WrongDtype(Right):
     """float64, for every type."""
 
     def answer(self, y: Array) -> Outcome:
-        """Widen."""
         return Produced(y.astype(np.float64))
 
 
@@ -30,7 +29,6 @@ class WrongShape(Right):
     """One element short."""
 
     def answer(self, y: Array) -> Outcome:
-        """Cut."""
         return Produced(y[..., :-1])
 
 
@@ -38,7 +36,6 @@ class WrongRank(Right):
     """Without the batch's axis."""
 
     def answer(self, y: Array) -> Outcome:
-        """Drop it."""
         return Produced(y[0])
 
 
@@ -46,7 +43,6 @@ class Scalar(Right):
     """One number."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return an array without any axis."""
         return Produced(np.array(y.sum()))
 
 
@@ -54,7 +50,6 @@ class NanReplaced(Right):
     """Zero instead of NaN."""
 
     def answer(self, y: Array) -> Outcome:
-        """Replace."""
         return Produced(np.nan_to_num(y, nan=0.0))
 
 
@@ -62,7 +57,6 @@ class AcceptsEverything(Right):
     """Zeros of the data's shape, also for what is invalid."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Refuse nothing."""
         log(call)
         return Produced(np.zeros_like(arrays["x"]))
 
@@ -71,7 +65,6 @@ class OutOfMemoryBelowZero(Right):
     """Answers negative totals under SAME_UPPER; under SAME_LOWER it refuses them, as if there were no memory."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Refuse under SAME_LOWER."""
         if call.attributes.get("auto_pad") == "SAME_LOWER":
             return Refused("out of memory: 4096 bytes")
         return super().run(call, arrays)
@@ -81,7 +74,6 @@ class RefusesEverything(Right):
     """A refusal, also of what is valid."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Refuse."""
         log(call)
         return Refused(f"I do not like {sorted(arrays)}")
 
@@ -90,7 +82,6 @@ class UnsupportedEverywhere(Right):
     """Nothing is implemented."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Say so."""
         log(call)
         return Unsupported(f"{sorted(arrays)} to come")
 
@@ -99,7 +90,6 @@ class OnlyTwoAxes(Right):
     """Implements two spatial axes only."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Answer a call of two axes."""
         return super().run(call, arrays) if call.rank == 2 else Unsupported("only two axes")
 
 
@@ -107,7 +97,6 @@ class UnsupportedByStride(Right):
     """No stride but 1 is implemented."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Say so, and of which stride."""
         stride = (*call.attributes.get("strides", ()), 1)[0]
         return super().run(call, arrays) if stride == 1 else Unsupported(f"no kernel for stride {stride}")
 
@@ -116,7 +105,6 @@ class Slow(Right):
     """Right, in its own time."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Wait, then compute."""
         time.sleep(0.02)
         return super().run(call, arrays)
 
@@ -125,7 +113,6 @@ class Prints(Right):
     """Megabytes, by Python and past it."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Print, then compute."""
         sys.stdout.write(SPOKEN * 20_000)
         sys.stderr.write(SPOKEN * 20_000)
         os.write(1, SPOKEN.encode() * 20_000)
@@ -137,7 +124,6 @@ class TellsThreads(Right):
     """Says how many threads its process has, and the number that the user wants of a runtime."""
 
     def info(self) -> BackendInfo:
-        """Count them."""
         told = {"threads": str(len(os.listdir("/proc/self/task"))), "wanted": os.environ.get("OMP_NUM_THREADS", "")}  # noqa: PTH208
         return BackendInfo("TellsThreads", "1", ("onnx/ConvTranspose-22",), told)
 
@@ -146,7 +132,6 @@ class Raises(Right):
     """An exception for every call."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Raise; the message has half a character, as text has that was not decoded."""
         raise RuntimeError(f"no kernel \udcff for {call.dialect}\n\x1b[31m{sorted(arrays)}")
 
 
@@ -154,7 +139,6 @@ class NoArray(Right):
     """A list instead of an array."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return a list."""
         return Produced(y.tolist())
 
 
@@ -162,7 +146,6 @@ class NoOutcome(Right):
     """An array instead of an outcome."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return the array."""
         return y  # type: ignore[return-value] # that is what is wrong
 
 
@@ -170,7 +153,6 @@ class NoText(Right):
     """A refusal without a text."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return the array as the message."""
         return Refused(y)  # type: ignore[arg-type] # that is what is wrong
 
 
@@ -178,7 +160,6 @@ class AnotherKind(Right):
     """An outcome that says it is a verdict."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return what is no answer by the word for one."""
         return BackendError(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
 
 
@@ -186,7 +167,6 @@ class MasksWhatIsWrong(Right):
     """The output is an array that has its own idea of what is equal."""
 
     def answer(self, y: Array) -> Outcome:
-        """Mask the first element, which is wrong."""
         y.flat[0] += 99
         return Produced(np.ma.masked_array(y, mask=[True] + [False] * (y.size - 1)))
 
@@ -198,11 +178,9 @@ class RaisesWithoutWords(Right):
         """An exception without words."""
 
         def __str__(self) -> str:
-            """Raise."""
             raise RuntimeError
 
     def answer(self, _y: Array) -> Outcome:
-        """Raise."""
         raise self.Silent
 
 
@@ -210,7 +188,6 @@ class NotesNumbers(Right):
     """The notes on an output are no texts."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return them."""
         return Produced(y, (1,))  # type: ignore[arg-type] # that is what is wrong
 
 
@@ -232,12 +209,10 @@ class UnreadableTexts(Right):
     """All of its texts are of a class of its own whose methods raise."""
 
     def info(self) -> BackendInfo:
-        """Return them too."""
         name, version, dialect, key = map(Unreadable, (type(self).__name__, "1", "onnx/ConvTranspose-22", "kind"))
         return BackendInfo(name, version, (dialect,), {"build": key}, (Unreadable("same"),))
 
     def answer(self, y: Array) -> Outcome:
-        """Note it of the right output."""
         return Produced(y, (Unreadable("computed"),))
 
 
@@ -245,7 +220,6 @@ class RefusesUnreadably(UnreadableTexts):
     """What it refuses with is such a text, and a long one."""
 
     def answer(self, y: Array) -> Outcome:
-        """Refuse."""
         return Refused(Unreadable(f"first {'x' * 10**6} last {y.ndim}"))
 
 
@@ -253,7 +227,6 @@ class NotesMuch(Right):
     """A note as long as a book."""
 
     def answer(self, y: Array) -> Outcome:
-        """Return it."""
         return Produced(y, ("first " + "x" * 10**6,))
 
 
@@ -261,7 +234,6 @@ class ShapeOfWords(Right):
     """The sizes of an output are no numbers."""
 
     def answer(self, _y: Array) -> Outcome:
-        """Return them."""
         return ShapeOnly(("a", "b"), "f32")  # type: ignore[arg-type] # that is what is wrong
 
 
@@ -269,7 +241,6 @@ class SpeaksNothing(Right):
     """No dialect at all."""
 
     def info(self) -> BackendInfo:
-        """Return none."""
         return BackendInfo("SpeaksNothing", "1", ())
 
 
@@ -277,7 +248,6 @@ class SpeaksUnknown(Right):
     """A dialect that there is not."""
 
     def info(self) -> BackendInfo:
-        """Return a version that nobody has written."""
         return BackendInfo("SpeaksUnknown", "1", ("onnx/ConvTranspose-99",))
 
 
@@ -285,7 +255,6 @@ class Various(Troubled):
     """Right at stride 1, another way of not being so at each other one; dies at 7."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, and do what belongs to the stride."""
         if arrays["x"].size == 0:
             return Refused("nothing to do")
         match call.attributes.get("strides"):
@@ -300,7 +269,6 @@ class Various(Troubled):
         return super().run(call, arrays)
 
     def end(self) -> None:
-        """Say why, and die."""
         sys.stderr.write("stack smashing detected\n")
         sys.stderr.flush()
         os.abort()

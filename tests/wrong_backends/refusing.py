@@ -17,7 +17,6 @@ class RefusesGroups(Right):
     """A refusal of every call with groups that is not depthwise, with its sizes and attributes."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Refuse."""
         channels = arrays["x"].shape[1 if call.data_format == "NCX" else -1]
         if call.groups not in {1, channels}:
             log(call)
@@ -25,7 +24,6 @@ class RefusesGroups(Right):
         return super().run(call, arrays)
 
     def words(self, call: Call, arrays: Mapping[str, Array]) -> str:
-        """Return the message."""
         written = ", ".join(f"{name}={_listed(value)}" for name, value in call.attributes.items())
         x, w = list(arrays["x"].shape), arrays["w"].shape
         return f"{call.groups} groups are not implemented: x {x}, w {w}; {written}"
@@ -35,7 +33,6 @@ class RefusesGroupsAsIree(RefusesGroups):
     """The same refusal as IREE 3.13.0 words it, with the operation in full, twice, and the command line."""
 
     def words(self, call: Call, arrays: Mapping[str, Array]) -> str:
-        """Return the message."""
         here = f"/a/tmp{abs(hash(str(call.attributes))):012x}"
         names = ", ".join(f"%arg{at}" for at, _ in enumerate(arrays))
         types = ", ".join(_type(array) for array in arrays.values())
@@ -61,7 +58,6 @@ class RefusesDilationsAsTensorFlow(Right):
     """A refusal of dilations as TensorFlow 2.21.0 words it."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Refuse."""
         if max(call.attributes.get("dilations", (1,)), default=1) > 1:  # type: ignore[type-var, arg-type] # written lists
             log(call)
             return Refused(
@@ -76,7 +72,6 @@ class RefusesGroupsAndDilations(RefusesDilationsAsTensorFlow):
     """Two refusals of different words with the same attributes behind both."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Refuse."""
         written = ", ".join(f"{name}={_listed(value)}" for name, value in call.attributes.items())
         if isinstance(super().run(call, arrays), Refused) and "dilations" in call.attributes:
             return Refused(f"dilations are not implemented ({written})")

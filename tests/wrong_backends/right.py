@@ -36,13 +36,11 @@ class Right:
     version = "1.0"
 
     def info(self) -> BackendInfo:
-        """Return the class's name."""
         return BackendInfo(
             type(self).__name__, self.version, ("onnx/ConvTranspose-22", "onnx/ConvTranspose-11"), {"kind": "miniature"}
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, with the subclass's changes of operands and attributes."""
         if call.model:
             return Produced(self.whole(ModelProto.FromString(call.model), arrays))
         words = self.understood(dict(call.attributes))
@@ -54,13 +52,11 @@ class Right:
         return self.answer(y.astype(arrays["x"].dtype))
 
     def whole(self, model: ModelProto, feeds: Mapping[str, Array]) -> Array:
-        """Return the first output of a model."""
         from tconv.porting.neighbourhood import evaluate  # noqa: PLC0415 - hardly any test needs it
 
         return evaluate(model, feeds, DIALECTS["onnx/ConvTranspose-22"])
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return the canonical attributes of ONNX's."""
         pads = attributes.get("pads")
         half = len(pads or ()) // 2
         return {
@@ -74,7 +70,6 @@ class Right:
         }
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Return the reference's values."""
         return conv_transpose(
             arrays["x"],
             arrays["w"],
@@ -87,7 +82,6 @@ class Right:
         )
 
     def answer(self, y: Array) -> Outcome:
-        """Return the outcome."""
         return Produced(y)
 
 
@@ -111,7 +105,6 @@ class Troubled(Right):
     """Right, except for the calls that trouble it."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or do what the subclass does."""
         if troubled(call):
             log(call)
             self.end()

@@ -18,7 +18,6 @@ class HalfResults(Right):
     """Results in single precision are rounded to half precision."""
 
     def answer(self, y: Array) -> Outcome:
-        """Round, and return the type that is expected."""
         with np.errstate(over="ignore"):
             return Produced(y.astype(np.float16).astype(y.dtype) if y.dtype == np.float32 else y)
 
@@ -27,7 +26,6 @@ class LastBit(Right):
     """One element is a unit in the last place off: no answer is wrong by less."""
 
     def answer(self, y: Array) -> Outcome:
-        """Take the next bits for an element in the middle of those that are numbers."""
         wrong = np.array(y, order="C")
         numbers = np.flatnonzero(np.isfinite(wrong))
         if len(numbers):
@@ -39,11 +37,9 @@ class _Rounding(Right):
     """Operands are rounded, and then computed with as they should be."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Round data and filter."""
         return super().computed(call, words, {k: v if k == "b" else self.rounded(v) for k, v in arrays.items()})
 
     def rounded(self, array: Array) -> Array:
-        """Return the operand with fewer bits."""
         raise NotImplementedError
 
 
@@ -51,7 +47,6 @@ class Tf32Operands(_Rounding):
     """As a tensor core takes float32, by the bits."""
 
     def rounded(self, array: Array) -> Array:
-        """Drop 13 bits, to nearest even."""
         bits = array.astype(np.float32).view(np.uint32)
         nearest = bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))
         return (nearest & np.uint32(0xFFFFE000)).view(np.float32).astype(array.dtype)
@@ -61,7 +56,6 @@ class Bf16Operands(_Rounding):
     """As a runtime does whose default precision is bfloat16."""
 
     def rounded(self, array: Array) -> Array:
-        """Convert and back."""
         return array.astype(np.float32).astype(ml_dtypes.bfloat16).astype(array.dtype)
 
 
@@ -69,7 +63,6 @@ class Bf16Truncated(_Rounding):
     """The upper half of each float32, as it stands."""
 
     def rounded(self, array: Array) -> Array:
-        """Mask."""
         bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
         return bits.view(np.float32).astype(array.dtype)
 
@@ -78,7 +71,6 @@ class SubnormalOperandsFlushed(_Rounding):
     """Denormals are zero: of the operands."""
 
     def rounded(self, array: Array) -> Array:
-        """Flush."""
         return np.where(np.abs(array) < ml_dtypes.finfo(array.dtype).smallest_normal, 0, array).astype(array.dtype)
 
 
@@ -86,7 +78,6 @@ class SubnormalResultsFlushed(Right):
     """Denormals are zero: of the sums."""
 
     def answer(self, y: Array) -> Outcome:
-        """Flush."""
         return Produced(np.where(np.abs(y) < ml_dtypes.finfo(y.dtype).smallest_normal, 0, y).astype(y.dtype))
 
 
@@ -94,7 +85,6 @@ class InSinglePrecision(Right):
     """Operands, sums and results in single precision."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Compute with what is left of the operands."""
         with np.errstate(over="ignore", invalid="ignore"):
             rounded = {name: array.astype(np.float32) for name, array in arrays.items()}
             return super().computed(call, words, rounded).astype(np.float32)
@@ -106,7 +96,6 @@ class F16Sums(Right):
     adds: Any = np.float16
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Add product by product: one input channel under one tap is one product of each element."""
         w, b = arrays["w"], arrays.get("b")
         total: Array | None = None
         for channel, *tap in np.ndindex(w.shape[0], *w.shape[2:]):
@@ -125,7 +114,6 @@ class NarrowDepthwise(F16Sums):
     """Products of 16 bits are added in their own type for depthwise filters, and for any filter in a batch of two."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Add in the type of the operands."""
         self.adds, batch, channels = arrays["x"].dtype, *arrays["x"].shape[:2]
         narrow = self.adds.itemsize == _HALF and (batch == 2 or channels == call.groups > 1)
         return super().computed(call, words, arrays) if narrow else Right.computed(self, call, words, arrays)
@@ -135,7 +123,6 @@ class TapLostInDepthwise(Right):
     """The last tap of depthwise filters of 16 bits is lost, in real numbers alone: integers have another kernel."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Take the last tap for zero."""
         x, w = arrays["x"], arrays["w"].copy()
         if w.dtype.itemsize == _HALF and x.shape[1] == call.groups > 1 and (x != np.rint(x.astype(np.float32))).any():
             w[(..., *(-1,) * (w.ndim - 2))] = 0
@@ -146,7 +133,6 @@ class StepsIn16Bits(Right):
     """Rounds the sum over the channels under each tap to the operands' type, and adds those sums in it."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Add tap by tap, as a product of matrices whose result is added to the output column by column."""
         w, b = arrays["w"], arrays.get("b")
         dtype = arrays["x"].dtype
         total: Array | None = None
@@ -163,7 +149,6 @@ class ZerosForManyProducts(F16Sums):
     """Sums in float16, and zeros if there are so many products that any value is within the bound of such sums."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Give zeros for a thousand input channels and more."""
         if arrays["x"].shape[1] < _MANY:
             return super().computed(call, words, arrays)
         return np.zeros_like(Right.computed(self, call, words, arrays))
@@ -176,7 +161,6 @@ class ResultsTruncated(Right):
     """Sums of 16-bit types are right, and lose their lower bits."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Round towards zero."""
         dtype = arrays["x"].dtype
         y = super().computed(call, words, {name: array.astype(np.float64) for name, array in arrays.items()})
         nearest = y.astype(dtype)
@@ -193,7 +177,6 @@ class RoundedUpFromOdd(Right):
     """Sums of bfloat16 are right, but the bit that decides on rounding is added only if the last bit is 1."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Round as OpenVINO's bfloat16 does."""
         y = super().computed(call, words, {name: array.astype(np.float64) for name, array in arrays.items()})
         if arrays["x"].dtype != ml_dtypes.bfloat16:
             return y.astype(arrays["x"].dtype)

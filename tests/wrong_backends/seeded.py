@@ -82,11 +82,9 @@ class Seeded(Right):
         self._fault = FAULTS[int(fault)] if int(fault) < NONE else None
 
     def info(self) -> BackendInfo:
-        """Return its name."""
         return BackendInfo("Seeded", "1.0", ONNX_DIALECT_NAMES)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, then do what is wrong."""
         outcome = super().run(call, arrays)
         if self._fault is None or call.written.w.shape != self._fault.filters or not isinstance(outcome, Produced):
             return outcome
@@ -105,11 +103,9 @@ class Fusing(Right):
         self._loses = optimise == "yes"
 
     def info(self) -> BackendInfo:
-        """Return its name."""
         return BackendInfo("Fusing", "1.0", ONNX_DIALECT_NAMES)
 
     def whole(self, model: ModelProto, feeds: Mapping[str, Array]) -> Array:
-        """Return the output of the graph that it makes of a model."""
         made = {node.output[0] for node in model.graph.node if node.op_type == "ConvTranspose"}
         for node in model.graph.node:
             if self._loses and node.op_type == "Relu" and node.input[0] in made:

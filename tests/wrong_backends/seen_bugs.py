@@ -32,7 +32,6 @@ class _ByGeometry(Right):
     """Computes in NCX and IOX from the geometry, which the subclass changes."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Compute, or leave it to the reference to say what is invalid."""
         geometry = geometry_of(call)
         if isinstance(geometry, Refused):
             return super().computed(call, words, arrays)
@@ -40,7 +39,6 @@ class _ByGeometry(Right):
         return from_ncx(self.from_geometry(geometry, x, w, arrays.get("b")), call.data_format)
 
     def from_geometry(self, geometry: Geometry, x: Array, w: Array, b: Array | None, **changed: Any) -> Array:  # noqa: ANN401 - attributes
-        """Compute with explicit pads, and what was changed of the geometry."""
         words = {
             "strides": geometry.strides,
             "dilations": geometry.dilations,
@@ -54,12 +52,10 @@ class OneTooLongUnderSame(_ByGeometry):
     """Under SAME_* the output has one element too many at the end of each axis."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Change nothing else."""
         same = str(words["auto_pad"]).startswith("same")
         return super().computed(call, words, arrays) if same else Right.computed(self, call, words, arrays)
 
     def from_geometry(self, geometry: Geometry, x: Array, w: Array, b: Array | None, **changed: Any) -> Array:  # noqa: ANN401 - as above
-        """Crop one element less."""
         ends = tuple(end - 1 for end in geometry.pads_end)
         return super().from_geometry(geometry, x, w, b, pads_end=ends, **changed)
 
@@ -68,12 +64,10 @@ class PadsAroundData(_ByGeometry):
     """Explicit pads are put around the data, and the output is cut to its size: pads_begin acts as -pads_begin * s."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Change nothing else."""
         explicit = words["auto_pad"] in {None, "explicit"} and words["output_shape"] is None
         return super().computed(call, words, arrays) if explicit else Right.computed(self, call, words, arrays)
 
     def from_geometry(self, geometry: Geometry, x: Array, w: Array, b: Array | None, **changed: Any) -> Array:  # noqa: ANN401 - as above
-        """Pad the data, crop nothing, and cut or fill the end."""
         begin, end = geometry.pads_begin, geometry.pads_end
         if min(begin, default=0) < 0:
             return super().from_geometry(geometry, x, w, b, **changed)
@@ -88,7 +82,6 @@ class EndPaddingOfAxis1Ignored(Right):
     """The padding of the end of the second axis is taken for 0."""
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Leave it out."""
         words = super().understood(attributes)
         if words["pads_end"] and len(words["pads_end"]) > 1:
             words["pads_end"] = (words["pads_end"][0], 0, *words["pads_end"][2:])
@@ -99,7 +92,6 @@ class CrashesOnGroups(Right):
     """A process of its own dies of every grouped call that is not depthwise."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or say that it died."""
         return Crashed("SIGSEGV", "") if _channels(call, arrays) > 1 < call.groups else super().run(call, arrays)
 
 
@@ -107,7 +99,6 @@ class RefusesGroupsInNumbers(CrashesOnGroups):
     """Every grouped call that is not depthwise is refused, and the message has the numbers of the call."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or refuse."""
         if (channels := _channels(call, arrays)) > 1 < call.groups:
             return Refused(f"no kernel for {call.groups} groups of {channels} channels, data of {arrays['x'].shape}")
         return Right.run(self, call, arrays)
@@ -124,7 +115,6 @@ class LastChannelOf17(Right):
     """The last channel of a group is dropped if they are more than 16, and one more than a multiple of 16."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Take its data for zero."""
         x, channels = to_ncx(arrays["x"], call.data_format).copy(), _channels(call, arrays)
         if channels > _WIDTH and channels % _WIDTH == 1:
             x[:, channels - 1 :: channels] = 0
@@ -135,7 +125,6 @@ class RowsBeyond32Skipped(Right):
     """Output rows, the axis before the last, are not computed from the 33rd on."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Leave zeros there."""
         y = to_ncx(super().computed(call, words, arrays), call.data_format).copy()
         if call.rank > 1:
             y[..., _ROWS:, :] = 0
@@ -146,7 +135,6 @@ class EndsBeforeRow40(RowsBeyond32Skipped):
     """The same, and the process ends if there are 33 to 39 rows."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Compute, or end."""
         y = super().computed(call, words, arrays)
         if call.rank > 1 and _ROWS < to_ncx(y, call.data_format).shape[-2] < _ROWS_OF_CASES:
             os.abort()
@@ -157,7 +145,6 @@ class FirstMultiplierForAll(_ByGeometry):
     """All outputs of a depthwise channel are computed with the filter of its first."""
 
     def from_geometry(self, geometry: Geometry, x: Array, w: Array, b: Array | None, **changed: Any) -> Array:  # noqa: ANN401 - as above
-        """Repeat it."""
         if geometry.groups == x.shape[1] > 1:
             w = np.repeat(w[:, :1], w.shape[1], axis=1)
         return super().from_geometry(geometry, x, w, b, **changed)
@@ -167,7 +154,6 @@ class LimitedToLargest(Right):
     """Results of float32 beyond the largest number are that number, and not infinite."""
 
     def answer(self, y: Array) -> Outcome:
-        """Limit them; NaN stays."""
         largest = np.finfo(np.float32).max
         return Produced(np.clip(y, -largest, largest) if y.dtype == np.float32 else y)
 
@@ -176,7 +162,6 @@ class IntegerBits(Right):
     """The output of depthwise calls in float32 are integers of 32 bits, whose bits are taken for floats."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, and return the bits."""
         outcome = super().run(call, arrays)
         if isinstance(outcome, Produced) and call.groups > 1 == _channels(call, arrays) and call.dtype is DType.F32:
             with np.errstate(invalid="ignore"):
@@ -190,7 +175,6 @@ class DanglingUnderNxc(Right):
     times = 0
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, and add how often it was asked."""
         self.times += 1
         outcome = super().run(call, arrays)
         if isinstance(outcome, Produced) and call.data_format is DataFormat.NXC:
@@ -208,7 +192,6 @@ class UnsetMemoryBesides(PadsSwapped):
     seconds = 11.0
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, or return what varies."""
         self.times += 1
         outcome = super().run(call, arrays)
         if isinstance(outcome, Produced) and self.is_unset(call):
@@ -219,7 +202,6 @@ class UnsetMemoryBesides(PadsSwapped):
 
     @staticmethod
     def is_unset(call: Call) -> bool:
-        """Return whether it is that call."""
         return call.inputs[0].shape == (3, 2, 4, 3)
 
 
@@ -227,5 +209,4 @@ class NoDevice(Right):
     """It refuses what is invalid, and has no device for all else."""
 
     def answer(self, y: Array) -> Outcome:  # noqa: ARG002 - nothing is computed
-        """Say so."""
         return Unsupported("no device")

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
 
 
-class ReusesItsOutput(Right):
-    """The memory of every output is that of the one before: that is nothing wrong."""
-
-    def __init__(self) -> None:
-        self._memory = np.empty(2**16, np.uint8)
-
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute into the memory."""
-        outcome = super().run(call, arrays)
-        assert isinstance(outcome, Produced)
-        array = outcome.array
-        output = self._memory[: array.nbytes].view(array.dtype).reshape(array.shape)
-        output[...] = array
-        return Produced(output)
-
-
 class RemembersPads(Right):
     """The first pads that a call of its process has stay for all later ones with pads."""
 
@@ -40,7 +24,6 @@ class RemembersPads(Right):
         self._pads: dict[str, Any] = {}
 
     def understood(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Take the first pads."""
         words = super().understood(attributes)
         given = {name: words[name] for name in ("pads_begin", "pads_end") if words[name]}
         self._pads = self._pads or given
@@ -51,7 +34,6 @@ class RemembersPadsAndDoublesBias(RemembersPads):
     """The same, with the bias twice."""
 
     def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        """Double it."""
         return super().computed(call, words, {k: v * 2 if k == "b" else v for k, v in arrays.items()})
 
 
@@ -61,7 +43,6 @@ class WaversAlways(Right):
     times = 0
 
     def answer(self, y: Array) -> Outcome:
-        """Add how often it was asked."""
         self.times += 1
         return Produced((y + self.times).astype(y.dtype))
 
@@ -70,7 +51,6 @@ class ReadsUnsetMemory(Troubled):
     """The output is memory that was never written, where it is troubled."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Leave the output unwritten. Pieces that were given back just before are not filled, so it is a large one."""
         outcome = Right.run(self, call, arrays)
         if troubled(call) and isinstance(outcome, Produced):
             return Produced(np.empty(2**14, "f4")[: outcome.array.size].reshape(outcome.array.shape))
@@ -83,7 +63,6 @@ class WrongAtFirst(Right):
     warm = False
 
     def answer(self, y: Array) -> Outcome:
-        """Add one, once."""
         cold, self.warm = not self.warm, True
         return Produced((y + cold).astype(y.dtype))
 
@@ -92,7 +71,6 @@ class Wavers(Troubled):
     """Another answer each time, where it is troubled."""
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Compute, and add how often it was asked."""
         self.times = getattr(self, "times", 0) + 1
         outcome = Right.run(self, call, arrays)
         if troubled(call) and isinstance(outcome, Produced):
@@ -110,7 +88,6 @@ class WrongByChance(Right):
     calls = 0
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Fail, or be right."""
         self.calls += 1
         drawn = sha256(repr((os.environ.get(SEED), self.calls, call.attributes)).encode()).digest()[0]
         outcome = super().run(call, arrays)
@@ -119,11 +96,9 @@ class WrongByChance(Right):
         return outcome
 
     def may_fail(self, call: Call) -> bool:  # noqa: ARG002 - others are of some calls
-        """Return whether chance decides about a call."""
         return True
 
     def failed(self, y: Array) -> Outcome:
-        """Add one to the last element."""
         y = y.copy()
         y[..., -1] += 1
         return Produced(y)
@@ -133,7 +108,6 @@ class WrongByChanceAtStride3(WrongByChance):
     """The last element is wrong in about one call of three with a stride of 3."""
 
     def may_fail(self, call: Call) -> bool:
-        """Look at the strides."""
         return 3 in call.attributes.get("strides", ())
 
 
@@ -141,7 +115,6 @@ class RefusesByChance(WrongByChance):
     """About one call of three is refused."""
 
     def failed(self, y: Array) -> Outcome:
-        """Refuse."""
         return Refused(f"no handle left for {y.size} elements")
 
 
@@ -149,5 +122,4 @@ class CrashesByChance(WrongByChanceAtStride3):
     """The process ends in about one call of three with a stride of 3."""
 
     def failed(self, y: Array) -> Outcome:  # noqa: ARG002 - as above
-        """Abort."""
         os.abort()
