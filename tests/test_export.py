@@ -28,7 +28,8 @@ from tconv.errors import FileError, UsageError
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import expressed
 from tconv.export.folder import export, folder_name
-from tconv.export.issue import TITLES, _call, _code, _fenced, recorded_issue
+from tconv.export.issue import TITLES, _code, _fenced, recorded_issue
+from tconv.export.issue import issue as report
 from tconv.export.snippet import snippet
 from tconv.gate.assessment import assess
 from tconv.records.record import FreshAnswer, Record
@@ -445,10 +446,12 @@ def test_a_call_is_told_in_the_dialect_s_own_words(tmp_path: Path) -> None:
     """Sizes that are an input are shown as one; the Python for what is no model of ONNX says what is to be asked."""
     text = f"{HEAD}cases:\n  - {{name: sized, with: {{strides: 2, groups: 1, bias: false, output_shape: [9]}}}}\n"
     problem = expressed(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
-    lines = list(_call(problem))
-    assert lines[0] == "`openvino/ConvolutionBackpropData-1` with"
+    record, header = Record(problem.case.id, "acme", problem.dialect.name, DIFFERED), run_of({}).header.backend
+    lines = report(problem, record, header, None, {}).splitlines()
+    assert "`openvino/ConvolutionBackpropData-1` with" in lines
     assert "- constant `output_shape integers [1]`" in lines
-    assert lines[lines.index("output_shape =") + 2] == "```\n[9]\n```"
+    at = lines.index("output_shape =")
+    assert lines[at + 1 : at + 5] == ["", "```", "[9]", "```"]
     source = snippet(problem, "acme:Acme")
     assert source is not None
     assert "ask the runtime here: y must be the output, in NCX, for data, filter, output_shape" in source

@@ -28,7 +28,7 @@ from tconv.expectation.problem import Problem
 from tconv.export.imported import import_tests
 from tconv.export.suites import SUITES, curated_ids, suite_problems, write_suite
 from tconv.export.suites.benchdnn import FILE as BENCHDNN
-from tconv.export.suites.onnx_node_tests import PREFIX, name_of
+from tconv.export.suites.models import PREFIX, name_of
 from tconv.export.suites.webnn import FILE as WEBNN
 from tconv.gate.waivers import load
 from tconv.verdict.judge import judge
@@ -329,7 +329,7 @@ def test_the_command_writes_a_suite(name: str, command: Command, tmp_path: Path)
         pytest.importorskip("openvino")
     done = command("export", "--suite", name, "padding/pads/**", "--output", "suite", "--tier", "smoke")
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(rf"{name}: [1-9]\d* tests in suite; \d+ cases are left out\n", done.stdout)
+    assert re.fullmatch(rf"{name}: [1-9]\d* cases in suite; \d+ are left out\n", done.stdout)
     assert any((tmp_path / "suite").iterdir())
 
 

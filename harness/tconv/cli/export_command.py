@@ -103,8 +103,8 @@ def command(
 def _write_suite(suite: str, selection: Selection, folder: Path, *, curated: bool) -> int:
     chosen = curated_ids() if curated else None
     selected = (case for case in selection.stream() if chosen is None or case.id in chosen)
-    tests, left_out = write_suite(suite, selected if selection.count else (), folder)
-    click.echo(f"{suite}: {tests} tests in {folder}; {left_out} cases are left out")
+    written, left_out = write_suite(suite, selected if selection.count else (), folder)
+    click.echo(f"{suite}: {written} cases in {folder}; {left_out} are left out")
     return 0
 
 

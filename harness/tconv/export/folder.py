@@ -82,16 +82,20 @@ def _clear(target: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
-    """Yield each file's path below the case's folder, and its content."""
+def node_test(problem: Problem) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a test of ONNX's backends: each path below its folder, and the content."""
     inputs = problem.call.operands(problem.arrays)
     if problem.dialect.opset is not None:
         yield "model.onnx", build(problem.call, problem.arrays).SerializeToString()
         inputs = problem.fed
     for number, (name, array) in enumerate(inputs.items()):
-        yield f"{DATA_SET}/input_{number}.pb", tensor(name, array).SerializeToString()
+        yield f"{DATA_SET}/input_{number}.pb", _tensor(name, array).SerializeToString()
     if (expected := problem.output) is not None:
-        yield f"{DATA_SET}/output_0.pb", tensor(OUTPUT, expected).SerializeToString()
+        yield f"{DATA_SET}/output_0.pb", _tensor(OUTPUT, expected).SerializeToString()
+
+
+def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
+    yield from node_test(problem)
     if tolerance := _tolerance(problem):
         content = BytesIO()
         np.savez_compressed(content, allow_pickle=False, **tolerance)
@@ -115,7 +119,7 @@ _DTYPES: dict[np.dtype[Any], DType | Quantised] = {
 }
 
 
-def tensor(name: str, array: Array) -> TensorProto:
+def _tensor(name: str, array: Array) -> TensorProto:
     """Return an array as an ONNX tensor."""
     # Only output_shape has a type that no operand has.
     element_type = ELEMENT_TYPES[_DTYPES[array.dtype]] if array.dtype in _DTYPES else TensorProto.INT64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,13 @@ from tconv.records import artifacts
 from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
 from tconv.reports.case_details import node_lines
 from tconv.reports.phrases import explanation, phrase, reproduce
-from tconv.reports.templates import escaped
+from tconv.reports.templates import environment
 from tconv.shown_texts import one_line, printable
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DataFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from tconv.cases.case import Case
     from tconv.export.asking import Asked
@@ -40,11 +41,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 256
 """The most elements of an array that a report shows."""
-_INSTALLED_BY = (
-    "on no index of packages: 'pip install .' in a clone of its repository, or 'pip install FILE' with the wheel that "
-    "'pip wheel --no-deps .' makes there"
-)
-"""How the reader of a report installs tconv."""
 TITLES = {
     "differed": "gives wrong values",
     "imprecise": "gives values that are less exact than sums are",
@@ -109,123 +105,48 @@ def issue(
         cases: the value of --cases; empty for tconv's own corpus.
         timeout: the limit for the case, in seconds.
     """
-    command = reproduce(record, (*header.arguments, *timeout_option(timeout)), cases)
-    return "\n".join(_markdown(problem, record, header, actual, found_by, command, cases))
-
-
-def _markdown(
-    problem: Problem,
-    record: Record,
-    header: BackendHeader,
-    actual: Array | None,
-    found_by: Mapping[str, str],
-    command: str,
-    cases: str,
-) -> Iterator[str]:
-    explained = explanation(record, record.why)
-    why = f", {escaped(explained)}" if record.diagnosis else ""
-    yield f"# {escaped(header.title)}: {problem.dialect.name} {TITLES[record.verdict.kind]}{why}"
-    yield from _section("Versions", _versions(header, found_by))
-    yield from _section("Call", _call(problem))
-    yield from _section("Expected", _expected(problem))
-    yield from _section("Actual", _actual(problem, record, actual))
-    yield from _section("Clause", _clauses(problem))
-    if explained:
-        says = meanings(problem.dialect)
-        names = dict.fromkeys(name for together in record.diagnosis for name in together.names)
-        prefix = "The output is " if record.diagnosis else "No known misreading is found: "
-        sentences = (f"- {name}: {says[name]}" for name in names)
-        yield from _section("Diagnosis", [f"{prefix}{escaped(explained)}.", *sentences])
-    yield from _section("How to reproduce", _reproduction(problem, header, command, cases))
-
-
-def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
-    yield from ("", f"## {title}", "", *lines)
-
-
-def _versions(header: BackendHeader, found_by: Mapping[str, str]) -> Iterator[str]:
-    yield f"- {_code(header.title)}"
-    for name, value in (header.environment | header.machine).items():
-        yield f"  - {escaped(name)}: {_code(value)}"
-    yield f"- found by tconv ({_INSTALLED_BY})"
-    for name, value in found_by.items():
-        yield f"  - {escaped(name)}: {_code(value)}"
-
-
-def _call(problem: Problem) -> Iterator[str]:
-    yield f"{_code(problem.dialect.name)} with"
-    yield ""
-    for name, value in problem.call.attributes.items():
-        yield f"- attribute {_code(f'{name} = {list(value) if isinstance(value, tuple) else value}')}"
-    for tensor in problem.call.inputs:
-        declaration = f"{tensor.name} {tensor.dtype or 'integers'} {list(tensor.shape)}"
-        yield f"- {'constant' if tensor.constant else 'input'} {_code(declaration)}"
-    if problem.call.graph is not None:
-        yield "- in this graph, of which the attributes above are the operator's:"
-        for gives, kind, words in node_lines(problem.call.graph):
-            yield f"  - {_code(f'{gives} = {kind}({words})')}"
-    yield f"- data in {problem.call.data_format}, filter in {problem.call.filter_format}"
-    declared = {"static": "with static sizes", "symbolic": "with symbolic sizes", "unranked": "without any shape"}
-    yield f"- declared {declared[problem.call.shapes]}"
-    for tensor in problem.call.inputs:
-        array = np.array(tensor.values) if tensor.role not in problem.arrays else problem.arrays[tensor.role]
-        if array.size <= _SHOWN:
-            yield from ("", f"{tensor.name} =", "", _fenced(_full(array)))
-        else:
-            yield from ("", f"{tensor.name} has {array.size} elements, too many to be shown here.")
-
-
-def _expected(problem: Problem) -> Iterator[str]:
-    expected = problem.output
-    if isinstance(problem.expectation, Refuse):
-        yield "A refusal." if problem.expectation.stated else "No value exists; a refusal is the only answer."
-    if expected is None:
-        return
-    yield f"{problem.judged.dtype} {list(expected.shape)} in {problem.call.data_format}"
-    if expected.size <= _SHOWN:
-        yield from ("", _fenced(_full(expected)))
-    if allowed := list(problem.also_allowed()):
-        yield from ("", "The text also allows, and this is none of that either:", "")
-        yield from (f"- {escaped(alternative)}" for alternative in allowed)
-
-
-def _actual(problem: Problem, record: Record, actual: Array | None) -> Iterator[str]:
-    compared = isinstance(record.verdict, ver.WrongValues)
-    yield f"{record.verdict.kind}{', with the index in NCX' if compared else ''}:"
-    yield ""
-    whole = record.verdict.message if isinstance(record.verdict, ver.RefusedValid | ver.BackendError) else ""
-    yield _fenced(whole or phrase(record.verdict))
-    if isinstance(record.verdict, ver.Crashed) and record.verdict.stderr:
-        yield from ("", "It printed at last:", "", _fenced(record.verdict.stderr))
+    call, verdict, expected, backend = problem.call, record.verdict, problem.expectation, header.spec or header.name
+    says = meanings(problem.dialect)
     if actual is not None:
         # An output of another rank has no layout, and is shown as it was returned.
-        layout = problem.call.data_format if actual.ndim == problem.call.rank + 2 else DataFormat.NCX
-        actual = from_ncx(actual, layout)
-        yield from ("", f"{list(actual.shape)}, as it came")
-        if actual.size <= _SHOWN:
-            yield from ("", _fenced(_full(actual)))
-
-
-def _clauses(problem: Problem) -> Iterator[str]:
-    yield f"Text: {_code(problem.dialect.text)}"
-    yield ""
-    yield from (f"- {escaped(clause)}" for clause in clauses(problem))
-
-
-def _reproduction(problem: Problem, header: BackendHeader, command: str, cases: str) -> Iterator[str]:
-    yield from ("With tconv:", "", _fenced(command, "sh"), "")
-    backend = header.spec or header.name
-    try:
-        asked = asking(problem, backend)
-    except UsageError:
-        # The backend needs a geometry, which this call does not have.
-        return
-    if (source := snippet(problem, backend)) is not None:
-        yield from (_without_tconv(asked, backend), "", _fenced(source, "python"))
-    else:
-        words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
-        yield from ("The arrays are too large for a report; this writes them with a script:", "")
-        yield _fenced(shlex.join([*words, *cases_option(cases)]), "sh")
+        actual = from_ncx(actual, call.data_format if actual.ndim == call.rank + 2 else DataFormat.NCX)
+    without_tconv = source = None
+    # A backend that needs a geometry cannot get a call that has none.
+    with suppress(UsageError):
+        without_tconv, source = _without_tconv(asking(problem, backend), backend), snippet(problem, backend)
+    words = ["tconv", "export", problem.case.id, ".", "--backend", backend, "--dialect", problem.dialect.name]
+    text = (
+        environment("export")
+        .get_template("issue.md.j2")
+        .render(
+            problem=problem,
+            record=record,
+            header=header,
+            found_by=found_by,
+            call=call,
+            title=TITLES[verdict.kind],
+            explained=explanation(record, record.why),
+            diagnoses={name: says[name] for together in record.diagnosis for name in together.names},
+            operands=call.operands(problem.arrays),
+            node_lines=node_lines,
+            refusal=expected if isinstance(expected, Refuse) else None,
+            expected=problem.output,
+            compared=isinstance(verdict, ver.WrongValues),
+            whole=(isinstance(verdict, ver.RefusedValid | ver.BackendError) and verdict.message) or phrase(verdict),
+            stderr=isinstance(verdict, ver.Crashed) and verdict.stderr,
+            actual=actual,
+            clauses=clauses(problem),
+            command=reproduce(record, (*header.arguments, *timeout_option(timeout)), cases),
+            without_tconv=without_tconv,
+            source=source,
+            export_command=without_tconv and shlex.join([*words, *cases_option(cases)]),
+            shown=_SHOWN,
+            code=_code,
+            fenced=_fenced,
+            full=_full,
+        )
+    )
+    return text.rstrip("\n")
 
 
 def _without_tconv(asked: Asked, backend: str) -> str:

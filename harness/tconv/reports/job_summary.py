@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def markdown(report: Report) -> str:
     """Return the summary of runs, and the changes of their cases if there is a baseline."""
-    template = environment(".").get_template("job_summary.md.j2")
+    template = environment("reports").get_template("job_summary.md.j2")
     shown = [status for status in STATUSES if any(run.assessment.counts[status] for run in report.runs)]
     text = template.render(report=report, shown=shown, failing=FAILING, command_of=command_of)
     return text.rstrip("\n") + "\n"

@@ -15,10 +15,10 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 @cache
-def environment(folder: str = "page") -> Environment:
-    """Return the environment of the templates in a folder of `tconv.reports`: in HTML every text is escaped."""
+def environment(folder: str = "reports/page") -> Environment:
+    """Return the environment of the templates in a folder of the package: in HTML every text is escaped."""
     made = Environment(
-        loader=PackageLoader("tconv.reports", folder),
+        loader=PackageLoader("tconv", folder),
         autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,4 +1,4 @@
-"""Cases in the form of other projects' test suites. Each suite is a module that writes files from problems.
+"""Cases in the form of other projects' test suites. A suite makes files from problems.
 
 A suite has only cases for which the text allows one result, and whose values are exact: an upstream test must not
 demand more than the specification does.
@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from tconv.dialects import DIALECTS, GEOMETRY_1
-from tconv.errors import UsageError
+from tconv.errors import UsageError, writing
 from tconv.expectation.expected import Values
 from tconv.expectation.problem import Problem
-from tconv.export.suites import benchdnn, onnx_node_tests, openvino_ir, webnn
+from tconv.export.suites import benchdnn, models, webnn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,22 +32,22 @@ class Suite:
     Attributes:
         dialects: the texts for its tests; a case is written in the first one that can express it.
         takes: returns whether the suite can express a problem.
-        write: writes the tests into a folder, and returns their number.
+        files: returns the path of each file below the folder of the suite, and its content.
     """
 
     dialects: tuple[Dialect, ...]
     takes: Callable[[Problem], bool]
-    write: Callable[[Sequence[Problem], Path], int]
+    files: Callable[[Sequence[Problem]], Iterable[tuple[str, bytes]]]
 
 
 SUITES = {
-    "onnx-node-tests": Suite((DIALECTS["onnx/ConvTranspose-22"],), onnx_node_tests.takes, onnx_node_tests.write),
-    "benchdnn": Suite((GEOMETRY_1,), benchdnn.takes, benchdnn.write),
-    "webnn": Suite((DIALECTS["webnn/convTranspose2d"],), webnn.takes, webnn.write),
+    "onnx-node-tests": Suite((DIALECTS["onnx/ConvTranspose-22"],), models.is_node_test, models.node_tests),
+    "benchdnn": Suite((GEOMETRY_1,), benchdnn.takes, benchdnn.files),
+    "webnn": Suite((DIALECTS["webnn/convTranspose2d"],), webnn.takes, webnn.files),
     "openvino-ir": Suite(
         tuple(DIALECTS[f"openvino/{name}-1"] for name in ("ConvolutionBackpropData", "GroupConvolutionBackpropData")),
-        openvino_ir.takes,
-        openvino_ir.write,
+        models.has_numpy_type,
+        models.openvino_ir,
     ),
 }
 """The suites by name."""
@@ -60,7 +60,7 @@ def curated_ids() -> frozenset[str]:
 
 
 def write_suite(name: str, cases: Iterable[Case], folder: Path) -> tuple[int, int]:
-    """Write cases as tests of a suite, and return how many tests there are, and how many cases were left out.
+    """Write cases as tests of a suite, and return how many cases were written, and how many were left out.
 
     Args:
         name: a name of `SUITES`.
@@ -70,6 +70,7 @@ def write_suite(name: str, cases: Iterable[Case], folder: Path) -> tuple[int, in
     Raises:
         UsageError: no case is left.
         BackendMissing: the suite is written by a runtime that is not installed.
+        FileError: a file cannot be written.
     """
     cases = list(cases)
     problems = list(suite_problems(name, cases))
@@ -78,7 +79,11 @@ def write_suite(name: str, cases: Iterable[Case], folder: Path) -> tuple[int, in
             f"a case must be left for {name} (got none of {len(cases)}: each must be valid, with exact values, one"
             " allowed answer, and words in the suite)"
         )
-    return SUITES[name].write(problems, folder), len(cases) - len(problems)
+    with writing(folder, "folder"):
+        for path, content in SUITES[name].files(problems):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+    return len(problems), len(cases) - len(problems)
 
 
 def suite_problems(name: str, cases: Iterable[Case]) -> Iterator[Problem]:

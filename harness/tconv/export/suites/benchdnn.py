@@ -13,12 +13,10 @@ import re
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tconv.errors import writing
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.problem import Problem
@@ -39,33 +37,28 @@ def takes(problem: Problem) -> bool:
     return alone and 1 <= len(geometry.output) <= len(_AXES) and min(geometry.pads_begin) >= 0
 
 
-def write(problems: Sequence[Problem], folder: Path) -> int:
-    """Write a batch file for the driver, and graphs next to it; return the number of lines and graphs."""
+def files(problems: Sequence[Problem]) -> Iterator[tuple[str, bytes]]:
+    """Yield a batch file for the driver, and graphs next to it."""
     lines = {_descriptor(problem): problem for problem in reversed(problems)}
     by_bias: dict[bool, list[str]] = {False: [], True: []}
     spaced: list[str] = []
-    graphs: dict[str, Any] = {}
+    graphs: list[Problem] = []
     for descriptor, problem in reversed(lines.items()):
-        name = re.sub(r"[^A-Za-z0-9_.+-]+", "_", problem.case.id)
+        geometry, name = _geometry(problem), re.sub(r"[^A-Za-z0-9_.+-]+", "_", problem.case.id)
         by_bias[problem.case.b is not None].append(f'{descriptor}n"{name}"')
-        geometry = _geometry(problem)
         if max(geometry.strides) > 1 or max(geometry.dilations) > 1:
             spaced.append(f'{descriptor}n"{name}"')
-            if len(graphs) < 2 * _GRAPHS:
-                graphs[f"f32_{len(graphs) // 2}.json"] = graph(problem, int8=False)
-                graphs[f"int8_{len(graphs) // 2}.json"] = graph(problem, int8=True)
+            graphs.append(problem)
     blocks = [
         *_block("f32", "FWD_D", by_bias[False]),
         *_block("f32", "FWD_B", by_bias[True]),
         "# int8 with strides and dilations above 1",
         *_block(",".join(_INT8), "FWD_D", spaced),
     ]
-    with writing(folder / FILE):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text("\n".join(blocks) + "\n", encoding="utf-8")
-        for name, content in graphs.items():
-            (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    return len(lines) + len(spaced) + len(graphs)
+    yield FILE, ("\n".join(blocks) + "\n").encode()
+    for number, problem in enumerate(graphs[:_GRAPHS]):
+        for types, int8 in (("f32", False), ("int8", True)):
+            yield f"{types}_{number}.json", (json.dumps(_graph(problem, int8=int8), indent=2) + "\n").encode()
 
 
 def _block(types: str, direction: str, lines: Sequence[str]) -> Iterator[str]:
@@ -99,65 +92,58 @@ def _descriptor(problem: Problem) -> str:
     return "_".join(parts)
 
 
-def graph(problem: Problem, *, int8: bool) -> dict[str, Any]:
-    """Return a graph for `--graph --case=FILE`: ConvTranspose, between Dequantize and Quantize for int8.
-
-    Args:
-        problem: the problem.
-        int8: whether data and filter are quanta.
-    """
+def _graph(problem: Problem, *, int8: bool) -> dict[str, Any]:
+    """Return a graph for `--graph --case=FILE`: ConvTranspose, between Dequantize and Quantize for int8."""
     geometry, case = _geometry(problem), problem.case
     x, w = case.x.shape, case.w.shape
     y = (x[0], w[1] * geometry.groups, *geometry.output)
-    added = tuple(max(0, -end) for end in geometry.pads_end)
     attributes = {
-        "strides": _integers(geometry.strides),
-        "dilations": _integers(geometry.dilations),
-        "pads_begin": _integers(geometry.pads_begin),
-        "pads_end": _integers(tuple(max(0, end) for end in geometry.pads_end)),
-        "output_padding": _integers(added),
-        "auto_pad": _text("None"),
-        "data_format": _text("NCX"),
-        "weights_format": _text("IOX"),
-        "groups": {"type": "s64", "value": geometry.groups},
+        "strides": geometry.strides,
+        "dilations": geometry.dilations,
+        "pads_begin": geometry.pads_begin,
+        "pads_end": tuple(max(0, end) for end in geometry.pads_end),
+        "output_padding": tuple(max(0, -end) for end in geometry.pads_end),
+        "auto_pad": "None",
+        "data_format": "NCX",
+        "weights_format": "IOX",
+        "groups": geometry.groups,
     }
+    data, filters, output = _tensor(0, "f32", x), _tensor(1, "f32", w), _tensor(2, "f32", y)
+    nodes: list[tuple[str, dict[str, Any], list[Any], list[Any]]]
+    nodes = [("ConvTranspose", attributes, [data, filters], [output])]
     if int8:
         nodes = [
-            _node(0, "Dequantize", _scale(1.0, 0), [_tensor(0, "u8", x)], [_tensor(1, "f32", x)]),
-            _node(1, "Dequantize", _scale(0.5, 0), [_tensor(2, "s8", w, "constant")], [_tensor(3, "f32", w)]),
-            _node(2, "ConvTranspose", attributes, [_tensor(1, "f32", x), _tensor(3, "f32", w)], [_tensor(4, "f32", y)]),
-            _node(3, "Quantize", _scale(2.0, 0), [_tensor(4, "f32", y)], [_tensor(5, "s8", y)]),
+            ("Dequantize", _scale(1.0), [_tensor(3, "u8", x)], [data]),
+            ("Dequantize", _scale(0.5), [_tensor(4, "s8", w, "constant")], [filters]),
+            *nodes,
+            ("Quantize", _scale(2.0), [output], [_tensor(5, "s8", y)]),
         ]
-    else:
-        nodes = [
-            _node(0, "ConvTranspose", attributes, [_tensor(0, "f32", x), _tensor(1, "f32", w)], [_tensor(2, "f32", y)])
-        ]
-    return {"version": "3.0.0", "engine_kind": "cpu", "fpmath_mode": "strict", "graph": nodes}
+    written = [
+        {
+            "id": number,
+            "name": f"{kind.upper()}_{number}",
+            "kind": kind,
+            "attrs": {name: {"type": _type(value), "value": value} for name, value in words.items()},
+            "inputs": inputs,
+            "outputs": outputs,
+        }
+        for number, (kind, words, inputs, outputs) in enumerate(nodes)
+    ]
+    return {"version": "3.0.0", "engine_kind": "cpu", "fpmath_mode": "strict", "graph": written}
 
 
-def _integers(values: Ints) -> dict[str, Any]:
-    return {"type": "s64[]", "value": list(values)}
+def _scale(scale: float) -> dict[str, Any]:
+    return {"qtype": "per_tensor", "axis": 0, "scales": (scale,), "zps": (0,)}
 
 
-def _text(value: str) -> dict[str, Any]:
-    return {"type": "string", "value": value}
-
-
-def _scale(scale: float, zero_point: int) -> dict[str, Any]:
-    return {
-        "qtype": _text("per_tensor"),
-        "axis": {"type": "s64", "value": 0},
-        "scales": {"type": "f32[]", "value": [scale]},
-        "zps": {"type": "s64[]", "value": [zero_point]},
-    }
-
-
-def _node(number: int, kind: str, attributes: dict[str, Any], inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
-    name = f"{kind.upper()}_{number}"
-    return {"id": number, "name": name, "kind": kind, "attrs": attributes, "inputs": inputs, "outputs": outputs}
+def _type(value: object) -> str:
+    """Return the type of an attribute, in the words of the graph driver."""
+    if isinstance(value, tuple):
+        return f"{_type(value[0])}[]"
+    return {int: "s64", float: "f32", str: "string"}[type(value)]
 
 
 def _tensor(number: int, dtype: str, shape: Ints, kind: str = "undef") -> dict[str, Any]:
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     layout = {"stride": strides, "layout_type": "strided", "property_type": kind}
-    return {"id": number, "dtype": dtype, "shape": list(shape), **layout}
+    return {"id": number, "dtype": dtype, "shape": shape, **layout}

@@ -8,15 +8,13 @@ in the same folder at the commit aa470175134a, which has a conv2d.
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from tconv.errors import writing
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
@@ -30,14 +28,10 @@ def takes(problem: Problem) -> bool:
     return problem.case.plain
 
 
-def write(problems: Sequence[Problem], folder: Path) -> int:
-    """Write the script, and return the number of its tests."""
-    tests = json.dumps([_test(problem) for problem in problems], indent=2)
-    text = files(__package__).joinpath("webnn.js").read_text(encoding="utf-8")
-    with writing(folder / FILE):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE).write_text(text.replace("TESTS", tests), encoding="utf-8")
-    return len(problems)
+def files(problems: Sequence[Problem]) -> Iterator[tuple[str, bytes]]:
+    """Yield the script."""
+    text = resources.files(__package__).joinpath("webnn.js").read_text(encoding="utf-8")
+    yield FILE, text.replace("TESTS", json.dumps([_test(problem) for problem in problems], indent=2)).encode()
 
 
 def _test(problem: Problem) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class _Site:
         if values is not None:
             atomic_write.write(self.folder / f"{name}.json", json.dumps(values, indent=1, ensure_ascii=False) + "\n")
             context["json"] = f"{name.rpartition('/')[2]}.json"
-        page = environment("site/templates").get_template(f"{template or name}.html.j2")
+        page = environment("reports/site/templates").get_template(f"{template or name}.html.j2")
         text = page.render(**self.everywhere, title=title, up="../" * name.count("/"), **context)
         atomic_write.write(self.folder / address, text)
         self.index.append((title, kind, address))
