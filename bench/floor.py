@@ -145,7 +145,7 @@ def seconds(every: Sequence[Sequence[Case]]) -> tuple[float, float]:
 
     The first chunk is not counted: it loads what is loaded only once.
     """
-    journal = Journal(os.open(os.devnull, os.O_WRONLY), key=1)
+    journal = Journal(os.open(os.devnull, os.O_WRONLY))
     evaluator = Evaluator(BACKEND, "onnxruntime", DIALECT, None, 1, journal)
 
     def harness(chunk: Sequence[Case]) -> None:

@@ -652,7 +652,7 @@ def leads_session(process: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a pipe is found as Linux shows it")
-@pytest.mark.parametrize("backend", ["WritesIntoPipes", "ForgesItsJournal", "ClosesItsJournal"])
+@pytest.mark.parametrize("backend", ["WritesIntoPipes", "ClosesItsJournal"])
 def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: Path, backend: str) -> None:
     """Nothing that it writes is believed; who cannot write any more has died of the case."""
     asked = cases(tmp_path, GRID)[:40]

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 
@@ -105,19 +104,6 @@ class IsKilled(Troubled):
 
     def end(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-class ForgesItsJournal(Troubled):
-    """Before it dies, it writes what may be taken for lines of its worker's journal: into every pipe that it has."""
-
-    def end(self) -> None:
-        agreed = b'{"case":"x","backend":"x","dialect":"x","verdict":{"kind":"agreed","rule":"exact"},"seconds":0}'
-        for word in (b"begin", b"answered", b"record", b"done", b"info", b"error"):
-            for number in range(40):
-                line = b"%b %d 0.0 %b" % (word, number, agreed)
-                write_into_pipes(b"\n%08x %b\n" % (crc32(line), line))
-        write_into_pipes(b"[" * 5000 + b"\n\xff\x00" + b"no end")
-        os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def write_into_pipes(data: bytes) -> None:

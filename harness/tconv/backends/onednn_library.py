@@ -9,15 +9,13 @@ import sys
 from pathlib import Path
 
 from tconv.backends.extras import installing
-from tconv.backends.onednn_graph import MISSING_FILE, Graph, LibraryError, load
+from tconv.backends.onednn_graph import Graph, LibraryError, load
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
 
 LIBRARY_VARIABLE = "TCONV_ONEDNN"
 """The environment variable that chooses libdnnl: its file, or the folder of an environment that has it."""
 
-# Variables that can hide the processor from SYCL, which the current build's kernels need.
-_DEVICE_FILTERS = ("ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_ALLOWLIST", "CL_CONFIG_DEVICES")
 # Threads of the light build (OpenMP) and of the current build (SYCL). On shared cores, more than one thread costs the
 # light build 25 to 41 ms a case.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "DPCPP_CPU_NUM_CUS")
@@ -38,7 +36,9 @@ def opened(policy: str) -> Graph:
     try:
         return Graph(loaded(path), policy)
     except LibraryError as refusal:
-        raise without_engine(path, refusal) from None
+        # The current build has an engine only if SYCL finds the processor by an OpenCL driver.
+        must = f"backend 'onednn' must have an engine for the processor (got {refusal} from {path})"
+        raise BackendMissing(f"{must}; install the driver intel-opencl-rt next to it") from None
 
 
 def isa(library: ct.CDLL) -> int:
@@ -87,35 +87,12 @@ def loaded(path: Path) -> ct.CDLL:
         library = load(path)
     except OSError as error:
         reason = one_line(str(error))
-        raise BackendMissing(f"backend 'onednn' must load {path} (got: {reason}){_remedy(path, reason)}") from None
+        raise BackendMissing(
+            f"backend 'onednn' must load {path} (got: {reason}); install the missing file, such as libgomp1"
+        ) from None
     if not hasattr(library, "dnnl_graph_op_create"):
         raise BackendMissing(
             f"backend 'onednn' must have a libdnnl with the Graph API, 3.0 or newer (got {path}); "
             f"install one with: {installing(['onednn'])}"
         )
     return library
-
-
-def _remedy(path: Path, reason: str) -> str:
-    """Return the command that installs a file that the loader does not find."""
-    missing = MISSING_FILE.search(reason)
-    if missing is None:
-        return f"; install another with: {installing(['onednn'])}"
-    if missing["name"].startswith("libgomp"):
-        return "; install it with: apt-get install libgomp1"
-    return f"; install what it needs with: {_pip(path)} install onednn"
-
-
-def without_engine(path: Path, error: Exception) -> BackendMissing:
-    """Return the error if there is no engine: the current build has one only if SYCL finds the processor."""
-    message = f"backend 'onednn' must have an engine for the processor (got {error} from {path})"
-    filters = [name for name in _DEVICE_FILTERS if name in os.environ]
-    if filters:
-        return BackendMissing(f"{message}; let SYCL see it with: unset {' '.join(filters)}")
-    return BackendMissing(f"{message}; install its driver with: {_pip(path)} install --force-reinstall intel-opencl-rt")
-
-
-def _pip(path: Path) -> str:
-    """Return the pip of a library's environment."""
-    pip = path.parent.parent / "bin" / "pip"
-    return str(pip) if pip.is_file() else "pip"

@@ -1,7 +1,7 @@
 """The journal: lines from a worker to its supervisor, in a pipe that can still be read after the worker's end.
 
-Each line has a checksum with a key that only these two processes know. A runtime may write into any open descriptor,
-but its bytes have no valid checksum and are ignored. A line also begins with a newline, so bytes before it do no harm.
+Each line has a checksum. A runtime may write into any open descriptor, but its bytes have no valid checksum and are
+ignored. A line also begins with a newline, so bytes before it do no harm.
 
 A line is `WORD N TIME TEXT`. N is the number of a case. The time is of the monotonic clock, which all processes share.
 The words are
@@ -17,9 +17,7 @@ The words are
 from __future__ import annotations
 
 import os
-import select
 from contextlib import contextmanager, suppress
-from errno import EAGAIN
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -37,12 +35,10 @@ class Journal:
 
     Args:
         descriptor: the pipe; None if nobody reads the journal.
-        key: the key of the checksums.
     """
 
-    def __init__(self, descriptor: int | None = None, key: int = 0) -> None:
+    def __init__(self, descriptor: int | None = None) -> None:
         self._descriptor = descriptor
-        self._key = key
         self._at = 0
         self._probes = False
 
@@ -79,15 +75,9 @@ class Journal:
         if self._descriptor is None:
             return
         body = f"{word} {self._at} {monotonic()!r} {text}".encode()
-        rest = memoryview(b"\n%08x %b\n" % (crc32(body, self._key), body))
+        rest = b"\n%08x %b\n" % (crc32(body), body)
         while rest:
-            try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError as error:
-                # A runtime may have made the pipe non-blocking.
-                if error.errno != EAGAIN:
-                    raise
-                select.select([], [self._descriptor], [], 1.0)
+            rest = rest[os.write(self._descriptor, rest) :]
 
 
 class Entry(NamedTuple):
@@ -111,15 +101,13 @@ class JournalReader:
 
     Args:
         descriptor: the pipe, which is non-blocking.
-        key: the key of the checksums.
 
     Attributes:
         ended: whether no process can write any more.
     """
 
-    def __init__(self, descriptor: int, key: int) -> None:
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._key = key
         self._buffer = b""
         self.ended = False
 
@@ -141,7 +129,7 @@ class JournalReader:
     def _entry(self, line: bytes) -> Entry | None:
         checksum, _, body = line.partition(b" ")
         with suppress(ValueError):
-            if checksum == b"%08x" % crc32(body, self._key):
+            if checksum == b"%08x" % crc32(body):
                 word, number, time, text = body.decode().split(" ", 3)
                 return Entry(word, int(number), min(float(time), monotonic()), text)
         return None

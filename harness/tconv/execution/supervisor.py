@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import secrets
 import sys
 from collections import deque
 from contextlib import suppress
@@ -122,13 +121,12 @@ class WorkerProcess:
             printed = os.open(log, flags, 0o600)
         except OSError as error:
             raise _unwritable(str(error.filename), error.strerror or str(error)) from None
-        key = secrets.randbits(32)
         commands, self._commands = os.pipe()
         self._journal, journal = os.pipe()
         for descriptor in (self._commands, self._journal):
             os.set_blocking(descriptor, False)
-        self._reader = JournalReader(self._journal, key)
-        start = Start(key, asking, str(self._temporary), dict(os.environ), sys.path, _current_folder())
+        self._reader = JournalReader(self._journal)
+        start = Start(asking, str(self._temporary), dict(os.environ), sys.path, _current_folder())
         self._outgoing = pickle.dumps(start)
         try:
             self._process = zygote.start(commands, journal, printed, str(log.parent))

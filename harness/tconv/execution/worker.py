@@ -45,7 +45,6 @@ class Start(NamedTuple):
     """What a worker reads first.
 
     Attributes:
-        key: the key of the journal's checksums.
         asking: how its backend is asked.
         temporary: the folder of the runtime's temporary files, which is removed with the worker.
         environment: the environment variables of the command.
@@ -53,7 +52,6 @@ class Start(NamedTuple):
         folder: the current folder of the command.
     """
 
-    key: int
     asking: Asking
     temporary: str
     environment: dict[str, str]
@@ -92,7 +90,7 @@ def main(commands: int, journal: int, log: int) -> None:
 
 def _serve(commands: BinaryIO, descriptor: int) -> None:
     start: Start = pickle.load(commands)  # noqa: S301 - what the command sends
-    journal = Journal(descriptor, start.key)
+    journal = Journal(descriptor)
     orphans.adopt()
     os.environ.clear()
     os.environ.update(start.environment)
