@@ -87,9 +87,8 @@ def loaded(path: Path) -> ct.CDLL:
         library = load(path)
     except OSError as error:
         reason = one_line(str(error))
-        raise BackendMissing(
-            f"backend 'onednn' must load {path} (got: {reason}); install the missing file, such as libgomp1"
-        ) from None
+        remedy = "install the missing file, such as libgomp1"
+        raise BackendMissing(f"backend 'onednn' must load {path} (got: {reason}); {remedy}") from None
     if not hasattr(library, "dnnl_graph_op_create"):
         raise BackendMissing(
             f"backend 'onednn' must have a libdnnl with the Graph API, 3.0 or newer (got {path}); "
