@@ -145,7 +145,7 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
         assert failure.text.startswith("tconv report acme.jsonl\nalone this case is no failure")
         assert f"such as {other}" in failure.text
         assert "\ncause: Follows another interpretation of the text than in its other answers" in failure.text
-        assert "halved towards zero; in other cases, a negative total of padding is halved downwards" in failure.message
+        assert "rounded towards zero; in other cases, half of a negative padding is rounded down" in failure.message
 
 
 def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpus, telling: list[Case]) -> None:

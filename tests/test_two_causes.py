@@ -83,7 +83,7 @@ def refusal_and_rule(problem: Problem) -> Array | Outcome:
 
 
 def crash_and_wrong_size(problem: Problem) -> Array | Outcome:
-    """It dies of grouped calls; output_padding is overlooked if there are several axes."""
+    """It dies of grouped calls; output_padding is ignored if there are several axes."""
     if problem.case.kind_of_group == "grouped":
         return Crashed("SIGSEGV", "")
     geometry = geometry_of(problem)
@@ -98,7 +98,7 @@ def crash_and_wrong_size(problem: Problem) -> Array | Outcome:
 
 
 def two_misreadings_that_meet(problem: Problem) -> Array:
-    """The filter of grouped calls is flipped; the bias is overlooked if the strides are 1."""
+    """The filter of grouped calls is flipped; the bias is ignored if the strides are 1."""
     b = bias(problem, 0) if set(geometry_of(problem).strides) == {1} else {}
     w = {"w": flipped(problem)} if geometry_of(problem).groups > 1 else {}
     return computed(problem, **b, **w)

@@ -67,7 +67,7 @@ class Unsupported(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Crashed(Recorded):
-    """The backend's process ended on this case.
+    """The backend's process ended during this call.
 
     Attributes:
         cause: the name of the signal that ended it, or its exit code.
@@ -93,7 +93,7 @@ class TimedOut(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class BackendError(Recorded):
-    """The backend failed, with no answer and no refusal.
+    """The backend gave no output and no refusal.
 
     Attributes:
         message: what happened, in one line or more.

@@ -46,7 +46,7 @@ class Same(Answer):
     """SAME_UPPER or SAME_LOWER without output_shape: how much padding is there to distribute?"""
 
     INPUT_TIMES_STRIDE = (
-        "input-times-stride", "the output has the size input * stride, which includes output_padding", "total = full + op - X*s"
+        "input-times-stride", "the output has the size input * stride, with or without output_padding", "total = full + op - X*s"
     )  # fmt: skip
     KERNEL_LESS_STRIDE = (
         "kernel-less-stride",
@@ -60,9 +60,9 @@ class Same(Answer):
 class Sized(Answer):
     """With output_shape: which pads hold?"""
 
-    RECOMPUTED = "recomputed", "the pads are computed from it", "total = full + op - output_shape"
+    RECOMPUTED = "recomputed", "the pads are computed from output_shape", "total = full + op - output_shape"
     KEPT = (
-        "kept", "it sets only the size, and the pads stay as written, 0 under VALID", "pads_begin as it is written"
+        "kept", "output_shape sets only the size, and the pads stay as written (0 under VALID)", "pads_begin as it is written"
     )  # fmt: skip
 
 
@@ -76,9 +76,9 @@ class Odd(Answer):
 class Negative(Answer):
     """A negative total: the output is larger than all that the taps reach."""
 
-    FLOOR = "floor", "a negative total of padding is halved downwards", "-3 is -2 and -1"
-    TRUNCATE = "truncate", "a negative total of padding is halved towards zero", "-3 is -1 and -2"
-    APPEND = "append", "a negative total of padding is appended at the end", "pads_begin = 0"
+    FLOOR = "floor", "half of a negative padding is rounded down", "-3 is -2 and -1"
+    TRUNCATE = "truncate", "half of a negative padding is rounded towards zero", "-3 is -1 and -2"
+    APPEND = "append", "a negative padding adds elements at the end", "pads_begin = 0"
     SHRINK = "shrink", "nothing is cropped or added, and the output stays smaller", "the output has full + op"
     REFUSE = "refuse", "the call is refused", "total >= 0"
 

@@ -42,7 +42,7 @@ AGREEING = (Status.PASSED, Status.DISPUTED)
 
 @dataclass(frozen=True, slots=True)
 class MixedReadings:
-    """The backend answers a question differently in other cases of the run.
+    """In other cases of the run, the backend answers the same question differently.
 
     Attributes:
         readings: the disputed readings that it follows together in this case; empty for the text's first ones.
@@ -63,7 +63,7 @@ class MixedReadings:
 
 @dataclass(frozen=True, slots=True)
 class ReadingChanged:
-    """The backend follows another allowed reading than the pinned one.
+    """The backend follows an allowed reading, but not the pinned one.
 
     Attributes:
         question: the question with another answer.

@@ -27,45 +27,45 @@ if TYPE_CHECKING:
 
 TO_DO = MappingProxyType(
     {
-        "agreed": "nothing: this is what the text says; if it failed in a run, earlier calls or chance decide",
+        "agreed": "nothing; if it failed in a run, its answer depends on earlier calls or on chance",
         "disputed": "nothing, unless other cases contradict it; or pin it: tconv waivers pin RECORDS --waivers FILE",
-        "inconclusive": "run the same case on integers, where zeros do not pass",
-        "differed": "look at the cause: tconv explain CASE --backend B says what is computed instead",
-        "imprecise": "keep sums in a wider type, or leave out the fast algorithm",
-        "wrong-shape": "compare the size with tconv show CASE",
+        "inconclusive": "run the same case with data=integers: zeros do not pass there",
+        "differed": "find what is computed instead: tconv explain CASE --backend B",
+        "imprecise": "add in a wider type, or switch the fast algorithm off",
+        "wrong-shape": "compare the size with the one that tconv show CASE prints",
         "wrong-dtype": "return the type of the data",
         "refused-valid": "answer the call, or waive it: tconv waivers propose RECORDS --output FILE",
-        "accepted-invalid": "refuse the call; the run is red for it only with --strict",
+        "accepted-invalid": "refuse the call; only with --strict does it make the run red",
         "unsupported": "declare it: tconv waivers propose RECORDS --output FILE",
-        "not-applicable": "ask in another dialect, which can say the case",
-        "crashed": "answer the call or refuse it, in a process that lives on; tconv export CASE --issue reports it",
+        "not-applicable": "run the case in a dialect that can express it",
+        "crashed": "answer the call or refuse it, and keep the process alive; tconv export CASE --issue reports it",
         "timed-out": "find out why, or allow more time with --timeout",
-        "unstable": "look for memory that is not set, and for races",
-        "backend-error": "correct the adapter, or what it calls: it must return Produced(array) or Refused(message)",
-        "mixed-readings": "follow one reading for all calls of the question",
-        "reading-changed": "follow the pinned reading again, or write the new pin: tconv waivers pin",
+        "unstable": "look for uninitialised memory, and for races",
+        "backend-error": "correct the adapter: it must return Produced(array), Refused(message) or Unsupported(reason)",
+        "mixed-readings": "follow the same reading in all these calls",
+        "reading-changed": "follow the pinned reading again, or pin the new one with tconv waivers pin",
     }
 )
 """What to do about each ruling."""
 _EXAMPLES = MappingProxyType(
     {
-        "agreed": "[1, 10, 2, 20] is expected, and came",
-        "disputed": "the text's first reading gives 7 elements, another one that it allows gives 6, and 6 came",
-        "inconclusive": "0.001 is expected, 0.002 is allowed, and 0.0005 came: 0 would pass too",
+        "agreed": "[1, 10, 2, 20] is expected, and the output is [1, 10, 2, 20]",
+        "disputed": "the text's first reading gives 7 elements, another allowed reading gives 6, and the output has 6",
+        "inconclusive": "0.001 is expected, and an error of 0.002 is allowed: 0 would pass too",
         "differed": "element [0,0,3] must be 3, and is 4",
-        "imprecise": "an error of 2e-5 is allowed, 6e-5 came, as of a Winograd transform",
-        "wrong-shape": "[1, 1, 6] is expected, and [1, 1, 8] came",
-        "wrong-dtype": "float16 is expected, and float32 came",
-        "refused-valid": "output_padding 1 with stride 1 and dilation 2 is valid, and is refused",
-        "accepted-invalid": "a bias of 3 numbers for 4 channels is invalid, and an output came",
+        "imprecise": "an error of 2e-5 is allowed; with Winograd's algorithm the error is 6e-5",
+        "wrong-shape": "[1, 1, 6] is expected, and the output has [1, 1, 8]",
+        "wrong-dtype": "float16 is expected, and the output is float32",
+        "refused-valid": "output_padding 1 with stride 1 and dilation 2 is valid, but the backend refuses it",
+        "accepted-invalid": "a bias of 3 numbers for 4 channels is invalid, but the backend returns an output",
         "unsupported": "the backend says that it has no bfloat16",
-        "not-applicable": "ONNX has no word for the layout XIO of a filter",
+        "not-applicable": "torch has one padding for both sides of an axis, and the case has two",
         "crashed": "the process ends with SIGSEGV",
-        "timed-out": "no answer came within 10 s",
-        "unstable": "the same call gives 3, and then 1.7e15",
-        "backend-error": "forward() returns None in place of an array",
-        "mixed-readings": "28 cases floor a negative padding, and 2 cases append it at the end",
-        "reading-changed": "version 1 cropped at the end, and version 2 crops at the beginning",
+        "timed-out": "there is no answer after 10 s",
+        "unstable": "a call gives 3, and the same call again gives 1.7e15",
+        "backend-error": "the adapter raises TypeError, because the runtime returned None",
+        "mixed-readings": "in 28 cases half of a negative padding is rounded down, and in 2 cases rounded towards zero",
+        "reading-changed": "version 1 cropped the odd unit at the end, and version 2 crops it at the beginning",
     }
 )
 """An example of each ruling."""
@@ -115,8 +115,9 @@ def _entries() -> Iterator[Entry]:
     yield from _of_texts()
     for name, fact in FACTS.items():
         values = ", ".join(f"{value}: {words}" for value, words in fact.values.items())
-        meaning = f"a fact of a call: {fact.says.replace('{}', '...')}" + (f" ({values})" if values else "")
-        yield Entry("fact", name, meaning, f"the pattern '**[{name}=...]' selects cases by it", "nothing")
+        meaning = fact.says.replace("{}", "...") + (f" ({values})" if values else "")
+        value = next(iter(fact.values), "...") if "{}" in fact.says else "true"
+        yield Entry("fact", name, meaning, f"'**[{name}={value}]' selects such cases", "use it in patterns and waivers")
 
 
 def _of_verdicts() -> Iterator[Entry]:
@@ -124,29 +125,33 @@ def _of_verdicts() -> Iterator[Entry]:
         meaning = (kind.__doc__ or "").partition("\n")[0]
         yield Entry("verdict", name, meaning, _EXAMPLES[name], TO_DO[name])
     for status, look in STATUSES.items():
-        to_do = "the run is red until it is gone, waived or declared" if look.is_red else "nothing"
-        yield Entry("status", status.value, f"{look.meaning}: {look.total}", "", to_do)
+        to_do = "correct the backend, or add an entry to its waiver file" if look.is_red else "nothing"
+        yield Entry("status", status.value, look.meaning, "", to_do)
     for name, meaning in NOTE_MEANINGS.items():
-        yield Entry("note", name, meaning, "", "nothing, as a note makes nothing red")
+        yield Entry("note", name, meaning, "", "nothing: a note does not make a run red")
 
 
 def _of_texts() -> Iterator[Entry]:
     for question in QUESTIONS:
-        of = type(getattr(next(iter(DIALECTS.values())).rules, question))
-        answers = ", ".join(f"{answer} ({answer.says})" for answer in of)
-        yield Entry("question", question, f"{WHERE[question]}: {answers}", "", "pin the answer that your runtime gives")
+        answers = type(getattr(next(iter(DIALECTS.values())).rules, question))
+        listed = "; ".join(f"{answer}: {answer.says}" for answer in answers)
+        meaning = f"texts differ {WHERE[question]}. The answers are: {listed}"
+        yield Entry("question", question, meaning, "", "pin the answer that your runtime gives")
     for name, constraint in CONSTRAINTS.items():
-        yield Entry("constraint", name, constraint.says, "", "refuse a call that breaks it, if the text states it")
-        meaning = f"a refusal, as the call breaks a rule that the text leaves open: {constraint.says}"
+        meaning = f"a rule for calls: {constraint.says}"
+        yield Entry("constraint", name, meaning, "", "refuse calls that break it, if the text states it")
+        meaning = f"the backend refuses calls that break a rule that the text leaves open: {constraint.says}"
         yield Entry("reading", f"{name}-refused", meaning, "", "nothing: the text allows it")
     for dialect in DIALECTS.values():
         for reading in dialect.disputed:
             example = _example(dialect.rules, reading.change)
-            yield Entry("reading", reading.name, reading.says, example, "nothing: the text allows it; pin it")
+            yield Entry("reading", reading.name, reading.says, example, "nothing: the text allows it. You may pin it")
         for misreading in misreadings_in_context(dialect):
             change = misreading.change
             example = _example(dialect.rules, change) if isinstance(change, AnswerOtherwise) else ""
-            yield Entry("misreading", misreading.name, misreading.says, example, "correct it: no text allows this")
+            yield Entry(
+                "misreading", misreading.name, misreading.says, example, "correct it: the text does not allow it"
+            )
 
 
 def _example(rules: Rules, change: AnswerOtherwise) -> str:
@@ -167,11 +172,15 @@ def _example(rules: Rules, change: AnswerOtherwise) -> str:
                 "auto_pad": mode or "",
             }
             call = ", ".join(f"{name} {value}" for name, value in written.items() if value != "")
-            return f"input {x}, kernel {k}, {call}: {_said(there)}, and by the first reading of the text {_said(here)}"
+            return (
+                f"input {x}, kernel {k}, {call}: it gives {_said(there)}; the text's first answer gives {_said(here)}"
+            )
     return ""
 
 
 def _said(result: object) -> str:
     if not isinstance(result, Geometry):
         return "a refusal"
-    return f"{result.output[0]} elements with pads {result.pads_begin[0]} and {result.pads_end[0]}"
+    size = result.output[0]
+    elements = "1 element" if size == 1 else f"{size} elements"
+    return f"{elements} with pads {result.pads_begin[0]} and {result.pads_end[0]}"

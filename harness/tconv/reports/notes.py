@@ -21,8 +21,8 @@ NO_VALUES, NOTHING_PASSED = "no-values", "nothing-passed"
 NOTE_MEANINGS = MappingProxyType(
     ver.NOTES
     | {
-        "ambiguous": "a refusal that readings may explain, and that may have another cause",
-        NO_VALUES: "only shape and type were compared, as the backend gives no values",
+        "ambiguous": "a reading may explain the refusal, but another cause is possible too",
+        NO_VALUES: "only shape and type were compared, because the backend gives no values",
     }
 )
 """The meanings of notes on records: those of verdicts, and those without a verdict's note."""

@@ -37,7 +37,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
     {
         Status.FAILED: Look(
             symbol="✗",
-            meaning="a deviation without a waiver, or anything that is no answer",
+            meaning="a deviation, or no answer at all, and no waiver covers it",
             style="bold red",
             total="deviations that nobody has waived",
             heading="failed",
@@ -45,7 +45,7 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.UNDECLARED: Look(
             symbol="⊘",
-            meaning="the backend does not implement it, and nobody has declared so",
+            meaning="the backend does not implement the call, and no waiver file declares this",
             style="bold red",
             total="not implemented, and not declared so; tconv waivers propose RECORDS writes the declarations",
             heading="undeclared",
@@ -53,21 +53,21 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.REPORTED: Look(
             symbol="!",
-            meaning="an invalid call that got a value; red only with --strict, if the text states the constraint",
+            meaning="an invalid call got a value; red only with --strict, if the text states the constraint",
             style="magenta",
             total="invalid models that got an output; --strict fails those that the text forbids",
             heading="answered although invalid",
         ),
         Status.DISPUTED: Look(
             symbol="?",
-            meaning="follows a reading that the text also allows",
+            meaning="the backend follows another reading, which the text also allows",
             style="cyan",
             total="as another allowed reading of the text says",
             heading="disputed readings that it follows",
         ),
         Status.INCONCLUSIVE: Look(
             symbol="≈",
-            meaning="the tolerance is so wide that zeros would pass; red if integers do not agree exactly",
+            meaning="the tolerance is so wide that zeros would pass; red if no case on integers checks the type",
             style="bright_yellow",
             total="the tolerance is so wide that zeros would pass",
             heading="inconclusive",
@@ -81,25 +81,25 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
         ),
         Status.TWIN_FAILED: Look(
             symbol="=",
-            meaning="fails in a context, and the operator alone fails too: no failure of its own",
+            meaning="the case fails in a context, and the operator alone fails too, so the context is not the reason",
             style="yellow",
             total="fail in a context, and the operator alone fails too",
         ),
         Status.UNSUPPORTED: Look(
             symbol="–",  # noqa: RUF001 - this is a dash on purpose, not a hyphen
-            meaning="the backend does not implement it, and declares so",
+            meaning="the backend does not implement the call, and a waiver file declares this",
             style="dim",
             total="declared as not implemented",
         ),
         Status.NOT_APPLICABLE: Look(
             symbol="∅",
-            meaning="the dialect cannot say the case, or the backend takes no context",
+            meaning="the dialect cannot express the case, or the backend takes no contexts",
             style="dim",
             total="the dialect or the backend cannot express it",
         ),
         Status.PASSED: Look(
             symbol="✓",
-            meaning="does what the text says",
+            meaning="the output or the refusal is what the text says",
             style="green",
             total="as the text says",
         ),

@@ -20,11 +20,11 @@ Rule = Literal["exact", "bound", "range", "shape", "refusal"]
 """How it was compared: values exactly, by the derived bound, or by a range; the shape alone; an expected refusal."""
 NOTES = MappingProxyType(
     {
-        "reduced-precision": "within the bound, but less accurate than sums in this type usually are",
-        "flushed-subnormals": "zero instead of subnormal results, or sums without their subnormal products",
-        "nan-from-inserted-zeros": "NaN, as a tap that is NaN or infinite meets no data, but an inserted zero",
-        "overflow-of-a-partial-sum": "an infinity or NaN, as the finite sum overflows in some order",
-        "too-few-quanta": "one scale is too coarse for a channel of a filter: the model is imprecise, not the runtime",
+        "reduced-precision": "the errors are within the bound, but larger than those of usual sums in this type",
+        "flushed-subnormals": "a result is 0 in place of a subnormal number, or lacks its subnormal products",
+        "nan-from-inserted-zeros": "NaN, because a tap that is NaN or infinite was multiplied by an inserted zero",
+        "overflow-of-a-partial-sum": "an infinity or NaN, because the finite sum overflows in some order of its terms",
+        "too-few-quanta": "one scale is too coarse for a filter channel: the model is imprecise, and not the runtime",
     }
 )
 """The notes of a verdict that are no failures, and their meanings."""
@@ -46,7 +46,7 @@ class Agreed(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Disputed(Recorded):
-    """The backend does what other readings of the text say.
+    """The backend follows another reading, which the text also allows.
 
     Attributes:
         readings: for a value, the readings that it follows together; for a refusal, each possible reading.
@@ -71,7 +71,7 @@ class Disputed(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Inconclusive(Recorded):
-    """The tolerance is so wide that zeros would pass, so the values show nothing.
+    """The tolerance is so wide that an output of zeros would pass.
 
     Attributes:
         untested: the number of elements that would pass as zero although another number is expected or possible.
@@ -115,14 +115,14 @@ class _WrongValues(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Differed(_WrongValues):
-    """Values differ."""
+    """Some values differ from the expected ones by more than the tolerance."""
 
     kind: Literal["differed"] = "differed"
 
 
 @dataclass(frozen=True, slots=True)
 class Imprecise(_WrongValues):
-    """The errors are too large for a sum of the products, and usual for Winograd's algorithms or an FFT."""
+    """The errors are too large for a plain sum, and usual for Winograd's algorithms or an FFT."""
 
     kind: Literal["imprecise"] = "imprecise"
 
@@ -134,7 +134,7 @@ class Imprecise(_WrongValues):
 
 @dataclass(frozen=True, slots=True)
 class WrongShape(Recorded):
-    """The output has another shape.
+    """The output does not have the expected shape.
 
     Attributes:
         expected: the expected sizes, in the call's layout.
@@ -148,7 +148,7 @@ class WrongShape(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class WrongDtype(Recorded):
-    """The output has another element type.
+    """The output does not have the expected element type.
 
     Attributes:
         expected: the expected type, such as f32.
@@ -164,7 +164,7 @@ class WrongDtype(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class RefusedValid(Recorded):
-    """A valid call was refused.
+    """The backend refused a valid call.
 
     Attributes:
         message: the backend's words.
@@ -176,7 +176,7 @@ class RefusedValid(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class AcceptedInvalid(Recorded):
-    """A call that breaks a constraint was answered with a value.
+    """The backend returned a value for a call that breaks a constraint.
 
     Attributes:
         constraint: the constraint.
@@ -202,7 +202,7 @@ class NotApplicable(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Unstable(Recorded):
-    """The backend answered the same call differently.
+    """The backend gave different answers to the same call.
 
     Attributes:
         message: what changed, and where.

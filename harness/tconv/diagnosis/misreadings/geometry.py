@@ -80,39 +80,41 @@ _PADS = ("pads_begin", "pads_end")
 _OF_ATTRIBUTES = tuple(
     Misreading(name, says, AttributesOtherwise(change))
     for name, says, change in (
-        ("pads-ignored", "pads are overlooked", _without(*_PADS)),
+        ("pads-ignored", "pads are ignored", _without(*_PADS)),
         ("pads-exchanged", "pads of begin and end are exchanged", _exchanged(*_PADS)),
         # PaddlePaddle/X2Paddle#792, robertknight/rten#1399
-        ("pads-interleaved", "pads_begin followed by pads_end is read as begin and end of each axis in turn",
+        ("pads-interleaved",
+         "the list of pads is read as begin and end of the first axis, then of the second axis, and so on",
          _both_pads(_interleaved)),
         ("pads-symmetric", "the pads of the beginning are used on both sides",
          _both_pads(lambda begin, _: (begin, begin))),
         # tensorflow/tensorflow#24151
-        ("pads-axes-reversed", "pads are taken for the axes in reverse order", _each(_reversed, *_PADS)),
+        ("pads-axes-reversed", "the axes have each other's pads, in reverse order", _each(_reversed, *_PADS)),
         ("pads-of-the-first-axis", "the first pads are used on every axis", _each(_of_the_first, *_PADS)),
-        ("third-axis-has-the-pads-of-the-first", "of three axes the third has the pads of the first",
+        ("third-axis-has-the-pads-of-the-first", "the third of three axes has the pads of the first axis",
          _each(_third_as_the_first, *_PADS)),
         # apache/tvm#18635, openvinotoolkit/openvino#202, opencv/opencv#28264, pytorch/pytorch#169176
-        ("output-padding-ignored", "output_padding is overlooked", _without("output_padding")),
+        ("output-padding-ignored", "output_padding is ignored", _without("output_padding")),
         # ARM-software/ComputeLibrary#482
-        ("output-padding-axes-reversed", "output_padding is taken for the axes in reverse order",
+        ("output-padding-axes-reversed", "the axes have each other's output_padding, in reverse order",
          _each(_reversed, "output_padding")),
         ("strides-ignored", "every stride is 1", _without("strides")),
         # PaddlePaddle/Paddle#20997, deepjavalibrary/djl#384
         ("strides-of-the-first-axis", "the first stride is used on every axis", _each(_of_the_first, "strides")),
-        ("strides-axes-reversed", "strides are taken for the axes in reverse order", _each(_reversed, "strides")),
+        ("strides-axes-reversed", "the axes have each other's strides, in reverse order", _each(_reversed, "strides")),
         # keras-team/keras#8159, tensorflow/tensorflow#21598
         ("dilations-ignored", "every dilation is 1", _without("dilations")),
         ("dilations-of-the-first-axis", "the first dilation is used on every axis", _each(_of_the_first, "dilations")),
-        ("dilations-axes-reversed", "dilations are taken for the axes in reverse order", _each(_reversed, "dilations")),
+        ("dilations-axes-reversed", "the axes have each other's dilations, in reverse order",
+         _each(_reversed, "dilations")),
         # huggingface/candle#2337
         ("strides-for-dilations", "strides and dilations are exchanged", _exchanged("strides", "dilations")),
         # microsoft/onnxruntime#4086, apache/tvm#19450, openvinotoolkit/openvino#32608
-        ("auto-pad-ignored", "auto_pad is overlooked, as if it were not given", _without("auto_pad")),
+        ("auto-pad-ignored", "auto_pad is ignored", _without("auto_pad")),
         # microsoft/onnxruntime#9370
         ("upper-for-lower", "SAME_UPPER and SAME_LOWER are exchanged", _upper_for_lower),
         # pytorch/pytorch#75889
-        ("output-shape-ignored", "output_shape is overlooked", _without("output_shape")),
+        ("output-shape-ignored", "output_shape is ignored", _without("output_shape")),
     )
 )  # fmt: skip
 
@@ -204,10 +206,10 @@ _OF_AXES = tuple(
          "on every axis the output begins one point too late, so that values lie one point too far to the beginning",
          _always, lambda axis, _: (axis.begin + 1, axis.size)),
         ("begin-of-the-first-axis",
-         "on every axis the output begins at the point of the first axis, and has the expected size",
+         "every axis of the output begins at the point that is right for the first axis; its size is right",
          _always, lambda axis, first: (first.begin, axis.size)),
         ("third-axis-begins-as-the-first",
-         "on the third of three axes the output begins at the point of the first axis, and has the expected size",
+         "the third of three axes begins at the point that is right for the first axis; its size is right",
          _always, lambda axis, first: ((axis if axis.number <= 1 else first).begin, axis.size)),
         # microsoft/onnxruntime#2518, microsoft/onnxruntime#2688
         ("kernel-plus-dilation",

@@ -127,7 +127,7 @@ OF_THE_OUTPUT = (
     # llvm/torch-mlir#2026, apache/tvm#5758, Tencent/ncnn#1122
     Misreading(
         "output-padding-is-zero",
-        "the points that output_padding adds are 0, and not computed",
+        "the elements that output_padding adds are 0 in place of their sums",
         ResultOtherwise(_added_points_are_zero),
     ),
     *(

@@ -55,9 +55,9 @@ OF_OPERANDS = tuple(
     Misreading(name, says, change)
     for name, says, change in (
         # llvm/torch-mlir#4437
-        ("filter-flipped", "the filter's taps are taken in reverse order, as a correlation takes them",
+        ("filter-flipped", "the filter's taps are in reverse order, as in a correlation",
          in_operand("w", lambda w, _: np.flip(w, axis=tuple(range(2, w.ndim))))),
-        ("filter-axes-exchanged", "the filter's spatial axes are taken in reverse order",
+        ("filter-axes-exchanged", "the filter's spatial axes are in reverse order",
          in_operand("w", _axes_reversed)),
         # Tencent/TNN#205, apache/tvm#9336
         ("filter-channels-exchanged", "the filter's input and output channels are exchanged",
@@ -72,14 +72,14 @@ OF_OPERANDS = tuple(
          in_operand("x", lambda x, _: to_ncx(x.reshape(len(x), *x.shape[2:], x.shape[1]), DataFormat.NXC))),
         ("data-read-as-ncx", "the memory of NXC data is read as NCX",
          in_operand("x", lambda x, _: from_ncx(x, DataFormat.NXC).reshape(x.shape))),
-        ("groups-reversed", "the filters of groups are taken in reverse order, data and bias are not",
+        ("groups-reversed", "the filters of the groups are in reverse order; data and bias are not",
          in_operand("w", _groups_reversed)),
-        ("group-outputs-reversed", "the outputs of groups are in reverse order, the bias is not",
+        ("group-outputs-reversed", "the outputs of the groups are in reverse order; the bias is not",
          OperandsOtherwise(_outputs_reversed)),
         # Tencent/TNN#205
-        ("groups-share-the-first-filter", "every group uses the first one's filter",
+        ("groups-share-the-first-filter", "every group uses the filter of the first group",
          in_operand("w", lambda w, g: np.concatenate([w[: len(w) // g.groups]] * g.groups))),
-        ("input-channels-dealt", "of G groups, group g has the input channels g, g + G, g + 2*G and so on",
+        ("input-channels-dealt", "with G groups, group g uses the input channels g, g + G, g + 2*G and so on",
          in_operand("x", _collected)),
     )
 )  # fmt: skip
@@ -88,11 +88,11 @@ OF_THE_OUTPUT = tuple(
     for name, says, change in (
         # uxlfoundation/oneDNN#352
         ("output-channels-dealt",
-         "output channels come out as the first one of each group, then the second one of each group, and so on",
+         "the output has the first channel of each group, then the second channel of each group, and so on",
          _dealt),
         ("output-channels-collected",
-         "of G groups, group g has the right output's channels g, g + G, g + 2*G and so on", _collected),
-        ("batch-repeats-the-first", "every item of the output's batch is that of the first",
+         "with G groups, group g has the channels g, g + G, g + 2*G and so on of the right output", _collected),
+        ("batch-repeats-the-first", "every batch item of the output is a copy of the first item",
          lambda y, _: np.broadcast_to(y[:1], y.shape)),
         ("output-axes-exchanged", "the output's spatial axes are in reverse order", _axes_reversed),
     )

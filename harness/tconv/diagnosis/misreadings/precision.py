@@ -255,7 +255,7 @@ OF_OPERANDS = tuple(
          "the filter of each input channel is rounded to 255 steps from -m to m, with m its largest magnitude",
          _in_8_bits(2, 3)),
         # jax 0.10 on the CPU
-        ("subnormal-operands-are-zero", "subnormal operands are taken for 0",
+        ("subnormal-operands-are-zero", "subnormal operands are treated as 0",
          OperandsOtherwise(_subnormal_operands_zeroed)),
     )
 )  # fmt: skip

@@ -167,19 +167,19 @@ MISREADINGS = tuple(
     Misreading(name, says, change)
     for name, says, change in (
         # openvinotoolkit/openvino#34101, XiaoMi/mace#220
-        ("bias-ignored", "the bias is overlooked", OperandsOtherwise(_without_bias)),
+        ("bias-ignored", "the bias is ignored", OperandsOtherwise(_without_bias)),
         # kraiskil/onnx2c#40
         ("bias-doubled", "the bias is added twice", in_operand("b", lambda b, _: 2 * b)),
-        ("bias-of-the-first-channel", "every channel has the first one's bias",
+        ("bias-of-the-first-channel", "every channel has the bias of the first channel",
          in_operand("b", lambda b, _: np.broadcast_to(b[:1], b.shape))),
         ("bias-of-the-next-channel", "every channel has the bias of the next one, and the last has that of the first",
          in_operand("b", lambda b, _: np.roll(b, -1))),
         # robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23
-        ("bias-of-the-first-group", "every group has the first one's bias",
+        ("bias-of-the-first-group", "every group has the bias of the first group",
          in_operand("b", lambda b, g: np.tile(b[: len(b) // g.groups], g.groups))),
         ("bias-of-the-group-number", "all channels of group g have the bias of channel g",
          in_operand("b", _of_the_group_number)),
-        ("bias-of-every-group-added", "the bias is added as often as there are groups",
+        ("bias-of-every-group-added", "the bias is added once for each group",
          in_operand("b", lambda b, g: b * g.groups)),
         ("bias-along-the-last-axis",
          "the bias is added along the last spatial axis, which has as many points as there are output channels",
@@ -192,7 +192,7 @@ MISREADINGS = tuple(
             ),
             _bias_along(0),
         ),
-        ("sums-of-groups-accumulate", "the sums of a group begin with those of the group before, and not with 0",
+        ("sums-of-groups-accumulate", "the sums of a group start from the sums of the group before, and not from 0",
          _in_sums(_with_the_groups_before, lambda _, geometry: geometry.groups > 1)),
         ("overlaps-hold-the-first-tap",
          "each point has the product of the first tap that reaches it, and not the sum",
