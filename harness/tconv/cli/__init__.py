@@ -23,27 +23,27 @@ from tconv.shown_texts import one_line, shortened
 
 GROUPS = {
     "Judge a runtime": {
-        "run": "Run cases on a backend, judge every answer, report.",
-        "report": "Judge records, compare them with older ones, make the page.",
+        "run": "Run cases on a backend, and judge every answer.",
+        "report": "Judge records of earlier runs, and make the page.",
     },
     "Find out why": {
-        "show": "Print what each dialect expects of a case, or of sizes.",
-        "explain": "Say what a name means, why a case fails, what a runtime computes.",
+        "show": "Print the expected result of a case in each dialect.",
+        "explain": "Explain a name, a failing case, or what a runtime computes.",
         "shrink": "Find the smallest case that fails in the same way.",
-        "site": "Write a site from records: which engine follows what.",
-        "fuzz": "Ask a backend random cases.",
-        "history": "Find the release since which a runtime deviates.",
+        "site": "Write a site that compares runtimes, from records.",
+        "fuzz": "Run random cases on a backend.",
+        "history": "Find the release of a runtime that introduced a deviation.",
     },
     "Take a model or a case elsewhere": {
         "audit": "Say whether a model is safe on a runtime.",
-        "port": "Print what to write in another dialect for the same output.",
-        "export": "Write a case as a model, a bug report, or tests of a project.",
+        "port": "Print the call in another dialect that gives the same output.",
+        "export": "Write a case as a model, a bug report, or another project's test.",
         "import": "Write ONNX node tests as a case file.",
     },
     "Keep cases and waivers": {
         "waivers": "Propose waivers for failures, pin readings, prove waivers.",
-        "list": "Print the topics of cases, or the ids of cases.",
-        "check": "Check case files and waiver files, or print what cases cover.",
+        "list": "Print the topics or the ids of cases.",
+        "check": "Check case files and waiver files for mistakes.",
         "backends": "Print the installed backends and their dialects.",
     },
 }

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     flag_value=False,
     default=True,
     show_default=False,
-    help="Run nothing: use the texts and what is known of runtimes.",
+    help="Run nothing: use only the texts, waivers and pins.",
 )
 @click.option(
     "--accept",
     type=click.Path(path_type=Path),
-    help="A file of findings that are accepted, a line each, as --json prints them under 'accept'.",
+    help="A file of accepted findings, one in each line, as --json prints them under 'accept'.",
 )
-@click.option("--fix", type=options.FILE, help="Write the model to this file, and each unsafe node differently.")
+@click.option("--fix", type=options.FILE, help="Write the model to this file, with safe nodes for the unsafe ones.")
 @click.option("--page", type=options.FILE, help="Write an HTML page to this file.")
 @options.timeout()
 @options.as_json
@@ -58,13 +58,13 @@ def command(
     runs: bool,
     as_json: bool,
 ) -> int:
-    """Say whether ONNX models are safe on runtimes: does each ConvTranspose give what its text says?
+    """Say whether ONNX models are safe on runtimes: does each ConvTranspose give the output that its text demands?
 
-    Each node is judged by the text of its operator set, and by what is known of each runtime. Then it is run: alone
-    with the model's attributes, sizes, filter and bias, and among its neighbours. If the model leaves a size open,
-    --size gives it; without it, two sizes are tried.
+    Each node is compared with the text of its operator set, and with the waivers and pins of each runtime. Then the
+    node is run twice: alone, with the model's attributes, sizes, filter and bias; and together with the nodes next to
+    it. If the model leaves a size open, give the size with --size. Without --size, two sizes are tried.
 
-    The exit code is 1 if something is unsafe or not known; with --no-run only if something is unsafe.
+    The exit code is 1 if a node is unsafe, or if tconv cannot decide. With --no-run, it is 1 only if a node is unsafe.
     """
     if len(set(backends)) != len(backends):
         raise UsageError(f"--backend must name each runtime once (got {', '.join(backends)})")

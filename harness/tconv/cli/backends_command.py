@@ -24,10 +24,10 @@ _OPTION = ("name", "meaning", "default", "allowed", "plainer", "named_by")
 @click.command(name="backends")
 @options.as_json
 def command(*, as_json: bool) -> None:
-    """Print the installed backends, their versions, the dialects that they speak, and the options that they have.
+    """Print the installed backends with their versions, dialects and options.
 
-    Then come the runtimes that tconv installs when you name them. The last lines have the release and the day of the
-    records that ship.
+    Below them are the runtimes that tconv can install, by `tconv run --backend NAME`. The last lines have the release
+    and the date of the records that come with tconv.
     """
     backends = []
     for name in names():

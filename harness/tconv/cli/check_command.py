@@ -36,9 +36,9 @@ _SCHEMAS = "\n".join(["JSON Schemas, for an editor or a validator:", *(f"  {path
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--coverage", "covers", is_flag=True, help="Print what the cases cover, instead of checking them.")
 @click.option("--tier", type=click.Choice(TIERS_TO_FULL), help="With --coverage: the tier; default: gate.")
-@click.option("--dialect", "dialect_name", help="With --coverage: one dialect; default: all.")
+@click.option("--dialect", "dialect_name", help="With --coverage: only this dialect; default: all.")
 @click.option(
-    "--write-tiers", is_flag=True, help=f"First choose the tiers' rows anew and keep them in {tiers.FILE_NAME}."
+    "--write-tiers", is_flag=True, help=f"First choose the cases of the tiers again, and write {tiers.FILE_NAME}."
 )
 @click.option("--all", "everything", is_flag=True, help=f"Print every finding, not only {_SHOWN} of each sweep.")
 @options.cases
@@ -54,14 +54,14 @@ def command(
 ) -> int:
     """Check a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
-    In case files it finds ids that are not unique, wrong citations, expected values that differ from the reference,
-    and skips that leave nothing out. It finds cases that no dialect (or no cited one) can express, that break nothing
-    or too much, or that repeat another case. Only a sample of the exhaustive tier is checked. In waiver files it finds
-    wrong names of facts and wrong examples; --cases names their corpus. Exits with 2 if something is found.
+    In case files it finds duplicate ids, wrong citations, expected values that differ from the reference, and a skip
+    without an effect. It finds cases that no cited dialect can express, invalid cases that do not break exactly one
+    constraint, and equal cases. It checks only a sample of the exhaustive tier. In waiver files it finds wrong names of
+    facts and wrong examples; --cases names the case files of the waivers. The exit code is 2 if something is found.
 
-    With --coverage a table shows, for each sweep and dialect, how many values, pairs, triples and quadruples the tier
-    covers. A count is covered/reachable. A tuple is reachable if the dialect can express a case of the sweep with it.
-    Below the table are the values and pairs that never occur, with the reason.
+    --coverage prints a table of sweeps and dialects: how many values, pairs, triples and quadruples of values the tier
+    has. 12/14 means that the tier has 12 of the 14 that the dialect can express. Below the table are the values and
+    pairs that never occur, with the reason.
     """
     if covers:
         if write_tiers or cases is not None:

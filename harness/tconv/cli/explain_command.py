@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @click.command(name="explain")
 @click.argument("targets", nargs=-1, metavar="[NAME|CASE|RECORDS]...")
-@click.option("--backend", help="The backend to ask; of CASE by default onnxruntime.")
+@click.option("--backend", help="The backend that runs the cases; default for CASE: onnxruntime.")
 @options.backend_options
 @options.spoken
 @options.cases
@@ -64,15 +64,16 @@ def command(
     RECORDS is a file or a folder. NAME is a name that reports print: a reading, misreading,
     constraint, question, fact, verdict, status or note. Any other name is a CASE.
 
-    NAME: print what it means, an example, and what to do.
+    With NAME: print what it means, an example, and what to do.
 
-    CASE: run it three times, and say which misreading explains the answer. If several do, further cases are run to
-    separate them. If the output has a wrong size or position, more cases of its padding mode are run, and the formula
-    of the backend is printed. The exit code is 1 if there is no single explanation of a failure.
+    With CASE: run the case three times, and print the misreading that explains the answer. If several misreadings
+    explain it, more cases are run until one is left. If the output has a wrong size or position, more cases of its
+    padding mode are run. Then the formula that the backend uses is printed. The exit code is 1 if a failure has no
+    single explanation.
 
-    RECORDS, or --backend alone, which runs the gate tier: for each padding mode, with output_shape and without, print
-    the simplest formula of the output's size and of its first element. Next to it stand the formula of the text, and
-    how many answers fit. A star marks a formula that differs from the text.
+    With RECORDS: for each padding mode, with output_shape and without, print the simplest formula that gives the output
+    sizes, and the one that gives the positions. Each line also has the formula of the text, and how many answers fit. A
+    star marks a formula that differs from the text. With --backend alone, the gate tier is run first.
     """
     records = [Path(name) for name in targets if _is_records(name)]
     case_ids = [name for name in targets if not _is_records(name)]

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 @click.argument("case_id", metavar="CASE|PATTERN")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--issue", is_flag=True, help="Run CASE on a backend, and print a bug report in Markdown.")
-@click.option("--backend", help="The backend that repro.py asks, or that the report of --issue is about.")
+@click.option("--backend", help="The backend that repro.py calls; with --issue, the backend that the report is about.")
 @options.backend_options
 @click.option(
     "--dialect",
     "dialect_name",
-    help=f"Default: {DEFAULT_DIALECT}, or what the backend speaks; with --issue the backend's first.",
+    help=f"Default: {DEFAULT_DIALECT}, or a dialect of the backend; with --issue the first of the backend.",
 )
-@options.timeout(text="With --issue: seconds.")
+@options.timeout(text="With --issue: the most seconds for the case.")
 @options.cases
 @click.option(
     "--suite", type=click.Choice(list(SUITES)), help="Write all cases of PATTERN as tests of another project."
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output", "suite_folder", type=click.Path(path_type=Path, file_okay=False), help="The folder of --suite."
 )
-@click.option("--curated", is_flag=True, help="With --suite: only the few cases that find most wrong kernels.")
+@click.option("--curated", is_flag=True, help="With --suite: only the cases that find the most wrong kernels.")
 @options.tier
 def command(
     case_id: str,
@@ -69,13 +69,14 @@ def command(
     issue: bool,
     curated: bool,
 ) -> int:
-    """Write CASE into a folder of its own below DIR: its data, in ONNX a model, and a script that asks a runtime.
+    """Write CASE into a folder below DIR: its data, a script that calls a runtime, and for ONNX a model.
 
-    With --issue there is no DIR: CASE is run on the backend. The exit code is 1 if there is nothing to report.
+    With --issue, give no DIR. CASE is run on the backend, and a bug report is printed. The exit code is 1 if the case
+    does not fail.
 
-    With --suite, the cases of PATTERN become tests of another project, in --output. They are folders of ONNX node
-    tests, lines and graphs for oneDNN's benchdnn, the data of WebNN's conformance tests, or models of OpenVINO. Cases
-    are left out if the suite cannot say them, if their values are not exact, or if the text allows several answers.
+    With --suite, the cases of PATTERN are written to --output as tests of another project. These are folders of ONNX
+    node tests, input of oneDNN's benchdnn, data of WebNN's tests, or models of OpenVINO. A case is left out
+    if the suite cannot express it, if its values are not exact, or if the text allows several answers.
     """
     if suite is not None:
         if suite_folder is None or folder is not None or issue:

@@ -44,28 +44,28 @@ FILE = "findings.yaml"
 class FuzzArguments:
     """The backend and dialect to draw cases for, and how many cases."""
 
-    backend: str = option_field("--backend", default="onnxruntime", help="The backend to ask.")
+    backend: str = option_field("--backend", default="onnxruntime", help="The backend that runs the cases.")
     option: dict[str, str] = option_field(options.backend_options)
     dialect: str | None = option_field(options.spoken)
     seconds: float | None = option_field(
         "--seconds",
         type=click.FloatRange(min=0.1),
-        help=f"How long cases are drawn; default: {_SECONDS:g}, without --examples.",
+        help=f"Stop after so many seconds; default: {_SECONDS:g}, or no limit with --examples.",
     )
-    examples: int | None = option_field("--examples", type=click.IntRange(1), help="How many cases are drawn.")
+    examples: int | None = option_field("--examples", type=click.IntRange(1), help="Stop after so many cases.")
     seed: int = option_field(
         "--seed",
         type=click.IntRange(0, LARGEST_SEED),
         default=0,
-        help="Another seed draws other cases.",
+        help="Another seed gives other cases.",
     )
     faults: bool = option_field(
         "--faults/--no-faults",
         default=True,
-        help="Whether some cases break one constraint on purpose.",
+        help="Whether some cases are invalid on purpose.",
     )
     contexts: bool = option_field(
-        "--contexts", is_flag=True, help="Draw graphs of other operations around the operator, and no faults."
+        "--contexts", is_flag=True, help="Put graphs of other operations around the operator; no case is invalid."
     )
     waivers: str | None = option_field(options.waivers)
     jobs: int | None = option_field(options.jobs)
@@ -77,11 +77,11 @@ class FuzzArguments:
 @click.command(name="fuzz")
 @with_options(FuzzArguments)
 def command(arguments: FuzzArguments) -> int:
-    """Ask a backend what no case file asks: cases drawn at random over all attributes.
+    """Run random cases on a backend, with all attributes.
 
     Each kind of failure without a waiver is reported once, as the smallest case that fails in the same way. These cases
-    are written to findings.yaml, which `tconv run --cases` takes. The same seed draws the same cases. The exit code is
-    1 if something is found.
+    are written to findings.yaml. `tconv run --cases findings.yaml` runs them again. The same seed gives the same cases.
+    The exit code is 1 if something is found.
     """
     seconds = _SECONDS if arguments.seconds is None and arguments.examples is None else arguments.seconds
     # Report an unusable folder before the run, which may take an hour.

@@ -41,25 +41,25 @@ class HistoryArguments:
         click.argument("releases_and_patterns", nargs=-1, metavar="[VERSION|FROM..TO]... [PATTERN]...")
     )
     records: Path | None = option_field(
-        "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these."
+        "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these records."
     )
-    dialect: str | None = option_field("--dialect", help="The dialect; default: one that most releases speak.")
+    dialect: str | None = option_field("--dialect", help="The dialect; default: one that most releases have.")
     tier: Tier = option_field(options.tier)
     cases: Path | None = option_field(options.cases)
     waivers: str | None = option_field(options.waivers)
     jobs: int | None = option_field(options.jobs)
     output: Path = option_field(options.folder("The folder of the record files."))
-    resume: bool = option_field("--resume", is_flag=True, help="Go on with the records of the same releases.")
+    resume: bool = option_field("--resume", is_flag=True, help="Continue an interrupted run.")
 
 
 @click.command(name="history", cls=Resumable)
 @with_options(HistoryArguments)
 def command(arguments: HistoryArguments) -> int:
-    """Run several releases of a runtime, each in an environment of its own, and print which release deviates how.
+    """Run several releases of a runtime, each in an environment of its own, and print the deviations of each release.
 
     BACKEND is a runner that `tconv backends` lists. Each VERSION is run as by `tconv run --backend BACKEND==VERSION`.
-    FROM..TO is the last patch of each minor release between them; TO may be `latest`. PATTERNs select cases, as for
-    `tconv run`. Each release has a record file.
+    FROM..TO stands for all minor releases between them, each in its last patch. TO may be `latest`. PATTERN selects
+    cases, as for `tconv run`. A record file is written for each release.
     """
     if arguments.records is not None:
         files = record_files([arguments.records], arguments.cases)

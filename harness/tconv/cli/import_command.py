@@ -16,10 +16,10 @@ from tconv.export.imported import import_tests
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=click.Path(path_type=Path))
 @click.option("--output", type=options.FILE, help="The case file; default: standard output.")
 def command(folders: tuple[Path, ...], output: Path | None) -> int:
-    """Write ONNX node tests of ConvTranspose as a case file, with their data and the output that they expect.
+    """Write ONNX node tests of ConvTranspose as a case file, with their data and expected outputs.
 
-    FOLDER is a test, with model.onnx and test_data_set_0, or has such tests in it. `tconv run --cases FILE` asks a
-    backend, and `tconv check FILE` compares the outputs with the reference.
+    FOLDER is a test with model.onnx and test_data_set_0, or a folder of such tests. `tconv run --cases FILE` runs the
+    cases on a backend, and `tconv check FILE` compares the expected outputs with the reference.
     """
     cases = import_tests(folders)
     write_output(write_case_file(cases, "Node tests of ONNX."), output)

@@ -21,12 +21,12 @@ from tconv.expectation.expected import can_express
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @options.tier
 @options.cases
-@click.option("--dialect", help="List only the cases that this dialect can say; default: all.")
+@click.option("--dialect", help="List only the cases that this dialect can express; default: all.")
 @options.as_json
 def command(patterns: tuple[str, ...], tier: Tier, cases: Path | None, dialect: str | None, *, as_json: bool) -> None:
-    """Print how many cases of a tier each topic has; with a PATTERN the ids of the cases that match.
+    """Print how many cases of a tier each topic has. With PATTERN, print the ids of the cases that match.
 
-    `tconv list '**'` prints all ids. With --json, each case has the facts that patterns may ask for.
+    `tconv list '**'` prints all ids. --json also prints the facts of each case, which patterns may use.
     """
     speaker = find_dialect(dialect) if dialect else None
     selection = Selection(Corpus.load(cases), tier, patterns)

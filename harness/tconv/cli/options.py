@@ -43,14 +43,14 @@ cases = click.option(
     type=click.Path(path_type=Path),
     help="A case file or a folder of them; default: tconv's own.",
 )
-tier = click.option("--tier", type=click.Choice(TIERS), default="gate", help="How much of the corpus.")
+tier = click.option("--tier", type=click.Choice(TIERS), default="gate", help="Which part of the cases.")
 waivers = click.option(
-    "--waivers", metavar="FILE|none", help="Known deviations; default: those that ship for the backend."
+    "--waivers", metavar="FILE|none", help="The file of known deviations; default: tconv's own file for the backend."
 )
 strict = click.option(
     "--strict",
     is_flag=True,
-    help="Accepting an invalid model is a failure, if the text states the constraint that the model breaks.",
+    help="Count it as a failure if the backend accepts an invalid call, and the text states the broken constraint.",
 )
 
 
@@ -62,7 +62,7 @@ def folder(text: str) -> Callable[[FC], FC]:
 
 output = folder("The folder of records, artifacts and the page.")
 jobs = click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Worker processes; default: one for each core.")
-spoken = click.option("--dialect", help="The dialect to speak; default: the backend's first.")
+spoken = click.option("--dialect", help="The dialect of the calls; default: the first dialect of the backend.")
 
 
 def jobs_of(jobs: int | None) -> int:
@@ -70,7 +70,7 @@ def jobs_of(jobs: int | None) -> int:
     return jobs or min(cores(), 256)
 
 
-def timeout(seconds: float = USUAL_TIMEOUT, text: str = "Seconds for one case.") -> Callable[[FC], FC]:
+def timeout(seconds: float = USUAL_TIMEOUT, text: str = "The most seconds for one case.") -> Callable[[FC], FC]:
     """Return the option that limits the seconds for one case, with its default and its help."""
     return click.option("--timeout", type=SECONDS, default=seconds, help=text)
 
@@ -79,8 +79,8 @@ isolate = click.option(
     "--isolate/--no-isolate",
     default=None,
     show_default=False,
-    help="Confine runtimes: no network, and they write only to folders of their own (Linux); default: only those of"
-    " exec:, if the system allows it.",
+    help="Confine the runtime: it has no network, and may write only into its own folder (Linux). Default: only a"
+    " runtime of exec: is confined, if the system allows it.",
 )
 
 
@@ -88,7 +88,7 @@ baseline = click.option(
     "--baseline",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Records to compare with. The exit code is also 1 if a case became worse; repeatable.",
+    help="Older records for a comparison. The exit code is also 1 if a case became worse; repeatable.",
 )
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -116,7 +116,7 @@ backend_options = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=_chosen,
-    help="An option of --backend, as 'tconv backends' lists them; repeatable.",
+    help="An option of the backend. 'tconv backends' lists them; repeatable.",
 )
 
 
@@ -136,7 +136,7 @@ model_sizes = click.option(
     multiple=True,
     metavar="NAME=N",
     callback=_sizes,
-    help="A size of the model's inputs, by its symbol or as x[2]; repeatable.",
+    help="A size that the model leaves open. NAME is its symbol, or x[2] for axis 2 of input x; repeatable.",
 )
 
 

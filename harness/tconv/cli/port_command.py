@@ -47,17 +47,17 @@ _DIALECT = _Dialect()
 
 @click.command(name="port", epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @click.option(
-    "--from", "source", type=_DIALECT, metavar="DIALECT", help="The dialect of the call; a model says its own."
+    "--from", "source", type=_DIALECT, metavar="DIALECT", help="The dialect of the call. A model needs no --from."
 )
-@click.option("--to", "target", type=_DIALECT, metavar="DIALECT", help="The dialect to which it goes.")
-@click.option("--from-runtime", metavar="NAME[==VERSION]", help="Port what this runtime computes.")
-@click.option("--to-runtime", metavar="NAME[==VERSION]", help="Write what this runtime gives.")
-@click.option("--model", type=click.Path(path_type=Path), help="Every ConvTranspose of an ONNX model.")
+@click.option("--to", "target", type=_DIALECT, metavar="DIALECT", help="The dialect to write the call in.")
+@click.option("--from-runtime", metavar="NAME[==VERSION]", help="Port the output that this runtime gives.")
+@click.option("--to-runtime", metavar="NAME[==VERSION]", help="Write a call for which this runtime gives the output.")
+@click.option("--model", type=click.Path(path_type=Path), help="An ONNX model: port each ConvTranspose in it.")
 @options.model_sizes
 @call_options.sizes("spatial", "The data's spatial sizes.")
 @call_options.sizes("kernel", "The filter's spatial sizes.")
 @call_options.attributes
-@click.option("--bias", is_flag=True, help="There is a bias.")
+@click.option("--bias", is_flag=True, help="The call has a bias.")
 @click.option(
     "--dtype",
     type=click.Choice([word.value for word in DType]),
@@ -68,7 +68,7 @@ _DIALECT = _Dialect()
 @click.option(
     "--filter-format", type=click.Choice([word.value for word in FilterFormat]), help="Default: the dialect's."
 )
-@click.option("--reading", help="A disputed reading that the source's runtime follows.")
+@click.option("--reading", help="A disputed reading that the call follows in its own dialect.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a list with an entry for each call.")
 def command(
     source: str | None,
@@ -82,12 +82,12 @@ def command(
     as_json: bool,
     **values: Any,  # noqa: ANN401 - the values of the attributes' options
 ) -> int:
-    """Print what to write in another dialect so that the output of a call stays.
+    """Print the call in another dialect that gives the same output.
 
-    Give the call by its sizes and attributes, or give an ONNX model: then each ConvTranspose is a call. Each proposal
-    is proven: both texts give the same geometry. --from-runtime ports what this runtime computes. --to-runtime writes
-    only what this runtime gives. A runtime that is installed is run; for any other, the pins and waivers of tconv are
-    used. The exit code is 1 if a call cannot be ported.
+    Give the sizes and attributes of a call, or an ONNX model. tconv proves that both texts give the same geometry. With
+    --from-runtime and --to-runtime, it also uses what these runtimes compute in place of their texts. It runs an
+    installed runtime; for other runtimes it uses its own pins and waivers. The exit code is 1 if a call cannot be
+    ported.
     """
     source = source or (None if model or not from_runtime else _spoken(from_runtime))
     target = target or (_spoken(to_runtime) if to_runtime else None)

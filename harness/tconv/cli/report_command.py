@@ -49,12 +49,11 @@ def command(
 ) -> int:
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
-    RECORDS are files or folders. The shards of one run are joined. With --baseline each run is
-    compared with the newest older run of the same backend and dialect. Changed cases are new (became worse, has other
-    values than before, or fails and was not asked before), changed, fixed or gone.
+    RECORDS are files or folders. The shards of one run are joined. With --baseline, each run is
+    compared with the newest older run of the same backend and dialect.
 
-    The exit code is 1 if a run is red, or if a case is worse than in the baseline. It is 2 if the baseline has no such
-    run.
+    The exit code is 1 if a run is red, or if a case is worse than in the baseline. It is 2 if the baseline has no run
+    of this backend and dialect.
     """
     if page is None:
         page = (records[0] if records[0].is_dir() else records[0].parent) / "index.html"

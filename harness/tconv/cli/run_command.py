@@ -58,7 +58,7 @@ class RunArguments:
         "backends",
         multiple=True,
         default=("onnxruntime",),
-        help="The backend to judge; 'all' for all that are installed.",
+        help="The backend to judge; 'all' for every installed one.",
     )
     option: dict[str, str] = option_field(options.backend_options)
     dialect: str | None = option_field(options.spoken)
@@ -72,12 +72,12 @@ class RunArguments:
         "--repeat",
         type=click.IntRange(1, 1000),
         default=1,
-        help="Ask each case so many times; answers that differ are unstable.",
+        help="Run each case so many times. If its answers differ, it is unstable.",
     )
     shard: str | None = option_field(
         "--shard",
         metavar="I/N",
-        help="Run the I-th of N parts; 'tconv report' joins the records of all. The exhaustive tier needs it.",
+        help="Run only part I of N. 'tconv report' joins the records of all parts. The exhaustive tier needs this.",
     )
     exclude: tuple[str, ...] = option_field(
         "--exclude", multiple=True, metavar="PATTERN", help="Leave out the cases of this pattern; repeatable."
@@ -89,7 +89,7 @@ class RunArguments:
     new_calls: bool = option_field(
         "--new-calls/--no-new-calls",
         default=True,
-        help="After failures, ask up to 50 new calls that test the explanations.",
+        help="After failures, run up to 50 additional calls that test the explanations.",
     )
 
 
@@ -99,8 +99,8 @@ class RunArguments:
 def command(arguments: RunArguments, reporting: Reporting) -> int:
     """Run cases on a backend, judge every answer, and say whether the run is green.
 
-    PATTERN selects cases by their ids: `*` stands for a part of the path, `**` for any parts. Conditions may follow:
-    'padding/*/grow[auto_pad=same_upper]'. Without PATTERN, the whole tier is run.
+    PATTERN selects cases by their ids: `*` stands for any text without a slash, `**` for any text. Conditions may
+    follow, as in 'padding/*/grow[auto_pad=same_upper]'. Without PATTERN, the whole tier is run.
     """
     backends = _backends(arguments)
     with writing(arguments.output, "folder"):

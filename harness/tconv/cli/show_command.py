@@ -28,7 +28,7 @@ _Row = tuple[str | list[int], ...]
 @call_options.sizes("spatial", "The data's spatial sizes.")
 @call_options.sizes("kernel", "The filter's spatial sizes.")
 @call_options.attributes
-@click.option("--dialect", "dialect_name", metavar="DIALECT", help="One dialect; default: all.")
+@click.option("--dialect", "dialect_name", metavar="DIALECT", help="Only this dialect; default: all.")
 @options.cases
 @options.as_json
 def command(
@@ -39,13 +39,13 @@ def command(
     as_json: bool,
     **written: Any,  # noqa: ANN401 - the values of the options of sizes and attributes
 ) -> None:
-    """Print what each dialect expects of CASE, or of sizes and attributes.
+    """Print the expected result of CASE in each dialect, or the geometry of a call.
 
-    For CASE: the call, geometry, readings, what is expected, and how the tolerance is derived. If several dialects say
-    the same, it is printed once, below their names.
+    With CASE: the call, the geometry, the readings, the expected result, and how the tolerance is computed. Dialects
+    with the same result are printed together.
 
-    For --spatial, --kernel and attributes: pads and output of each reading that gives another geometry. A single number
-    holds for every axis.
+    With --spatial, --kernel and attributes: the output size and the pads, for each reading that changes them. A single
+    number is used for every axis.
     """
     given = {name: value for name, value in written.items() if value is not None}
     dialect_names = [find_dialect(dialect_name).name] if dialect_name else list(DIALECTS)

@@ -49,10 +49,10 @@ def command(
     timeout: float,
     output: Path | None,
 ) -> int:
-    """Find the smallest case that fails as CASE does, and print it as a case file.
+    """Find the smallest case that fails in the same way as CASE, and print it as a case file.
 
-    Simpler cases are run until none of them fails in the same way. Two failures are the same if they have one kind of
-    verdict, and one explanation or one message. The exit code is 1 if CASE does not fail.
+    Simpler cases are run until none of them fails in the same way: with the same verdict, and with the same explanation
+    or message. The exit code is 1 if CASE does not fail.
     """
     case = Corpus.load(cases).case(case_id)
     with Pool(Asking(backend, options.dialect(dialect), option, timeout)) as pool:

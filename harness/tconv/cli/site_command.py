@@ -20,11 +20,11 @@ from tconv.reports.site import writing
 @options.waivers
 @options.folder("The folder of the site; index.html is its first page.")
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, output: Path) -> int:
-    """Write a site from RECORDS: engines and questions, and a page for each engine, question and finding.
+    """Write a site from RECORDS, with a page for each runtime, question and finding.
 
-    RECORDS are files or folders; without them, the records that ship with tconv. Of several
-    releases of an engine the newest stands in the tables, and the site says what changed. The site needs no server and
-    no network. Each page has its data as JSON.
+    RECORDS are files or folders. Without RECORDS, tconv uses its own records of 18 runtimes. If
+    there are several releases of a runtime, the tables show the newest one, and a page says what changed. The site
+    needs no server and no network. Each page has its data as JSON.
     """
     files = record_files(records or [data_folder("records"), data_folder("unwaived")], cases)
     cases = cases_of(files, cases)

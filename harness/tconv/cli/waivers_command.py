@@ -48,11 +48,11 @@ def command() -> None:
 @options.cases
 @options.waivers
 @options.strict
-@click.option("--output", type=options.FILE, required=True, help="The file to write; it must not be there yet.")
+@click.option("--output", type=options.FILE, required=True, help="The file to write. It must not exist yet.")
 def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, output: Path, *, strict: bool) -> None:
-    """Write a waiver for each cause of the failures in RECORDS, for a person to complete.
+    """Write a waiver for each cause of the failures in RECORDS. A person must complete the file.
 
-    RECORDS are those of one run: files or folders.
+    RECORDS are the records of one run: files or folders.
     """
     if output.exists():
         raise FileError(output, "must not be there yet (got a file); choose another FILE, or remove it")
@@ -67,14 +67,13 @@ def propose(records: tuple[Path, ...], cases: Path | None, waivers: str | None, 
 @command.command(name="pin", short_help="Write which allowed reading the backend follows.")
 @argument
 @options.cases
-@click.option("--waivers", type=options.FILE, required=True, help="The file to change; it is made if it is not there.")
+@click.option("--waivers", type=options.FILE, required=True, help="The file to change; it need not exist yet.")
 def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
-    """Write the allowed readings that a backend follows into its waiver file, so that a change of one is a failure.
+    """Write the allowed readings that a backend follows into its waiver file. If it later follows others, a run is red.
 
-    RECORDS are those of one backend, one run for each dialect: files or folders. The pins of
-    these dialects are written again if answers do not follow them. Other pins stay, and so does all text of the file
-    above and below the pins. If the records are of a part of the cases, pins of questions that none of them asks stay
-    too. The changed lines are printed. Answers that fail or are waived are not pinned.
+    RECORDS are the records of one backend, with one run for each dialect: files or folders. A
+    pin is changed if the answers do not follow it. Pins of other dialects, pins of questions that no case asks, and all
+    other text of the file stay. The changed lines are printed. Answers that fail or are waived are not pinned.
     """
     if waivers.resolve().is_relative_to(Path(tconv.__file__).parent):
         raise FileError(waivers, "must be outside of the installed package; copy the file, and name the copy")
@@ -116,12 +115,12 @@ _MIXED = "the answers follow several readings, and no fact of the calls says whi
     "--backend",
     "backends",
     multiple=True,
-    help="Whose waivers; default: the backend of --waivers, or all that are there.",
+    help="The backend to run; default: the backend of --waivers, or every installed one.",
 )
 @options.backend_options
 @options.cases
 @options.waivers
-@options.timeout(text="Seconds for one example.")
+@options.timeout(text="The most seconds for one example.")
 @options.isolate
 def prove(
     backends: tuple[str, ...],
@@ -131,11 +130,11 @@ def prove(
     timeout: float,
     isolate: bool | None,  # noqa: FBT001 - click passes it by name
 ) -> int:
-    """Run each waiver's example alone, and two cases of each pin, and say whether its reason still stands.
+    """Check whether waivers and pins are still true: run the example of each waiver, and two cases of each pin.
 
-    Each example runs in a process of its own, on the backend that is installed here. A line for each entry and dialect
-    begins with "stands", "stands no longer" or "not here" (this backend, machine or process cannot show it: the line
-    says why). Exit with 1 if one stands no longer.
+    Each example runs in a process of its own, on the installed backend. A line for each entry and dialect begins with
+    "stands", "stands no longer" or "not here". "not here" means that this backend, machine or process cannot show it;
+    the line says why. The exit code is 1 if an entry stands no longer.
     """
     corpus, standings = Corpus.load(cases), Counter[Standing]()
     if not backends and waivers not in {None, "none"}:
