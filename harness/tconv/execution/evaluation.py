@@ -15,14 +15,14 @@ from tconv.execution.journal import Journal
 from tconv.execution.recording import Recorder
 from tconv.expectation.expected import NotApplicable
 from tconv.expectation.problem import Problem
-from tconv.records.record import Sums
+from tconv.records.record import Record, Sums
 from tconv.shown_texts import raised
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tconv.backends import Backend
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.execution.accumulation import SumPath
-    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 
@@ -72,6 +71,7 @@ class Evaluator:
         self.dialect = dialect
         self.unprobed: frozenset[SumPath] = frozenset()
         self._accumulators: dict[SumPath, DType | None] = {}
+        self._name = name
         self._recorder = Recorder(name, dialect.name, folder, chosen)
         self._backend = backend
         self.again = False
@@ -85,20 +85,10 @@ class Evaluator:
         problem = Problem(case, self.dialect)
         return self.record(problem, self.ask(problem))
 
-    def evaluate_all(self, cases: Iterable[Case], first: int = 0) -> Iterator[Record]:
-        """Yield the record of each case, in their order.
-
-        Args:
-            cases: the cases.
-            first: the number of the first case in the journal.
-        """
-        for number, case in enumerate(cases, start=first):
-            self._journal.begin(number)
-            yield self.evaluate(case)
-
     def ask(self, problem: Problem) -> CallResult | None:
         """Return what the backend does with a call, asked as often as wanted; None if the call is not asked."""
-        if not self._is_asked(problem):
+        is_alone = not problem.case.context
+        if isinstance(problem.expectation, NotApplicable) or not (is_alone or self._takes_contexts):
             return None
         results = [self._timed(problem)]
         for _ in range(1, max(self._repeat, TIMES if self.again else 1)):
@@ -110,10 +100,6 @@ class Evaluator:
         other = next((each for each in others if not alike(first, each)), None)
         settles = other is not None and len(others) > 1 and all(alike(other, each) for each in others)
         return CallResult(first, sum(result.seconds for result in results), other, settles)
-
-    def _is_asked(self, problem: Problem) -> bool:
-        alone = self._takes_contexts or not problem.case.context
-        return alone and not isinstance(problem.expectation, NotApplicable)
 
     def _timed(self, problem: Problem, *, filled: bool = False) -> CallResult:
         """Call the backend; if `filled`, an output that it never writes differs from the one before."""
@@ -147,7 +133,7 @@ class Evaluator:
         if result is None:
             expected = problem.expectation
             reason = expected.reason if isinstance(expected, NotApplicable) else _ALONE
-            return self._recorder.not_applicable(problem.case, reason)
+            return Record(problem.case.id, self._name, self.dialect.name, ver.NotApplicable(reason))
         if result.other is not None:
             first, others = (judge(problem, outcome, DType.F32) for outcome in (result.outcome, result.other))
             first_only = result.settles and isinstance(others, ver.Allowed) and not isinstance(first, ver.Allowed)

@@ -134,7 +134,7 @@ class Pool:
         """Give cases to workers, and start those that are missing; return whether any case is left."""
         for worker in self._workers:
             if worker.pending and not worker.alone and len(worker.pending) <= _REFILL and queue.has_others:
-                self._give(worker, queue)
+                worker.give(queue.take(), self._unprobed)
         # Fresh workers are kept for cases that are asked alone, so the other workers come first. If only such cases are
         # left, fresh workers come first, as at most `jobs` workers are busy.
         others = queue.has_others
@@ -144,7 +144,7 @@ class Pool:
                 case = queue.alone.popleft()
                 worker.give([case], self._unprobed, alone=True, again=queue.has_answer(case))
             elif queue.has_others:
-                self._give(worker, queue)
+                worker.give(queue.take(), self._unprobed)
         if not (queue.alone or queue.has_others or self._busy()):
             queue.ask_failures_again(self._jobs)
         is_left = bool(queue.alone or queue.has_others)
@@ -154,9 +154,6 @@ class Pool:
         while (is_left or self._busy()) and len(self._workers) < wanted:
             self._start()
         return is_left or self._busy() > 0
-
-    def _give(self, worker: WorkerProcess, queue: Queue) -> None:
-        worker.give(queue.take(), self._unprobed)
 
     def _idle(self) -> list[WorkerProcess]:
         return [worker for worker in self._workers if worker.introduction and not worker.pending]

@@ -72,10 +72,6 @@ class Recorder:
             record = replace(record, executed=executed if _is_changed(executed, own) else ())
         return record if sums is None else replace(record, sums=sums)
 
-    def not_applicable(self, case: Case, reason: str) -> Record:
-        """Return the record of a case that the dialect cannot express."""
-        return self._record(case, ver.NotApplicable(reason))
-
     def _explained(self, problem: Problem, result: CallResult, verdict: ver.Verdict, accumulator: DType) -> Record:
         case, call, outcome, seconds = problem.case, problem.call, result.outcome, result.seconds
         if isinstance(verdict, ver.Agreed | ver.Inconclusive):

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tconv.execution.selection import Selection
     from tconv.records.headers import WaiversHeader
     from tconv.records.record import Record
-    from tconv.records.shards import Shards
 
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+=%~-]")
@@ -158,11 +157,8 @@ def _write(file: TextIO, path: Path, line: str) -> None:
     except OSError as error:
         # Closing the file must not try again to write the line.
         os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path: Path, error: OSError) -> FileError:
-    return FileError(path, f"must be a file that can be written ({error.strerror}); make room, and --resume")
+        must = f"must be a file that can be written ({error.strerror})"
+        raise FileError(path, f"{must}; make room, and --resume") from None
 
 
 def _refuse_earlier(path: Path, settings: RunSettings, header: RunHeader) -> None:
@@ -189,6 +185,7 @@ def record_name(header: RunHeader, selection: str = "") -> str:
 
 
 def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int) -> RunHeader:
+    shard = selection.shard
     return RunHeader(
         tconv=__version__,
         backend=pool.backend,
@@ -198,18 +195,13 @@ def _header(selection: Selection, settings: RunSettings, pool: Pool, cases: int)
         corpus=selection.corpus.digest,
         path=selection.path,
         cases=cases,
-        shard=_part(selection.shard),
+        shard=str(shard) if shard is not None and shard.missing else "",
         timeout=settings.asking.timeout,
         repeat=settings.asking.repeat,
         platform=versions(),
         waivers=settings.waivers(pool.backend.name),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def _part(shard: Shards | None) -> str:
-    """Return which part of the selection is run; empty for all of it, also if all its shards are named."""
-    return str(shard) if shard is not None and shard.missing else ""
 
 
 _BEGINNING = b'{"format":'

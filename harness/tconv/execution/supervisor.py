@@ -175,7 +175,7 @@ class WorkerProcess:
         self.alone = alone
         if not self.pending:
             self._at, self._doing, self._since = self._given, "read", monotonic()
-        self._outgoing += pickle.dumps(Chunk(self._given, cases, unprobed, again))
+        self._outgoing += pickle.dumps(Chunk(cases, unprobed, again))
         self.pending.update(enumerate(cases, start=self._given))
         self._given += len(cases)
         self.send()

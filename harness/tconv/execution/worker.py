@@ -11,6 +11,7 @@ import pickle
 import sys
 import tempfile
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from tconv.backends import BackendInfo
     from tconv.cases.case import Case
-    from tconv.dialects import Dialect
     from tconv.execution.accumulation import SumPath
     from tconv.execution.asking import Asking
 
@@ -63,13 +63,11 @@ class Chunk(NamedTuple):
     """What a worker reads next, repeatedly.
 
     Attributes:
-        first: the number of the first case, counted from the start of the worker.
         cases: the cases.
         unprobed: the paths of sums that are not probed.
         again: whether these are failures that are asked again.
     """
 
-    first: int
     cases: list[Case]
     unprobed: frozenset[SumPath]
     again: bool
@@ -100,13 +98,15 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         os.chdir(start.folder)
     try:
         evaluator = _started(start, journal)
+        numbers = count()
         while True:
             chunk: Chunk = pickle.load(commands)  # noqa: S301 - as above
             evaluator.unprobed, evaluator.again = chunk.unprobed, chunk.again
             if os.fstat(1).st_size > _LARGEST_LOG:
                 os.ftruncate(1, 0)
-            for record in evaluator.evaluate_all(chunk.cases, chunk.first):
-                journal.write("record", record_line(record))
+            for case in chunk.cases:
+                journal.begin(next(numbers))
+                journal.write("record", record_line(evaluator.evaluate(case)))
             journal.write("done")
     except TconvError as error:
         # A backend's exception may have many lines, and the message is shown as one.
@@ -115,14 +115,6 @@ def _serve(commands: BinaryIO, descriptor: int) -> None:
         # A full disk, for example: the case is not at fault.
         where = str(error.filename or tempfile.gettempdir())
         journal.write("error", json.dumps(["unwritable", where, error.strerror or str(error)]))
-
-
-def _first_dialect(name: str, spec: str) -> Dialect:
-    """Return the first dialect of a backend's info."""
-    try:
-        return find_dialect(name)
-    except UsageError as error:
-        raise BackendMissing(f"backend {spec!r} must speak a known dialect; by its info, {error}") from None
 
 
 def _started(start: Start, journal: Journal) -> Evaluator:
@@ -135,7 +127,10 @@ def _started(start: Start, journal: Journal) -> Evaluator:
     floating_point.leave()
     if not info.dialects:
         raise BackendMissing(f"backend {asking.backend!r} must speak a dialect (got none)")
-    dialect = asking.dialect or _first_dialect(info.dialects[0], asking.backend)
+    try:
+        dialect = asking.dialect or find_dialect(info.dialects[0])
+    except UsageError as error:
+        raise BackendMissing(f"backend {asking.backend!r} must speak a known dialect; by its info, {error}") from None
     if dialect.name not in info.dialects:
         spoken = ", ".join(info.dialects)
         raise TconvError(f"dialect must be one that {info.name} speaks, {spoken} (got {dialect.name!r})")

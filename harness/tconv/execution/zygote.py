@@ -37,6 +37,8 @@ _SECONDS = 5.0
 """After so long without an answer the zygote is abandoned."""
 _TRIES = 3
 _DESCRIPTORS = 4
+LOST = 1 << 16
+"""Stands for an unknown exit code; no process ends with it."""
 _LONGEST_PATH = 4096
 _MAIN = """\
 import json, sys
@@ -96,10 +98,6 @@ class Forked:
             self._said += data
             self._lost = not data
         return self._said.split(b"\n")[:-1]
-
-
-LOST = 1 << 16
-"""Stands for an unknown exit code; no process ends with it."""
 
 
 class Interpreter:
@@ -184,18 +182,15 @@ class _Zygote:
 _zygote: _Zygote | None = None
 
 
-def _can_fork() -> bool:
-    # On macOS numpy's library must not be used before a fork.
-    return hasattr(os, "fork") and sys.platform != "darwin" and os.environ.get(VARIABLE, "") != "no"
-
-
-def prepare() -> None:
-    """Start the zygote; it loads tconv while the caller goes on."""
+def prepare() -> _Zygote | None:
+    """Return the zygote, which is started if there is none and loads tconv meanwhile; None if no fork is safe."""
     global _zygote  # noqa: PLW0603 - one for the process
-    if not _can_fork():
-        return
+    # On macOS numpy's library must not be used before a fork.
+    if not hasattr(os, "fork") or sys.platform == "darwin" or os.environ.get(VARIABLE, "") == "no":
+        return None
     if _zygote is None or _zygote.owner != os.getpid():
         _zygote = _Zygote()
+    return _zygote
 
 
 def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interpreter:
@@ -212,12 +207,10 @@ def start(commands: int, journal: int, log: int, folder: str) -> Forked | Interp
     """
     try:
         for _ in range(_TRIES):
-            if not _can_fork():
+            if (zygote := prepare()) is None:
                 return Interpreter([commands, journal, log])
-            prepare()
-            zygote = _zygote
-            with suppress(ConnectionError, TimeoutError, AttributeError):
-                return zygote.fork(commands, journal, log, folder)  # type: ignore[union-attr] # another may end it
+            with suppress(ConnectionError, TimeoutError):
+                return zygote.fork(commands, journal, log, folder)
             _end(0.0, zygote)
     except OSError as error:
         raise BackendMissing(f"the system must start a process for the backend (got: {error.strerror})") from None
