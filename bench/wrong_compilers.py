@@ -26,7 +26,7 @@ from tconv.backends.outcome import Produced
 from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
 from tconv.expectation.problem import Problem
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 from tconv.investigation.random_cases import drawn
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -269,7 +269,7 @@ def _only_in_reach(kind: str, play: Play) -> bool:
     """Apply what follows the sums only to elements that a tap reaches."""
     main, geometry = play.main, _geometry(play)
     ones = np.ones((1, geometry.groups, *geometry.spatial))
-    reached = sums(ones, np.ones((geometry.groups, 1, *geometry.kernel)), None, geometry)[:, :1] > 0
+    reached = definition(ones, np.ones((geometry.groups, 1, *geometry.kernel)), None, geometry)[:, :1] > 0
     user = play.only_consumer(play.operator)
     # For zero, the result of most activations is zero.
     needs_bias = kind in ACTIVATIONS and kind not in {"HardSigmoid", "Sigmoid"} and not main.inputs[2:]

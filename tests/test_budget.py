@@ -8,7 +8,9 @@ import pytest
 
 from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus
-from tconv.corpus.budget import MOST_EXHAUSTIVE_ROWS, MOST_ROWS, MOST_SWEEPS, MOST_TUPLES, Budget
+from tconv.corpus.case_file import MOST_SWEEPS
+from tconv.corpus.corpus import MOST_ROWS
+from tconv.corpus.sweep_reading import MOST_TUPLES
 from tconv.errors import FileError
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def axes(count: int, labels: int) -> str:
 
 def test_many_axes_are_refused_where_choosing_a_tier_would_take_minutes(tmp_path: Path) -> None:
     text = f"sweeps: [{{name: a, axes: {{{axes(16, 2)}}}}}]\n"
-    assert f"at most {MOST_TUPLES} quadruples of labels in its combinations (got" in complaint(tmp_path, text)
+    assert f"at most {MOST_TUPLES} quadruples of labels (got" in complaint(tmp_path, text)
 
 
 def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
@@ -45,21 +47,6 @@ def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
 def test_many_sweeps_are_refused(tmp_path: Path) -> None:
     sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
     assert f"must have at most {MOST_SWEEPS} items" in complaint(tmp_path, f"sweeps: [{sweeps}]\n")
-
-
-def test_the_sweeps_of_several_files_are_counted_together() -> None:
-    budget = Budget()
-    assert {budget.charge([1], None) for _ in range(MOST_SWEEPS)} == {None}
-    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1}" in str(budget.charge([1], None))
-
-
-def test_the_exhaustive_tier_has_a_budget_of_its_own() -> None:
-    """Its sweeps are never held as a whole, and no tier is chosen from them."""
-    budget = Budget()
-    assert budget.charge([10] * 7, "exhaustive") is None
-    assert budget.charge([10] * 7, "exhaustive") is None
-    said = f"at most {MOST_EXHAUSTIVE_ROWS} combinations of the exhaustive tier (got 30000000 with this one)"
-    assert said in str(budget.charge([10] * 7, "exhaustive"))
 
 
 @pytest.mark.parametrize(

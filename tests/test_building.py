@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tconv.corpus.budget import MOST_ELEMENTS
 
 from strategies import axes, examples
 from tconv.backends import onnx_model
 from tconv.cases.call import arrange_operands, express, write_signature
 from tconv.cases.operands import make_operands
-from tconv.corpus.budget import MOST_ELEMENTS
 from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.case_file import OperandSettings, Settings, merge_settings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.geometry import Geometry, reach, resolve
-from tconv.dialects.readings import distinct_results
+from tconv.dialects.readings import branches, results_of
 from tconv.expectation.expected import NotApplicable, Values, expect
 from tconv.reports import case_details
 from tconv.vocabulary import ATTRIBUTES, DType
@@ -420,4 +420,4 @@ def test_a_case_resolves_to_what_it_says() -> None:
     dialect = DIALECTS["onnx/ConvTranspose-22"]
     wanted = Geometry((4, 5), (3, 2), (2, 3), (1, 2), (1, 0), (9, 13), 1)
     assert resolve(write_signature(case, dialect), dialect.rules) == wanted
-    assert distinct_results(write_signature(case, dialect), dialect.rules, dialect.disputed)[0].result == wanted
+    assert results_of(branches(write_signature(case, dialect), dialect.rules, dialect.disputed))[0].result == wanted

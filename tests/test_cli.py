@@ -168,8 +168,6 @@ def test_a_bad_waiver_file_is_one_line_with_its_place(
         (("list", "nothing"), NO_MATCH),
         (("show", "nothing"), NO_MATCH),
         (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("check", "--coverage", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("check", "--tier", "full"), "tconv: --tier and --dialect need --coverage"),
         (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
         (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
         (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),

@@ -25,7 +25,7 @@ from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature
 from tconv.expectation.problem import Problem
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
 from tconv.investigation.in_graph import narrow_down
 from tconv.investigation.smaller_contexts import ask_smaller
@@ -90,7 +90,7 @@ def test_a_level_computes_what_onnx_says(corpus: Corpus, axis: str, level: str) 
 
 def test_levels_need_what_they_say(contexts: list[Case]) -> None:
     """The operations of each context are those of its graph, so that a dialect without one of them is not asked."""
-    assert frozenset(kind for each in OPERATIONS.values() for kind in each.kinds) | {"Dequantize"} == NAMES
+    assert frozenset(kind for each in OPERATIONS.values() for kind in each) | {"Dequantize"} == NAMES
     for case in contexts:
         problem = Problem(case, ROW)
         assert problem.surrounded is not None
@@ -131,7 +131,7 @@ def test_the_sum_of_each_operator_is_exact_in_any_order(contexts: list[Case]) ->
             x, w, *b = (np.abs(tensors[name]) for name in node.inputs)
             is_main = node.outputs[0] == surrounded.operator
             geometry = _values(problem).primary.geometry if is_main else _geometry(node)
-            terms = sums(x, w, b[0] if b else None, geometry)
+            terms = definition(x, w, b[0] if b else None, geometry)
             assert terms.max(initial=0.0) <= EXACT * _quantum(x) * _quantum(w), case.id
 
 
@@ -167,9 +167,11 @@ def _normalized_by(
     if folded:
         groups = geometry.groups
         scaled = w.reshape(groups, -1, *w.shape[1:]) * factor.reshape(groups, 1, *along)
-        y = sums(x.astype(np.float64), scaled.reshape(w.shape).astype(np.float64), None, geometry).astype(np.float32)
+        y = definition(x.astype(np.float64), scaled.reshape(w.shape).astype(np.float64), None, geometry).astype(
+            np.float32
+        )
         return y + ((bias - mean) * factor + shift).reshape(along)
-    y = sums(x.astype(np.float64), w.astype(np.float64), None, geometry).astype(np.float32) + bias.reshape(along)
+    y = definition(x.astype(np.float64), w.astype(np.float64), None, geometry).astype(np.float32) + bias.reshape(along)
     return (y - mean.reshape(along)) * factor.reshape(along) + shift.reshape(along)
 
 
@@ -432,7 +434,7 @@ def test_output_shape_is_computed_if_the_text_has_an_input_for_it(corpus: Corpus
     assert graph.nodes[-1].inputs[2] == graph.nodes[-2].outputs[0]
     geometry = _values(problem).primary.geometry
     x, w = problem.surrounded.operands.values()
-    assert (problem.surrounded.compute(geometry) == sums(x, w, None, geometry)).all()
+    assert (problem.surrounded.compute(geometry) == definition(x, w, None, geometry)).all()
     assert geometry.output == _values(Problem(twin, problem.dialect)).primary.geometry.output
 
 

@@ -39,7 +39,7 @@ UNSAID = {("bias", "int32"), ("bias", "node"), ("filter", "identity"), ("filter"
 """Levels that are not said: the operators have no bias, every constant is a node, operation set 13 has no Identity."""
 SAID = [level for level in OPERATIONS if level not in UNSAID]
 # That of the sizes only for what no other level has.
-LEVEL_OF = {kind: of for of in sorted(SAID, key=lambda of: of[0] != "sizes") for kind in OPERATIONS[of].kinds}
+LEVEL_OF = {kind: of for of in sorted(SAID, key=lambda of: of[0] != "sizes") for kind in OPERATIONS[of]}
 ELSEWHERE = {
     ("use", "beside-uncropped"): ("two-sizes", "cropped"),
     ("sizes", "computed"): ("computed-sizes", "equal"),

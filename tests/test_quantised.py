@@ -20,7 +20,7 @@ from tconv.dialects import DIALECTS
 from tconv.evidence import Calls, Misreads, answer_of, explain
 from tconv.expectation.expected import NotApplicable, expect
 from tconv.expectation.problem import Problem
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 from tconv.reports.case_details import in_dialect
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -66,7 +66,9 @@ def test_the_output_is_the_integer_sum_rescaled_in_float64(quantised: list[Case]
         along = (1, -1, *[1] * (x.ndim - 2))
         geometry = problem.values.primary.geometry
         bias = arrays.get("B")
-        added = sums(x - arrays["x_zero_point"], arrays["W"] - arrays["w_zero_point"].reshape(-1)[0], bias, geometry)
+        added = definition(
+            x - arrays["x_zero_point"], arrays["W"] - arrays["w_zero_point"].reshape(-1)[0], bias, geometry
+        )
         scales = np.resize(arrays["x_scale"] * arrays["w_scale"], added.shape[1]).reshape(along)
         scaled = added * scales / arrays["y_scale"]
         low, high = (-128, 127) if case.context.end == "int8" else (0, 255)

@@ -19,7 +19,7 @@ from tconv.execution.asking import Asking
 from tconv.execution.call import checked
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
@@ -85,7 +85,7 @@ def _quantising(problem: Problem, *, declares: bool = True, drops: bool = False)
     if b is not None:
         step = np.tile(of_w, geometry.groups) * of_x
         b = np.rint(b / step) * step
-    y = sums(_rounded(x, of_x, zero_point), w, b, geometry)
+    y = definition(_rounded(x, of_x, zero_point), w, b, geometry)
     of_y = np.array(max(np.abs(y).max(initial=0.0), 1e-3) / 127)
     grids = Quantisation(Grid((float(of_x),), zero_point), Grid(tuple(of_w.tolist())), Grid((float(of_y),), 0))
     y = from_ncx(_rounded(y, of_y).astype(np.float32), problem.call.data_format)

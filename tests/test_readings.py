@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import BACKPROP, ONEDNN, ONNX, examples, signatures, written
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, resolve
-from tconv.dialects.readings import Reading, apply_readings, distinct_results
+from tconv.dialects.readings import Reading, apply_readings, branches, results_of
 from tconv.dialects.rules import QUESTIONS, Negative, Odd, Rules, Same, Sized
 from tconv.errors import Violation
 from tconv.vocabulary import Attributes, Signature
@@ -196,7 +196,7 @@ def test_results_of_fewer_readings_come_first() -> None:
     """Also where a question of a later axis is put before all answers to an earlier one: here one reading refuses."""
     signature = written((3, 3), (2, 1), Attributes(strides=(3, 4), auto_pad="same_lower", output_shape=(14, 4)))
     dialect = DIALECTS[ONNX_1]
-    found = [result.readings for result in distinct_results(signature, dialect.rules, dialect.disputed)]
+    found = [result.readings for result in results_of(branches(signature, dialect.rules, dialect.disputed))]
     assert [*map(len, found)] == [0, 1, 1, 1, 2]
     assert found[3] == ("negative-sized-refused",)
 
@@ -206,7 +206,7 @@ def test_results_of_fewer_readings_come_first() -> None:
 def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, dialect: str) -> None:
     """Branching where a question is put gives every result of the full product, each under its fewest readings."""
     row = DIALECTS[dialect]
-    found = distinct_results(signature, row.rules, row.disputed)
+    found = results_of(branches(signature, row.rules, row.disputed))
     assert {branch.result: len(branch.readings) for branch in found} == resolved(signature, dialect)
     for branch in found:
         chosen = [reading(dialect, name) for name in branch.readings]
@@ -218,7 +218,7 @@ def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, 
 def test_results_are_distinct_and_the_primary_comes_first(signature: Signature, dialect: str) -> None:
     """No result is told twice; the first is that of the primary readings, the others follow by number of readings."""
     row = DIALECTS[dialect]
-    found = distinct_results(signature, row.rules, row.disputed)
+    found = results_of(branches(signature, row.rules, row.disputed))
     assert found[0].readings == ()
     assert found[0].result == resolve(signature, row.rules)
     assert len({result.result for result in found}) == len(found)
@@ -232,7 +232,7 @@ def test_a_plain_case_is_told_apart_by_nothing() -> None:
     for dialect in DIALECTS.values():
         for mode in (None, "explicit", "valid"):
             attributes = Attributes(strides=(2, 1), auto_pad=mode, output_padding=(1, 0))
-            assert len(distinct_results(written((3, 4), (3, 2), attributes), dialect.rules, dialect.disputed)) == 1
+            assert len(results_of(branches(written((3, 4), (3, 2), attributes), dialect.rules, dialect.disputed))) == 1
 
 
 def test_readings_of_several_axes_and_questions_make_a_product() -> None:
@@ -242,7 +242,7 @@ def test_readings_of_several_axes_and_questions_make_a_product() -> None:
     signature = written((3, 3), (3, 2), Attributes(strides=(2, 3), auto_pad="same_lower", output_shape=(6, 9)))
     found = {
         resolved_.readings: resolved_.result
-        for resolved_ in distinct_results(signature, dialect.rules, dialect.disputed)
+        for resolved_ in results_of(branches(signature, dialect.rules, dialect.disputed))
     }
     places = {
         names: resolved_.pads_begin if isinstance(resolved_, Geometry) else None for names, resolved_ in found.items()
@@ -260,7 +260,7 @@ def test_answers_that_need_several_readings_name_them_all() -> None:
     """A result that no single reading gives carries the names of all that are needed."""
     dialect = DIALECTS[ONNX_11]
     attributes = Attributes(strides=(4,), auto_pad="same_upper", output_padding=(1,))
-    found = distinct_results(written((3,), (1,), attributes), dialect.rules, dialect.disputed)
+    found = results_of(branches(written((3,), (1,), attributes), dialect.rules, dialect.disputed))
     places = {
         resolved_.readings: (resolved_.result.pads_begin[0], resolved_.result.output[0])
         for resolved_ in found

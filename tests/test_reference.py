@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,7 @@ from hypothesis import strategies as st
 from strategies import examples, geometries, onnx_examples
 from tconv import conv_transpose, resolve
 from tconv.dialects.geometry import Geometry
-from tconv.expectation.meetings import products
-from tconv.expectation.reference import definition
+from tconv.expectation.reference import count_products, definition
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import DType
 
@@ -117,7 +117,7 @@ def test_products_are_counted(geometry: Geometry, channels: int) -> None:
     x = np.ones((1, geometry.groups * channels, *geometry.spatial))
     w = np.ones((geometry.groups * channels, 1, *geometry.kernel))
     ones = definition(x, w, None, geometry)
-    counted = products(geometry, channels)
+    counted = count_products(geometry, channels)
     assert counted.shape == geometry.output
     for group in range(geometry.groups):
         assert np.array_equal(ones[0, group], counted)
@@ -147,8 +147,8 @@ def test_a_part_is_computed_of_the_operands_that_reach_it(
 def test_products_by_hand() -> None:
     """Three taps at stride 2 overlap at every other point: 1, 1, 2, 1, 2, 1, 1 for one channel, zeros beyond."""
     geometry = Geometry((3,), (3,), (2,), (1,), (-1,), (10,), 1)
-    assert products(geometry, 1).tolist() == [0, 1, 1, 2, 1, 2, 1, 1, 0, 0]
-    assert products(replace(geometry, pads_begin=(2,), output=(3,)), 4).tolist() == [8, 4, 8]
+    assert count_products(geometry, 1).tolist() == [0, 1, 1, 2, 1, 2, 1, 1, 0, 0]
+    assert count_products(replace(geometry, pads_begin=(2,), output=(3,)), 4).tolist() == [8, 4, 8]
 
 
 # Corners.
@@ -192,7 +192,38 @@ def test_no_spatial_axis_at_all() -> None:
     geometry = Geometry((), (), (), (), (), (), 1)
     x, w, b = integers(1, (2, 3)), integers(2, (3, 4)), integers(3, (4,))
     assert np.array_equal(definition(x, w, b, geometry), x @ w + b)
-    assert products(geometry, 3) == 3
+    assert count_products(geometry, 3) == 3
+
+
+FAR = 2**63 - 1
+
+
+@pytest.mark.parametrize("far", [2**31, FAR])
+@pytest.mark.parametrize(
+    ("spatial", "kernel", "field"),
+    [((1, 3), (3, 2), "strides"), ((3, 2), (1, 2), "dilations"), ((1, 2), (2, 2), "dilations")],
+)
+def test_a_far_step_allocates_nothing(far: int, spatial: tuple[int, int], kernel: tuple[int, int], field: str) -> None:
+    """A stride along one element, and a dilation that puts a tap far beyond the output, cost no memory."""
+    near = Geometry(spatial, kernel, (1, 1), (1, 1), (0, 0), (3, 4), 1)
+    # What the far step reaches is cropped: the same as no step at all, or as the first tap alone.
+    x, w = integers(5, (1, 2, *spatial)), integers(6, (2, 2, *kernel))
+    kept = w[:, :, :1] if field == "dilations" else w
+    expected = definition(x, kept, None, replace(near, kernel=kept.shape[2:]))
+    tracemalloc.start()
+    found = definition(x, w, None, replace(near, **{field: (far, 1)}))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.array_equal(found, expected)
+    assert peak < 2**21
+
+
+@pytest.mark.parametrize("shift", [-FAR, FAR])
+def test_an_output_far_outside_is_the_bias(shift: int) -> None:
+    """An output that lies 2^63 - 1 before or beyond what the taps reach is the bias everywhere."""
+    x, w, b = integers(3, (1, 1, 3)), integers(4, (1, 2, 3)), integers(5, (2,))
+    y = definition(x, w, b, Geometry((3,), (3,), (2,), (1,), (shift,), (4,), 1))
+    assert np.array_equal(y, np.broadcast_to(b[:, None], (1, 2, 4)))
 
 
 # What is not a number.

@@ -14,7 +14,7 @@ from tconv.cases.case import Case, Operand
 from tconv.dialects import DIALECTS
 from tconv.expectation.bound import bound_errors
 from tconv.expectation.problem import Problem
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def shows_a_lost_product(made: Case) -> bool:
         # It is enough that a product of any image, to any output of a group, reaches the output.
         x, w = np.abs(truth.operands["x"]), np.abs(truth.operands["w"])
         few = x.max(axis=0, keepdims=True, initial=0.0), w.max(axis=1, keepdims=True, initial=0.0)
-        return bool(sums(*few, None, geometry).any())
+        return bool(definition(*few, None, geometry).any())
     terms = truth.compute_terms(geometry)
     has_products = terms.magnitude > (0 if terms.bias is None else np.abs(terms.bias))
     shows = has_products & (bound_errors(terms, truth.dtype).allowed * terms.count < terms.magnitude)

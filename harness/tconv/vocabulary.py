@@ -120,10 +120,6 @@ class Attributes:
     data_format: str | None = None
     filter_format: str | None = None
 
-    def __reduce__(self) -> tuple[type[Attributes], tuple[object, ...]]:
-        # By position: a worker then reads a case in half the time.
-        return Attributes, tuple(getattr(self, name) for name in ATTRIBUTES)
-
     def given(self) -> dict[str, Ints | int | str]:
         """Return the attributes that are written, by name, in the order of the class."""
         return {name: value for name in ATTRIBUTES if (value := getattr(self, name)) is not None}

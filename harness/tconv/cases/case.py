@@ -71,10 +71,6 @@ class Operand:
     seed: int = 0
     values: tuple[float, ...] = ()
 
-    def __reduce__(self) -> tuple[type[Operand], tuple[object, ...]]:
-        # By position, which pickle reads faster; each case that is sent has two or three operands.
-        return Operand, (self.shape, self.dtype, self.data, self.seed, self.values)
-
     @property
     def tensor_type(self) -> TensorType:
         """The shape and the element type."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,11 +68,11 @@ SizesLevel = Literal["given", "computed"]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A level of each axis; the first level of an axis is its neutral one.
+    """What surrounds the operator in a graph. A level that is not given is the first of its axis, the neutral one.
 
     Attributes:
-        data: the number format of the data. `int8` and `uint8` go through Quantize and Dequantize; `int8-input` is fed
-            as int8.
+        data: the number format of the data. int8 and uint8 go through Quantize and Dequantize; int8-input is fed as
+            int8.
         filter: the filter's number format, its source (constant or input), or the node before it.
         bias: the form of the bias: an input of the operator, an Add behind it, int32, or the output of a node.
         before: the operation that makes the data.
@@ -81,9 +81,8 @@ class Context:
         use: the operation that uses the result.
         end: the number format of the graph's output.
         values: the numbers of data and filter.
-        scales: the scales of quanta. `simple` are powers of two, except the output's, which is three times one, so that
-            results are rounded. `powers-of-two` are all powers of two. `uneven` are general numbers, such as a
-            quantiser chooses.
+        scales: the scales of quanta. Simple ones are powers of two, times three for the output, so that results are
+            rounded. All powers-of-two are just that. Uneven ones are general, as a quantiser chooses them.
         sizes: whether output_shape is given directly, or computed from the shape of another tensor.
     """
 
@@ -153,90 +152,38 @@ class Quantisation:
     y: Grid | None = None
 
 
-class Operations(NamedTuple):
-    """The operations that a level requires from a dialect.
-
-    Attributes:
-        kinds: the operations, by the names in `expectation.operations`.
-        is_shaped: whether a tensor of the graph has the size of the operator's output.
-    """
-
-    kinds: tuple[str, ...]
-    is_shaped: bool = False
-
-
-_QUANTIZE = Operations(("Quantize", "Dequantize"))
-_DEQUANTIZE = Operations(("Dequantize",))
-OPERATIONS: Mapping[tuple[str, str], Operations] = {
-    ("data", "int8"): _QUANTIZE,
-    ("data", "int8-zero-point"): _QUANTIZE,
-    ("data", "uint8"): _QUANTIZE,
-    ("data", "int8-input"): _DEQUANTIZE,
-    ("filter", "int8"): _DEQUANTIZE,
-    ("filter", "int8-per-channel"): _DEQUANTIZE,
-    ("filter", "uint8"): _DEQUANTIZE,
-    ("filter", "node"): Operations(("Constant",)),
-    ("filter", "identity"): Operations(("Identity",)),
-    ("filter", "reshape"): Operations(("Reshape",)),
-    ("filter", "transpose"): Operations(("Transpose",)),
-    ("filter", "cast"): Operations(("Cast",)),
-    ("filter", "shared"): Operations(("Slice", "Add")),
-    ("bias", "add"): Operations(("Add",)),
-    ("bias", "int32"): _DEQUANTIZE,
-    ("bias", "node"): Operations(("Add",)),
-    ("before", "pad-begin"): Operations(("Pad",)),
-    ("before", "pad-both"): Operations(("Pad",)),
-    ("before", "pad-channels"): Operations(("Pad",)),
-    ("before", "transpose"): Operations(("Transpose",)),
-    ("before", "conv"): Operations(("Conv",)),
-    ("before", "concat"): Operations(("Concat",)),
-    ("before", "relu"): Operations(("Relu",)),
-    ("before", "resize"): Operations(("Resize",)),
-    ("arithmetic", "mul-channel"): Operations(("Mul",)),
-    ("arithmetic", "mul"): Operations(("Mul",)),
-    ("arithmetic", "add-channel"): Operations(("Add",)),
-    ("arithmetic", "add"): Operations(("Add",)),
-    ("arithmetic", "batch-normalization"): Operations(("BatchNormalization",)),
-    ("arithmetic", "batch-normalization-exported"): Operations(("BatchNormalization",)),
-    ("arithmetic", "add-tensor"): Operations(("Add",), is_shaped=True),
-    ("arithmetic", "add-tensor-first"): Operations(("Add",), is_shaped=True),
-    ("arithmetic", "add-batch"): Operations(("Add",)),
-    ("arithmetic", "sub"): Operations(("Sub",)),
-    ("arithmetic", "div"): Operations(("Div",)),
-    ("arithmetic", "max"): Operations(("Max",)),
-    ("activation", "relu"): Operations(("Relu",)),
-    ("activation", "clip"): Operations(("Clip",)),
-    ("activation", "leaky-relu"): Operations(("LeakyRelu",)),
-    ("activation", "prelu"): Operations(("PRelu",)),
-    ("activation", "hard-sigmoid"): Operations(("HardSigmoid",)),
-    ("activation", "sigmoid"): Operations(("Sigmoid",)),
-    ("activation", "tanh"): Operations(("Tanh",)),
-    ("activation", "elu"): Operations(("Elu",)),
-    ("activation", "hard-swish"): Operations(("HardSwish",)),
-    ("use", "concat-channels"): Operations(("Concat",), is_shaped=True),
-    ("use", "concat-spatial"): Operations(("Concat",), is_shaped=True),
-    ("use", "slice-channels"): Operations(("Slice",)),
-    ("use", "slice-spatial"): Operations(("Slice",)),
-    ("use", "split-channels"): Operations(("Split", "Concat")),
-    ("use", "fixed-shape"): Operations(("Add",), is_shaped=True),
-    ("use", "two-consumers"): Operations(("Relu", "Concat")),
-    ("use", "second-operator"): Operations(()),
-    ("use", "beside"): Operations(("Sub",)),
-    ("use", "beside-uncropped"): Operations(("Slice", "Transpose", "Add")),
-    ("use", "reshape"): Operations(("Reshape",)),
-    ("use", "transpose"): Operations(("Transpose",)),
-    ("end", "int8"): Operations(("Quantize",)),
-    ("end", "uint8"): Operations(("Quantize",)),
-    ("end", "f16"): Operations(("Cast",)),
-    ("sizes", "computed"): Operations(("Shape", "Slice", "Concat"), is_shaped=True),
+_KINDS: Mapping[str, str] = {
+    "data": "int8 int8-zero-point uint8: Quantize Dequantize; int8-input: Dequantize",
+    "filter": "int8 int8-per-channel uint8: Dequantize; node: Constant; identity: Identity; reshape: Reshape; "
+    "transpose: Transpose; cast: Cast; shared: Slice Add",
+    "bias": "add node: Add; int32: Dequantize",
+    "before": "pad-begin pad-both pad-channels: Pad; transpose: Transpose; conv: Conv; concat: Concat; relu: Relu; "
+    "resize: Resize",
+    "arithmetic": "mul-channel mul: Mul; add-channel add add-tensor add-tensor-first add-batch: Add; "
+    "batch-normalization batch-normalization-exported: BatchNormalization; sub: Sub; div: Div; max: Max",
+    "activation": "relu: Relu; clip: Clip; leaky-relu: LeakyRelu; prelu: PRelu; hard-sigmoid: HardSigmoid; "
+    "sigmoid: Sigmoid; tanh: Tanh; elu: Elu; hard-swish: HardSwish",
+    "use": "concat-channels concat-spatial: Concat; slice-channels slice-spatial: Slice; split-channels: Split Concat; "
+    "fixed-shape: Add; two-consumers: Relu Concat; second-operator: ; beside: Sub; "
+    "beside-uncropped: Slice Transpose Add; reshape: Reshape; transpose: Transpose",
+    "end": "int8 uint8: Quantize; f16: Cast",
+    "sizes": "computed: Shape Slice Concat",
 }
-"""The operations of each level, except neutral ones and plain operands."""
+"""For each axis some levels, and the operations that they need, by the names in `expectation.operations`."""
+OPERATIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    (axis, level): tuple(kinds.split())
+    for axis, entries in _KINDS.items()
+    for levels, kinds in (entry.split(":") for entry in entries.split(";"))
+    for level in levels.split()
+}
+"""The operations that each level requires from a dialect; neutral levels and plain operands require none."""
+_SHAPED = {"add-tensor", "add-tensor-first", "concat-channels", "concat-spatial", "fixed-shape", "computed"}
+"""The levels with a tensor of the size of the operator's output."""
 
 
 def operations_of(context: Context) -> tuple[frozenset[str], bool]:
     """Return the operations that a context needs, and whether a tensor of it has the size of the operator's output."""
-    parts = [OPERATIONS.get(level, Operations(())) for level in context.levels.items()]
-    kinds = {kind for part in parts for kind in part.kinds}
+    kinds = {kind for level in context.levels.items() for kind in OPERATIONS.get(level, ())}
     if context.data != "float" and {"add-tensor", "add-tensor-first"} & {context.arithmetic}:
         kinds.add("Dequantize")
-    return frozenset(kinds), any(part.is_shaped for part in parts)
+    return frozenset(kinds), not _SHAPED.isdisjoint(context.levels.values())

@@ -7,7 +7,6 @@ same elements.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import blake2b
 from math import gcd, isqrt, prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -102,7 +101,7 @@ def _step(x: Operand, w: Operand) -> int:
 
 
 def make_operand(role: str, operand: Operand, span: int, live: int | None = None, step: int = 1) -> Array:
-    """Return one operand as a read-only array; small ones are remembered.
+    """Return one operand as a read-only array.
 
     Args:
         role: x, w or b.
@@ -111,16 +110,6 @@ def make_operand(role: str, operand: Operand, span: int, live: int | None = None
         live: the number of slices of the first axis of `integers` that differ from zero; None for all.
         step: one of so many elements of `sparse` data differs from zero.
     """
-    remembered = prod(operand.shape) <= _LARGEST_REMEMBERED
-    return (_make_operand if remembered else _make_operand.__wrapped__)(role, operand, span, live, step)
-
-
-_LARGEST_REMEMBERED = 2**18
-"""In elements: remembered arrays then take at most half a gibibyte."""
-
-
-@lru_cache(maxsize=256)
-def _make_operand(role: str, operand: Operand, span: int, live: int | None, step: int) -> Array:
     values = _elements(role, operand, span).reshape(operand.shape)
     if live is not None and operand.data == "integers" and values.ndim and values.shape[0] > live:
         values[_ranked(role, operand, values.shape[0]) >= live] = 0.0

@@ -63,7 +63,7 @@ _EXAMPLES = {
     "site": "tconv site reports/ --output site",
     "import": "tconv import node-tests/",
     "list": "tconv list 'padding/**[strides=2]'",
-    "check": "tconv check --coverage",
+    "check": "tconv check cases/",
     "backends": "tconv backends",
 }
 """An example of each command, at the end of its help."""

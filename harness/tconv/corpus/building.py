@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.case import PRESENTATION, Case, Facts, Operand
 from tconv.cases.context import Context, Grid, Quantisation
-from tconv.corpus.budget import MOST_ELEMENTS, MOST_PRODUCTS, MOST_SPATIAL_AXES
 from tconv.corpus.case_file import DEFAULTS, OPERAND_ROLES, complete_settings, spread_per_axis, unwrap
 from tconv.corpus.facts import work_out_facts
 from tconv.dialects.constraints import CONSTRAINTS, find_broken
 from tconv.dialects.geometry import reach
+from tconv.expectation.expected import LARGEST_OUTPUT
 from tconv.vocabulary import ATTRIBUTES, NEUTRAL, Attributes, AutoPad, DType
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ _MEANINGS = {"x": ("batch", "channels", "spatial"), "w": ("channels", "out_chann
 """The named sizes of each operand."""
 _SIZES = {size for sizes in _MEANINGS.values() for size in sizes}
 _WORDS = ("auto_pad", "data_format", "filter_format")
+MOST_SPATIAL_AXES = 16
+"""A case has two further axes; numpy allows 64."""
+MOST_PRODUCTS = 2**36
+"""Products of one case: ten seconds to a minute of one core."""
+MOST_ELEMENTS = LARGEST_OUTPUT
+"""Elements of operands and output of a case. Each takes up to 64 bytes in a worker, so together a gigabyte."""
 
 
 class ImpossibleCase(ValueError):  # noqa: N818 - the case is impossible; who reads the file makes it an error

@@ -8,26 +8,12 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from math import inf, ldexp
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema, create_model
 
 from tconv.cases.case import BiasSource, Filling, Shapes, Source, Speller
-from tconv.cases.context import (
-    PREFIX,
-    ActivationLevel,
-    ArithmeticLevel,
-    BeforeLevel,
-    BiasLevel,
-    DataLevel,
-    EndLevel,
-    FilterLevel,
-    ScalesLevel,
-    SizesLevel,
-    UseLevel,
-    ValuesLevel,
-)
-from tconv.corpus.budget import MOST_SWEEPS
+from tconv.cases.context import PREFIX, Context
 from tconv.dialects import AttributeName, ConstraintName, DialectName
 from tconv.documents.models import Format, Integers, Mappings, Numbers, Part, Texts, Values
 from tconv.shown_texts import shown
@@ -38,6 +24,7 @@ if TYPE_CHECKING:
 
     from tconv.vocabulary import Ints
 
+MOST_SWEEPS = 2_000
 _LIMIT = 2**31
 _Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Count = Annotated[int, Field(ge=0, le=_LIMIT)]
@@ -137,36 +124,9 @@ class OperandSettings(Part):
     values: Numbers[_Element] | None = None
 
 
-class ContextSettings(Part):
-    """What surrounds the operator in a graph. A level that is not given is the first of its axis, the neutral one.
-
-    Attributes:
-        data: the number format of the data. int8 and uint8 pass through Quantize and Dequantize; int8-input is fed.
-        filter: the filter's number format, its elements, or the node that makes it.
-        bias: how the bias of the case is given.
-        before: the node that makes the data.
-        arithmetic: the first operation on the output.
-        activation: the activation after that.
-        use: what uses the result.
-        end: the number format of the graph's output.
-        values: which numbers data and filter have.
-        scales: the scales of quantised tensors. Simple ones are powers of two, times three for the output, so that
-            results are rounded. All powers-of-two are just that. Uneven ones are general, as a quantiser chooses them.
-        sizes: whether output_shape is given, or computed from the shape of another tensor, if the text has an input for
-            it.
-    """
-
-    data: DataLevel | None = None
-    filter: FilterLevel | None = None
-    bias: BiasLevel | None = None
-    before: BeforeLevel | None = None
-    arithmetic: ArithmeticLevel | None = None
-    activation: ActivationLevel | None = None
-    use: UseLevel | None = None
-    end: EndLevel | None = None
-    values: ValuesLevel | None = None
-    scales: ScalesLevel | None = None
-    sizes: SizesLevel | None = None
+_OF_CONTEXT: dict[str, Any] = {axis: (level | None, None) for axis, level in get_type_hints(Context).items()}
+ContextSettings = create_model("ContextSettings", __base__=Part, __doc__=Context.__doc__, **_OF_CONTEXT)
+"""The levels of a context that a file gives; null removes an earlier one."""
 
 
 _Scale = Annotated[_Element, Field(gt=0, allow_inf_nan=False)]
@@ -272,7 +232,7 @@ class Settings(Part):
     bias_source: BiasSource | None = None
     output_shape_source: Source | None = None
     spelling: Speller | None = None
-    context: ContextSettings | None = None
+    context: ContextSettings | None = None  # type: ignore[valid-type]
     quantisation: QuantisationSettings | None = None
     breaks: ConstraintName | None = None
     omit: Texts[AttributeName] | None = None

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import compress, islice
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from tconv.cases.patterns import facts_of, parse, path_of
 from tconv.corpus import tiers
-from tconv.corpus.budget import Budget
 from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import digest_files, find_case_files, read_file
 from tconv.corpus.mismatch import explain_mismatch
 from tconv.datafiles import data_folder
-from tconv.errors import UsageError, make_all
+from tconv.errors import FileError, UsageError, make_all
 from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tconv.documents import Document
     from tconv.vocabulary import Mask, Tier
 
+MOST_ROWS = 200_000
+"""Combinations of all sweeps; `tconv check` lints about a thousand a second."""
 TIERS_TO_FULL = TIERS[:-1]
 """The tiers that are small enough to hold data for each case in memory."""
 Deal: TypeAlias = "Callable[[int], Mask]"
@@ -72,12 +74,14 @@ class Corpus:
             folder: the folder that ids are relative to; None for `path` itself, or the folder of a single file.
 
         Raises:
-            FileError: a file is missing or wrong; all errors of all files together.
+            FileError: a file is missing or wrong, with all errors of all files; or the sweeps are too large together.
         """
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
-        budget = Budget()
-        files = make_all(partial(read_file, file, folder, budget) for file in find_case_files(path))
+        files = make_all(partial(read_file, file, folder) for file in find_case_files(path))
+        rows = sum(prod(sweep.radix) for file in files for sweep in file.sweeps if sweep.is_small)
+        if rows > MOST_ROWS:
+            raise FileError(path, f"a corpus must have at most {MOST_ROWS} combinations (got {rows}); split it")
         return cls(
             digest_files((file.name, file.document.path) for file in files),
             {sweep.id: sweep for file in files for sweep in file.sweeps},

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from tconv import documents
 from tconv.cases.case import Cite, Expected
 from tconv.corpus import case_file
-from tconv.corpus.budget import MOST_PATHS
 from tconv.corpus.building import ImpossibleCase, build, hint_default_spatial
 from tconv.corpus.case_file import merge_settings
 from tconv.corpus.sweep_reading import read_sweep
@@ -24,12 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tconv.cases.case import Case
-    from tconv.corpus.budget import Budget
     from tconv.corpus.sweep import Sweep
     from tconv.documents import Document
 
 SUFFIXES = (".yaml", ".yml")
 """The endings of a case file's name."""
+_MOST_PATHS = 10_000
+"""Files and folders of a corpus that only a record file names, not the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,12 @@ class CorpusFile:
     singles: tuple[Case, ...]
 
 
-def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
+def read_file(path: Path, folder: Path) -> CorpusFile:
     """Read a case file.
 
     Args:
         path: the file.
         folder: the folder that ids are relative to.
-        budget: the limits of the corpus; the sweeps are added to it.
 
     Raises:
         FileError: something in the file is wrong; all errors together.
@@ -66,8 +65,7 @@ def read_file(path: Path, folder: Path, budget: Budget) -> CorpusFile:
         raise FileError(path, "a case file must have sweeps or cases (got neither)")
     cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
     sweeps = [
-        partial(read_sweep, sweep, name, model.base, cites, document, index, budget)
-        for index, sweep in enumerate(model.sweeps)
+        partial(read_sweep, sweep, name, model.base, cites, document, index) for index, sweep in enumerate(model.sweeps)
     ]
     singles = [
         partial(_single, single, name, model.base, cites, document, index) for index, single in enumerate(model.cases)
@@ -141,7 +139,7 @@ def digest_path(path: Path) -> str | None:
     is read if the folder is larger than a corpus may be.
     """
     try:
-        if len(list(islice(path.rglob("*"), MOST_PATHS + 1))) > MOST_PATHS:
+        if len(list(islice(path.rglob("*"), _MOST_PATHS + 1))) > _MOST_PATHS:
             return None
         files = find_case_files(path)
         if any(file.stat().st_size > documents.MAX_BYTES for file in files):

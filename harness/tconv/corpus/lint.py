@@ -99,7 +99,7 @@ def _cases(corpus: Corpus, masks_by_sweep: Mapping[str, _Masks]) -> Iterator[tup
     yield from ((case, False) for case in corpus.singles.values())
     for sweep in corpus.sweeps.values():
         masks = masks_by_sweep.get(sweep.id)
-        rows = _sample(sweep) if sweep.exhaustive else sweep.rows().tolist()
+        rows = (sweep.sample(_SAMPLE) if sweep.exhaustive else sweep.rows()).tolist()
         in_any = np.logical_or.reduce([*masks.values()]).tolist() if masks else [False] * len(rows)
         for row, is_expressible in zip(rows, in_any, strict=True):
             try:
@@ -119,13 +119,8 @@ def _sweep_findings(sweep: Sweep, corpus: Corpus, masks: _Masks) -> Iterator[Fou
         return  # A row makes no case: that is found with the cases.
 
 
-def _sample(sweep: Sweep) -> list[list[int]]:
-    """Return a sample of rows that most likely has each label."""
-    rows: list[list[int]] = sweep.sample(_SAMPLE).tolist()
-    return rows
-
-
 _SAMPLE = 256
+"""Rows of a sample; it most likely has each label."""
 
 
 def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[str]:
@@ -145,26 +140,21 @@ def _tiers(sweep: Sweep, corpus: Corpus, masks: Mapping[str, Mask]) -> Iterator[
 
 def _skips(sweep: Sweep) -> Iterator[tuple[int, str]]:
     """Yield the number of each skip that leaves nothing out, and what must be."""
-    effective: set[int] = set()
     # Only the axes of skips matter here.
     named = {axis for skip in sweep.skips for axis in skip.when}
     radix = [size if axis in named else 1 for axis, size in enumerate(sweep.radix)]
-    for rows in [np.array(list(np.ndindex(*radix)), dtype=np.int32)] if sweep.skips else ():
-        remaining = np.ones(len(rows), dtype=bool)
-        for number, skip in enumerate(sweep.skips):
-            skipped = skip.covers(rows) & remaining
-            remaining &= ~skipped
-            if skipped.any():
-                effective.add(number)
+    rows = np.array(list(np.ndindex(*radix)), dtype=np.int32) if sweep.skips else np.empty((0, len(radix)), np.int32)
     for number, skip in enumerate(sweep.skips):
-        if number not in effective:
+        skipped = skip.covers(rows)
+        if not skipped.any():
             yield number, f"skip {number + 1} must leave something out (got nothing: {skip.because!r}); remove it"
+        rows = rows[~skipped]
 
 
 def _not_applicable(sweep: Sweep) -> Iterator[str]:
     """Yield a finding if no cited dialect can express any case of the sample of a sweep."""
     cited = list(dict.fromkeys(cite.dialect for cite in sweep.cites))
-    rows = _sample(sweep)
+    rows = sweep.sample(_SAMPLE).tolist()
     expected = (expect(sweep.case(row), DIALECTS[name]) for row in rows for name in cited)
     first = next(expected, None)
     if isinstance(first, NotApplicable) and all(isinstance(each, NotApplicable) for each in expected):

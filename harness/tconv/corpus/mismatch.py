@@ -41,16 +41,12 @@ def explain_mismatch(corpus: Corpus, pattern: str) -> str:
 
 
 def _of_path(path: str, paths: Collection[str]) -> str:
-    """Return the name nearest to the first segment of a path that no case has."""
-    segments = path.split("/")
-    for number, segment in enumerate(segments):
-        above = "/".join(segments[:number])
-        if any(parse("/".join((*segments[:number], segment))).path.fullmatch(case_path) for case_path in paths):
-            continue
-        below = [case_path.split("/") for case_path in paths if not above or parse(above).path.fullmatch(case_path)]
-        # After `**` a segment may be at any depth.
-        here = {part for parts in below for part in (parts if "**" in above else parts[number : number + 1])}
-        return "" if set(segment) & _GLOB else nearest(segment, sorted(here))
+    """Return the name nearest to the first segment of a path that no case has there; after `**` it may be anywhere."""
+    split = [case_path.split("/") for case_path in paths]
+    for number, word in enumerate(path.split("/")):
+        here = {part for parts in split for part in (parts if "**" in path else parts[number : number + 1])}
+        if word not in here and not set(word) & _GLOB:
+            return nearest(word, sorted(here))
     return ""
 
 

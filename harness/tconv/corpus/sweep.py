@@ -94,6 +94,11 @@ class Sweep:
         return self.tier == "exhaustive"
 
     @property
+    def is_small(self) -> bool:
+        """Whether all of its combinations may be in memory together."""
+        return not self.exhaustive and self.cover is None
+
+    @property
     def is_selected(self) -> bool:
         """Whether `tiers.json` stores chosen rows of it."""
         return self.tier is None or self.cover is not None
@@ -116,15 +121,11 @@ class Sweep:
         cover = [] if self.cover is None else [str(self.cover)]
         return blake2b(json.dumps([words, skips, *cover], default=str).encode(), digest_size=16).hexdigest()
 
-    def product(self) -> Rows:
-        """Return all combinations, (n, axes), including skipped ones."""
-        return np.concatenate(list(self.combinations()))
-
     def combinations(self) -> Iterator[Rows]:
         """Yield all combinations in blocks, (n, axes), including skipped ones: a sweep may have millions."""
         size = prod(self.radix)
         for start in range(0, size, _BLOCK):
-            yield self._numbered(np.arange(start, min(start + _BLOCK, size)))
+            yield self.numbered(np.arange(start, min(start + _BLOCK, size)))
 
     def rows(self) -> Rows:
         """Return the combinations that are cases, (n, axes); with a cover, its few rows."""
@@ -140,7 +141,7 @@ class Sweep:
         """Return about `count` of the combinations that are cases, (n, axes), the same every time."""
         size = prod(self.radix)
         chosen = np.random.default_rng(int(self.digest, 16)).choice(size, min(count, size), replace=False)
-        return self._without_skipped(self._numbered(np.sort(chosen)))
+        return self._without_skipped(self.numbered(np.sort(chosen)))
 
     @cached_property
     def _covering(self) -> Rows:
@@ -164,13 +165,9 @@ class Sweep:
         """Return the numbers of combinations; the first axis varies slowest."""
         return [int(number) for number in np.ravel_multi_index(tuple(rows.T.astype(np.int64)), self.radix)]
 
-    def numbered(self, numbers: Sequence[int]) -> Rows:
-        """Return the combinations of these numbers."""
-        return self._numbered(np.array(numbers, dtype=np.int64))
-
-    def _numbered(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Rows:
+    def numbered(self, numbers: Sequence[int] | np.ndarray[Any, np.dtype[np.int64]]) -> Rows:
         """Return the combinations of these numbers; the first axis varies slowest."""
-        return np.stack(np.unravel_index(numbers, self.radix), axis=1).astype(np.int32)
+        return np.stack(np.unravel_index(np.asarray(numbers, np.int64), self.radix), axis=1).astype(np.int32)
 
     def _without_skipped(self, rows: Rows) -> Rows:
         return rows[~self._skipped(rows)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from math import prod
+from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
 from tconv.cases.context import PREFIX
@@ -12,6 +12,7 @@ from tconv.cases.patterns import label
 from tconv.corpus.case_file import LEVELS, LISTED, merge_settings, unwrap
 from tconv.corpus.covering import Cover
 from tconv.corpus.sweep import Axis, Skipped, Sweep
+from tconv.corpus.tiers import STRENGTH
 from tconv.documents import place_error
 from tconv.errors import make_all
 from tconv.nearest_word import nearest
@@ -19,7 +20,6 @@ from tconv.nearest_word import nearest
 if TYPE_CHECKING:
     from tconv.cases.case import Cite
     from tconv.corpus import case_file
-    from tconv.corpus.budget import Budget
     from tconv.corpus.case_file import Settings
     from tconv.documents import Document
     from tconv.vocabulary import Tier
@@ -28,6 +28,8 @@ LARGEST_SWEEP = 100_000
 """Combinations of a sweep; more are refused before any is made."""
 LARGEST_EXHAUSTIVE = 10_000_000
 """Combinations of a sweep of the exhaustive tier, which are never in memory together."""
+MOST_TUPLES = 50_000_000
+"""Quadruples of labels in all combinations. To choose the rows of a tier takes a second for a million."""
 MOST_AXES = 32
 """An array of numpy may have at most 64 dimensions."""
 
@@ -39,12 +41,11 @@ def read_sweep(
     cites: tuple[Cite, ...],
     document: Document,
     index: int,
-    budget: Budget,
 ) -> Sweep:
-    """Return the sweep of a file's model, and add it to the budget of the corpus.
+    """Return the sweep of a file's model.
 
     Raises:
-        FileError: an axis or a skip is wrong, no case is left, or the corpus becomes too large.
+        FileError: an axis or a skip is wrong, no case is left, or it is too large.
     """
     place = ("sweeps", index)
     if (count := len(model.axes)) > MOST_AXES:
@@ -54,7 +55,7 @@ def read_sweep(
     axes = tuple(make_all(makers))
     cover = None if model.cover is None else _cover(model.cover, axes, document, (*place, "cover"))
     if cover is None:
-        _refuse_too_large(axes, document, (*place, "axes"), budget, model.tier)
+        _refuse_too_large(axes, document, (*place, "axes"), model.tier)
     skips = [
         partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
     ]
@@ -78,20 +79,20 @@ def _cover(model: case_file.Cover, axes: tuple[Axis, ...], document: Document, p
 
 
 def _refuse_too_large(
-    axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], budget: Budget, tier: Tier | None
+    axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], tier: Tier | None
 ) -> None:
-    """Add the combinations of axes to the budget of the corpus.
+    """Refuse a sweep with too many combinations.
 
     Raises:
-        FileError: they are too many for a sweep or for the corpus.
+        FileError: the sweep is refused.
     """
-    most = LARGEST_EXHAUSTIVE if tier == "exhaustive" else LARGEST_SWEEP
     sizes = [len(axis.labels) for axis in axes]
-    if (size := prod(sizes)) > most:
-        message = f"a sweep must have at most {most} combinations (got {size}); split it"
-        raise place_error(document, place, message, key=True)
-    if beyond := budget.charge(sizes, tier):
-        raise place_error(document, place, f"{beyond}; leave axes or labels out, or split the corpus", key=True)
+    rows, most = prod(sizes), LARGEST_EXHAUSTIVE if tier == "exhaustive" else LARGEST_SWEEP
+    tuples = rows * comb(len(sizes), STRENGTH["gate"]) if tier is None else 0
+    for got, limit, what in ((rows, most, "combinations"), (tuples, MOST_TUPLES, "quadruples of labels")):
+        if got > limit:
+            message = f"a sweep must have at most {limit} {what} (got {got}); split it"
+            raise place_error(document, place, message, key=True)
 
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:

@@ -108,16 +108,8 @@ def apply_readings(rules: Rules, readings: Iterable[Reading]) -> Rules:
     return replace(rules, **changes) if changes else rules
 
 
-def distinct_results(signature: Signature, rules: Rules, disputed: Sequence[Reading]) -> tuple[Resolved, ...]:
-    """Return every distinct result of combined readings, the primary one first, then those of the fewest readings.
-
-    Only readings of questions that the resolver asks are combined, so a plain case costs one resolution.
-    """
-    return results_of(branches(signature, rules, disputed))
-
-
 def results_of(every: Iterable[Branch]) -> tuple[Resolved, ...]:
-    """Return the distinct results of branches, as `distinct_results` does."""
+    """Return every distinct result of branches, the primary one first, then those of the fewest readings."""
     results: dict[Geometry | Violation, list[tuple[str, ...]]] = {}
     for branch in sorted(every, key=lambda branch: len(branch.readings)):
         giving = results.setdefault(branch.result, [])
@@ -136,6 +128,8 @@ def branches(
     known: Resolution | None = None,
 ) -> Iterator[Branch]:
     """Yield the result of every combination of answers to the questions that the resolver asks.
+
+    Only readings of questions that the resolver asks are combined, so a plain case costs one resolution.
 
     Args:
         signature: attributes and operand types.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pydantic import ValidationError
 
 from tconv.documents.models import Part, list_complaints
-from tconv.documents.tree import MAX_CHARACTERS, Node, Place, Plain, compose, place_after
+from tconv.documents.tree import Node, Place, Plain, compose, place_after
 from tconv.errors import FileError, joined
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["Document", "load", "place_error", "read"]
 
 M = TypeVar("M", bound=Part)
 
-MAX_BYTES: Final = MAX_CHARACTERS
+MAX_BYTES: Final = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)

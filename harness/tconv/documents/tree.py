@@ -23,7 +23,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from tconv.errors import FileError, joined
+from tconv.errors import FileError
 from tconv.shown_texts import one_line, printable, shown
 
 if TYPE_CHECKING:
@@ -78,11 +78,9 @@ Plain: TypeAlias = "dict[str, Plain] | list[Plain] | Scalar"
 Place: TypeAlias = tuple[int, int]
 _Value: TypeAlias = AliasEvent | ScalarEvent | CollectionStartEvent
 
-MAX_CHARACTERS: Final = 4 * 2**20
 MAX_VALUES: Final = 200_000
 MAX_DEPTH: Final = 32
 MAX_DIGITS: Final = 100
-MAX_REPEATED: Final = 100
 
 # libyaml is much faster, if PyYAML was built with it.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -91,7 +89,6 @@ _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # key of one version could be a part of a comment in the other.
 _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _LINE_END = re.compile("\r\n|\r|\n")
-_TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
 
 _CORE_TAG = "tag:yaml.org,2002:"
 _TAGS: Final[dict[type[Event], set[str]]] = {
@@ -154,20 +151,12 @@ def _syntax_error(path: Path, text: str, error: Exception) -> FileError:
     mark, start = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if mark is None:
         return FileError(path, f"must be YAML (got: {one_line(problem)}); correct the text")
-    lines = _LINE_END.split(text)
-    if mark.line >= len(lines):
-        # If the last line has no newline, libyaml places its end in the next line.
-        line, column = place_after(text)
-    else:
-        line, column = mark.line + 1, mark.column + 1
-    before = lines[line - 1][:column]
-    if _TAB_AS_INDENTATION.fullmatch(before):
-        message = "indentation must be spaces (got a tab); replace it by spaces"
-        return FileError(path, message, line, before.index("\t") + 1)
+    # If the last line has no newline, libyaml places its end in the next line.
+    place = min((mark.line + 1, mark.column + 1), place_after(text))
     if context:
         problem += f", {context}" + (f" that starts at line {start.line + 1}" if start else "")
     message = f"must be YAML (got: {one_line(problem)}); check indentation, quotes and brackets"
-    return FileError(path, message, line, column)
+    return FileError(path, message, *place)
 
 
 class _Composer:
@@ -179,8 +168,6 @@ class _Composer:
         # A scalar is stored as its event, as it may be a key or a value. None is a list or mapping that is still open.
         self._anchors: dict[str | None, Node | ScalarEvent | None] = {}
         self._values = 0
-        self._characters = len(text)
-        self._repeated: list[FileError] = []
 
     def root(self) -> Node | None:
         """Return the value of the one document; None if there is no document."""
@@ -190,15 +177,10 @@ class _Composer:
                 self._refuse(event, "must be one document (got a second one); put it in a file of its own")
             if isinstance(event, _Value):
                 root = self._value(event, _place(event), 0)
-        if self._repeated:
-            raise joined(self._repeated)
         return root
 
     def _refuse(self, event: Event, message: str) -> NoReturn:
-        raise self._error(event, message)
-
-    def _error(self, event: Event, message: str) -> FileError:
-        return FileError(self._path, message, *_place(event))
+        raise FileError(self._path, message, *_place(event))
 
     def _value(self, event: _Value, key: Place, depth: int) -> Node:
         """Return the value that begins with the event, inside `depth` lists and mappings."""
@@ -228,7 +210,6 @@ class _Composer:
                 self._refuse(event, f"must name an anchor that stands above (got {alias}); set it there")
             if (target := self._anchors[event.anchor]) is None:
                 self._refuse(event, f"must not contain itself (got {alias}); write the value out")
-            self._characters += len(target.value) if isinstance(target, ScalarEvent) else 0
             return target
         if isinstance(event, ScalarEvent) and printable(event.value) != event.value:
             # An escape in double quotes, for example, would reach a terminal with the text.
@@ -252,9 +233,7 @@ class _Composer:
             # Keys are texts: 1 is the key "1", although the value 1 is an integer.
             if first := parts.get(key.value):
                 message = f"must have each key once (got {shown(key.value)}, as in line {first.key[0]}); remove one"
-                self._repeated.append(self._error(event, message))
-                if len(self._repeated) == MAX_REPEATED:
-                    raise joined(self._repeated)
+                self._refuse(event, message)
             parts[key.value] = self._value(next(self._events), _place(event), depth)
         return parts
 
@@ -272,7 +251,6 @@ class _Composer:
 
     def _count_again(self, alias: Event, node: Node, depth: int) -> None:
         """Count the values of an alias, up to the limits."""
-        self._characters += sum(len(text) for text in (node.value, *node.parts) if isinstance(text, str))
         depth += isinstance(node.value, dict | list)
         self._count(alias, depth)
         for part in node.parts.values():
@@ -284,8 +262,6 @@ class _Composer:
             self._refuse(event, f"must be at most {MAX_DEPTH} lists and mappings deep (got more); make it flatter")
         if self._values > MAX_VALUES:
             self._refuse(event, f"must hold at most {MAX_VALUES} values, aliases expanded (got more); split the file")
-        if self._characters > MAX_CHARACTERS:
-            self._refuse(event, f"must hold at most {MAX_CHARACTERS} characters, aliases expanded (got more); split it")
 
 
 def _place(event: Event) -> Place:

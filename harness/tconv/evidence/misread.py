@@ -11,7 +11,6 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis.in_context import is_changed
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
-from tconv.expectation.problem import SMALL
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Mask
 
+_SMALL = 2**14
+"""The most elements of the operands of a call that is not large."""
 _SAMPLE = 300
 """The most calls that are checked for changes by a misreading; they are chosen at even distances, without large calls.
 """
@@ -54,7 +55,7 @@ def changed(misreadings: Sequence[Misreading], among: Mask, calls: Calls, most: 
 
 def _chosen(among: Mask, calls: Calls, most: int) -> Iterator[tuple[int, Problem]]:
     problems = ((int(number), calls.problems[number]) for number in np.flatnonzero(among))
-    small = [(number, of) for number, of in problems if of is not None and of.case.simplicity[1] <= SMALL]
+    small = [(number, of) for number, of in problems if of is not None and of.case.simplicity[1] <= _SMALL]
     yield from small[:: -(-len(small) // most) or 1]
 
 

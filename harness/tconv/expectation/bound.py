@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS, SMALLEST_EXPONENT
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def bound_steps(operands: Mapping[str, Float64s], geometry: Geometry, quantisati
     along = (-1, *(1,) * (w.ndim - 2))
     of_w = np.resize(of_w, w.shape[1])
     halves = np.broadcast_to(of_w.reshape(along), w.shape)
-    moved = sums(x, halves, None, geometry) + sums(np.broadcast_to(of_x, x.shape), w + halves, None, geometry)
+    moved = definition(x, halves, None, geometry) + definition(
+        np.broadcast_to(of_x, x.shape), w + halves, None, geometry
+    )
     if "b" in operands:
         moved += 2 * of_x * np.tile(of_w, geometry.groups).reshape(along)
     return moved + of_y
@@ -147,14 +149,11 @@ def bound_errors(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> 
         allowed += terms.count * _UNDERFLOW[accumulator]
         if accumulator is not dtype:
             allowed, before = _rounded(terms, dtype, allowed)
-        rises: Mask = np.broadcast_to(np.array(0, dtype=bool), allowed.shape)
-        falls = may_overflow = rises
         vacuous: Mask = (allowed >= terms.magnitude) & (terms.magnitude > 0)
-        if not _is_far_from_overflow(terms, dtype, accumulator):
-            rises, falls = (_rises(terms.numbers or terms, sign, dtype, accumulator) for sign in (1, -1))
-            may_overflow = np.abs(terms.y) + before >= _OVERFLOW[dtype]
-            # Then only infinity is right, but the largest number may still be within the bound.
-            allowed = np.where(np.abs(terms.y) - before >= _OVERFLOW[dtype], 0.0, allowed)
+        rises, falls = (_rises(terms.numbers or terms, sign, dtype, accumulator) for sign in (1, -1))
+        may_overflow: Mask = np.abs(terms.y) + before >= _OVERFLOW[dtype]
+        # Then only infinity is right, but the largest number may still be within the bound.
+        allowed = np.where(np.abs(terms.y) - before >= _OVERFLOW[dtype], 0.0, allowed)
         if accumulator is dtype and may_overflow.any():
             # A vacuous bound allows every number, but the size of a sum is still limited.
             may_overflow &= ~vacuous | np.where(terms.y > 0, rises, falls)
@@ -165,17 +164,6 @@ def bound_errors(terms: Terms, dtype: DType, accumulator: DType = DType.F32) -> 
 def choose_accumulator(dtype: DType, accumulator: DType) -> DType:
     """Return the type of sums of `dtype`: the type itself, or f32 for f16 and bf16 with another accumulator."""
     return dtype if dtype in (DType.F32, DType.F64, accumulator) else DType.F32
-
-
-def _is_far_from_overflow(terms: Terms, dtype: DType, accumulator: DType) -> bool:
-    """Return whether all bounds and all partial sums are far below the overflow threshold of the type.
-
-    If gamma_n <= 1, none is larger than 4*A plus the loss by underflow of products, which is below 1. A check of each
-    element would take a quarter of the time of a bound.
-    """
-    n, y = terms.count.max(initial=0.0), terms.y
-    largest = np.max([terms.magnitude.max(initial=0.0), y.max(initial=0.0), -y.min(initial=0.0)])
-    return bool(gamma(n, UNIT_ROUNDOFF[accumulator]) <= 1 and 8 * largest + 1 < _OVERFLOW[dtype])
 
 
 def _rises(terms: Terms, sign: int, dtype: DType, accumulator: DType) -> Mask:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,6 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES, make_operands
 from tconv.errors import UsageError
 from tconv.expectation.expected import NotApplicable, Values, expect
-from tconv.expectation.surrounded_truth import SurroundedTruth
 from tconv.expectation.surroundings import surround
 from tconv.expectation.truth import Truth
 from tconv.vocabulary import DType
@@ -33,12 +31,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 2**16
 """The most problems that are kept: all of the tier full."""
-
-
-PREPARED = 32
-"""The most small operands that are kept."""
-SMALL = 2**14
-"""The most elements of small operands."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -111,9 +103,9 @@ class Problem:
         return Truth(self.surrounded.operands, DType.F32) if self.surrounded else truth_of(self.case)
 
     @cached_property
-    def judged(self) -> Truth | SurroundedTruth:
+    def judged(self) -> Truth | Surrounded:
         """The reference for the backend's output: in a context, for the output of the graph."""
-        return SurroundedTruth(self.surrounded) if self.surrounded else self.truth
+        return self.surrounded or self.truth
 
     @property
     def output(self) -> Array | None:
@@ -179,16 +171,9 @@ def truth_of(case: Case) -> Truth:
     return _operands(case.x, case.w, case.b)[1]
 
 
+@lru_cache(maxsize=4)
 def _operands(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     """Return operands and their reference. Neighbours in a sweep that differ only in layout share them."""
-    return (_of_small if prod(x.shape) + prod(w.shape) <= SMALL else _of_large)(x, w, b)
-
-
-def _made(x: Operand, w: Operand, b: Operand | None) -> tuple[Mapping[str, Array], Truth]:
     operands = make_operands(x, w, b)
     # The reference has its own copies, because a user of the operands may write into them.
     return operands, Truth({role: array.copy() for role, array in operands.items()}, x.dtype)
-
-
-_of_small = lru_cache(maxsize=PREPARED)(_made)
-_of_large = lru_cache(maxsize=4)(_made)

@@ -1,4 +1,4 @@
-"""The operator itself, in float64, short enough for a check by reading. `sums` computes the same faster.
+"""The operator itself, in float64, short enough for a check by reading.
 
 No text has the sum as a formula. oneDNN and OpenVINO define it as the data gradient of Convolution: "the same as
 computing the gradients of input of Convolution operation" and "Computes the gradients of a Convolution operation with
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Float64s, Ints
 
+    _Index = tuple[EllipsisType | slice, ...]
+
 
 def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry) -> Float64s:
     """Return the transposed convolution.
 
-    Each tap adds a matrix product of filter and data to a strided window of the full output. The output is cut out of
-    this at pads_begin. A point that no tap reaches has only the bias. NaN and infinity come from the sum's own
-    products: no inserted zeros are multiplied.
+    Each tap adds a matrix product of filter and data to the points of the output that it reaches. A point that no tap
+    reaches has only the bias. NaN and infinity come from the sum's own products: no inserted zeros are multiplied.
 
     Args:
         x: data, (N, C, X...).
@@ -46,19 +47,33 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
     in_channels, out_channels = x.shape[1] // groups, w.shape[1]
     data = x.reshape(batch, groups, in_channels, prod(geometry.spatial))
     taps = w.reshape(groups, in_channels, out_channels, *geometry.kernel)
-    # For an empty input the equation may give a negative size; no tap reaches anything then.
-    full = tuple(max(size, 0) for size in geometry.full)
-    reached = np.zeros((batch, groups, out_channels, *full))
-    if x.size:
-        with np.errstate(invalid="ignore", over="ignore"):
-            for k in np.ndindex(*geometry.kernel):
-                product = taps[(..., *k)].swapaxes(1, 2) @ data
-                reached[_window(k, geometry)] += product.reshape(*product.shape[:3], *geometry.spatial)
-    y = _cut(reached.reshape(batch, groups * out_channels, *full), geometry)
-    if b is None:
-        return y
+    y = np.zeros((batch, groups, out_channels, *geometry.output))
     with np.errstate(invalid="ignore", over="ignore"):
-        return y + b.reshape(-1, *(1,) * len(geometry.spatial))
+        for k in np.ndindex(*geometry.kernel):
+            if meeting := _meet(k, geometry):
+                elements, points = meeting
+                product = taps[(..., *k)].swapaxes(1, 2) @ data
+                y[points] += product.reshape(*product.shape[:3], *geometry.spatial)[elements]
+        y = y.reshape(batch, groups * out_channels, *geometry.output)
+        return y if b is None else y + b.reshape(-1, *(1,) * len(geometry.spatial))
+
+
+def _meet(k: Ints, geometry: Geometry) -> tuple[_Index, _Index] | None:
+    """Return the data that tap `k` brings into the output, and where it arrives, as indices; None if there is none."""
+    elements: list[EllipsisType | slice] = [...]
+    points: list[EllipsisType | slice] = [...]
+    axes = zip(
+        k, geometry.spatial, geometry.strides, geometry.dilations, geometry.pads_begin, geometry.output, strict=True
+    )
+    for tap, size, s, d, begin, output in axes:
+        # o = i*s + at, for 0 <= i < size and 0 <= o < output.
+        at = tap * d - begin
+        first, last = max(-(at // s), 0), min((output - 1 - at) // s + 1, size)
+        if first >= last:
+            return None
+        elements.append(slice(first, last))
+        points.append(slice(at + first * s, at + (last - 1) * s + 1, s))
+    return tuple(elements), tuple(points)
 
 
 def tap_alone(k: Ints, geometry: Geometry) -> Geometry:
@@ -67,20 +82,8 @@ def tap_alone(k: Ints, geometry: Geometry) -> Geometry:
     return replace(geometry, kernel=(1,) * len(k), pads_begin=tuple(begin - tap * d for begin, tap, d in begins))
 
 
-def _window(k: Ints, geometry: Geometry) -> tuple[EllipsisType | slice, ...]:
-    """Return the points to which tap `k` adds the data: every s-th point from k*d on."""
-    axes = zip(k, geometry.spatial, geometry.strides, geometry.dilations, strict=True)
-    return (..., *(slice(tap * d, tap * d + (x - 1) * s + 1, s) for tap, x, s, d in axes))
-
-
-def _cut(reached: Float64s, geometry: Geometry) -> Float64s:
-    """Return the output's part of the full output, with zeros beyond its ends."""
-    y = np.zeros((*reached.shape[:2], *geometry.output))
-    source: list[EllipsisType | slice] = [...]
-    target: list[EllipsisType | slice] = [...]
-    for full, begin, size in zip(reached.shape[2:], geometry.pads_begin, geometry.output, strict=True):
-        low, high = max(begin, 0), min(begin + size, full)
-        source.append(slice(low, max(high, low)))
-        target.append(slice(low - begin, max(high, low) - begin))
-    y[tuple(target)] = reached[tuple(source)]
-    return y
+def count_products(geometry: Geometry, channels: int) -> Float64s:
+    """Return the number of products that reach each output element, (Y...), from `channels` input channels a group."""
+    x, w = np.ones((1, 1, *geometry.spatial)), np.ones((1, 1, *geometry.kernel))
+    count: Float64s = definition(x, w, None, replace(geometry, groups=1))[0, 0] * channels
+    return count

@@ -1,10 +1,10 @@
-"""A call in its context: the graph with its arrays, and the computation of its tensors."""
+"""A call in its context: the graph with its arrays, and the reference for the output of the graph."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from tconv.cases.context import LIMITS
 from tconv.errors import Invalid
 from tconv.expectation.expected import Values, expect_of_signature
 from tconv.expectation.operations import evaluate
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +29,20 @@ WIDE = 16.0
 """The factor of every other filter, if filters have a wide range. One scale is then not enough for both."""
 
 
+class Range(NamedTuple):
+    """The smallest and the largest number that is allowed for each element."""
+
+    low: Float64s
+    high: Float64s
+
+
 @dataclass(frozen=True)
 class Surrounded:
-    """A call in its context.
+    """A call in its context, and the reference's answers for it, each geometry computed once.
+
+    Every element of the output is exact, with three exceptions. A tie of the last Quantize may be rounded either way.
+    An activation without an accuracy may be off by a part of a step. A normalization with an exporter's epsilon may be
+    off by its bound. Such an element has a range.
 
     Attributes:
         call: the call, with its graph.
@@ -43,6 +55,7 @@ class Surrounded:
     arrays: Mapping[str, Array]
     operator: str
     steps: int = 0
+    _values: dict[tuple[Geometry, Nudge], Array] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def graph(self) -> Graph:
@@ -58,22 +71,42 @@ class Surrounded:
             return None
         return reach_of_quanta(self.arrays["W"].astype(np.float64) - float(self.arrays["w_zero_point"]))
 
+    @property
+    def dtype(self) -> str:
+        """The element type of the graph's output, by numpy's name if it is quantised."""
+        last = self.graph.nodes[-1]
+        return str(last.attributes["dtype"]) if last.kind == "Quantize" else DType.F32
+
     @cached_property
     def operands(self) -> dict[str, Float64s]:
         """The operator's inputs, by role: they do not depend on its output."""
-        found: dict[str, Float64s] = {}
+        tensors = evaluate(self.graph, self.arrays, output_of_another)
+        return dict(zip(("x", "w", "b"), (tensors[name] for name in self._node.operands), strict=False))
 
-        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
-            if node.outputs[0] == self.operator:
-                found.update(zip(("x", "w", "b"), inputs, strict=False))
-                raise _Found
-            return output_of_another(node, inputs)
+    @property
+    def _node(self) -> Node:
+        return next(node for node in self.graph.nodes if node.outputs[0] == self.operator)
 
-        try:
-            evaluate(self.graph, self.arrays, convolve)
-        except _Found:
-            return found
-        raise AssertionError(self.operator)
+    def shape(self, geometry: Geometry) -> Ints:
+        """Return the shape of the graph's output."""
+        return tuple(map(int, self.compute_values(geometry).shape))
+
+    def compute_values(self, geometry: Geometry, nudge: Nudge = 0) -> Array:
+        """Return the graph's output by the text, if the operator has this geometry."""
+        key = geometry, nudge
+        if key not in self._values:
+            self._values[key] = self.compute(geometry, nudge)
+        return self._values[key]
+
+    def compute_range(self, geometry: Geometry) -> Range:
+        """Return the range of each element."""
+        values = np.stack([self.compute_values(geometry, nudge) for nudge in (-1, 0, 1)])
+        return Range(values.min(axis=0), values.max(axis=0))
+
+    def exact(self, geometry: Geometry) -> bool:
+        """Return whether only one number is allowed for each element."""
+        low, high = self.compute_range(geometry)
+        return bool((low == high).all())
 
     def tensors(
         self,
@@ -90,7 +123,7 @@ class Surrounded:
             operate: replaces the operator.
             quantize: replaces the last Quantize.
         """
-        operator = next(node.call for node in self.graph.nodes if node.outputs[0] == self.operator)
+        operator = self._node.call
 
         def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
             # A second operator with the same call has the same geometry.
@@ -99,7 +132,7 @@ class Surrounded:
             if operate is not None and node.outputs[0] == self.operator:
                 return operate(inputs)
             x, w, *b = inputs
-            return sums(x, w, b[0] if b else None, geometry)
+            return definition(x, w, b[0] if b else None, geometry)
 
         return evaluate(self.graph, self.arrays, convolve, nudge, quantize)
 
@@ -129,15 +162,11 @@ def reach_of_quanta(w: Float64s) -> tuple[int, int] | None:
     return (round(least), round(most)) if 0 < least * WIDE <= most else None
 
 
-class _Found(Exception):  # noqa: N818 - it ends a walk, and is no error
-    """The operands are found."""
-
-
 def output_of_another(node: Node, inputs: Sequence[Float64s]) -> Float64s:
     """Return the output of another operator of the graph, under the primary readings."""
     assert node.call is not None  # noqa: S101 - of an operator
     x, w, *b = inputs
-    return sums(x, w, b[0] if b else None, geometry_of(node.call, x.shape))
+    return definition(x, w, b[0] if b else None, geometry_of(node.call, x.shape))
 
 
 def geometry_of(call: Call, shape: Ints) -> Geometry:

@@ -539,12 +539,7 @@ class _Builder:
 
     def _end_scale(self, y: str, dtype: Quantised) -> float:
         """Return the scale of a quantised output."""
-
-        def convolve(node: Node, inputs: Sequence[Float64s]) -> Float64s:
-            assert node.call is not None  # noqa: S101 - of an operator
-            return output_of_another(node, inputs)
-
-        values = evaluate(Graph(tuple(self._nodes), y), self._arrays, convolve)[y]
+        values = evaluate(Graph(tuple(self._nodes), y), self._arrays, output_of_another)[y]
         largest = float(np.abs(values).max()) if values.size else 0.0
         if self._context.scales == "uneven" and largest:
             return _UNEVEN_STEP * largest / _LARGEST[dtype]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from math import isfinite, prod
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.meetings import axes, meetings, met, products
-from tconv.expectation.sums import magnitudes, norm, sums
+from tconv.expectation.reference import count_products, definition, tap_alone
 from tconv.expectation.underflow import subnormal_products
 from tconv.vocabulary import DType
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array, Float64s, Ints, Mask
 
-_FEW = 64
-"""So many first numbers are checked first: real data shows there that it is not integral."""
 _SMALLER = 540
 """Operands are scaled down by this power of two: then 2^50 products of the largest numbers do not overflow."""
 
@@ -55,7 +52,7 @@ class Truth:
     @cached_property
     def integral(self) -> bool:
         """Whether all operands are finite integers."""
-        return all(map(_are_integers, self.operands.values()))
+        return all(((array == np.rint(array)) & np.isfinite(array)).all() for array in self.operands.values())
 
     @cached_property
     def subnormal(self) -> bool:
@@ -79,7 +76,7 @@ class Truth:
     def compute_values(self, geometry: Geometry) -> Array:
         """Return the output, (N, O, Y...), under a geometry."""
         if geometry not in self._values:
-            y = self._in_range(sums(self._x, self._w, self._b, geometry), geometry)
+            y = self._in_range(definition(self._x, self._w, self._b, geometry), geometry)
             _remember(self._values, geometry, y, most=32)
         return self._values[geometry]
 
@@ -89,13 +86,11 @@ class Truth:
         Such a sum may itself be a number. The operands are scaled down by a power of two: numbers that then underflow
         are negligible compared with terms that overflow together.
         """
-        if self.dtype is not DType.F64:
+        if self.dtype is not DType.F64 or np.isfinite(y).all():
             return y
         numbers = self._numbers if self._special else self.operands
         x, w, b = numbers["x"], numbers["w"], numbers.get("b")
-        if isfinite(norm(x) * norm(w) + norm(b)):
-            return y
-        smaller = sums(
+        smaller = definition(
             np.ldexp(x, -_SMALLER), np.ldexp(w, -_SMALLER), None if b is None else np.ldexp(b, -2 * _SMALLER), geometry
         )
         with np.errstate(over="ignore"):
@@ -104,7 +99,7 @@ class Truth:
             return added
         # If operands have infinities or NaN, their results depend only on the signs of the other numbers.
         signs = {role: np.where(np.isfinite(array), np.sign(array), array) for role, array in self.operands.items()}
-        special = sums(signs["x"], signs["w"], signs.get("b"), geometry)
+        special = definition(signs["x"], signs["w"], signs.get("b"), geometry)
         return np.where(np.isfinite(special), added, special)
 
     def compute_terms(self, geometry: Geometry) -> Terms:
@@ -114,8 +109,8 @@ class Truth:
         return self._terms[geometry]
 
     def _made_terms(self, geometry: Geometry) -> Terms:
-        with np.errstate(invalid="ignore"):
-            magnitude = magnitudes(self._x, self._w, self._b, geometry)
+        b = None if self._b is None else np.abs(self._b)
+        magnitude = definition(np.abs(self._x), np.abs(self._w), b, geometry)
         bias = None if self._b is None else self._b.reshape(-1, *(1,) * len(geometry.output))
         numbers = Truth(self._numbers, self.dtype).compute_terms(geometry) if self._special else None
         return Terms(self.compute_values(geometry), magnitude, self.count(geometry), bias, numbers)
@@ -140,14 +135,16 @@ class Truth:
         item, channels = slice(place[0], place[0] + 1), _around(channel, outputs, edge)
         own = slice(group * outputs + channels.start, group * outputs + channels.stop)
         box, data, begins = [item, own], [item, slice(group * inputs, (group + 1) * inputs)], []
-        for at, axis in zip(place[2:], axes(geometry), strict=True):
-            points = _around(at, axis.output, edge)
-            begin = axis.begin + points.start
-            met_here = meetings(axis._replace(begin=begin, output=points.stop - points.start))
-            first = min((meeting.first for meeting in met_here), default=0)
+        axes = (geometry.spatial, geometry.kernel, geometry.strides, geometry.dilations, geometry.pads_begin)
+        for at, output, size, k, s, d, begin in zip(place[2:], geometry.output, *axes, strict=True):
+            points = _around(at, output, edge)
+            start = begin + points.start
+            # The data between the first element that the last tap brings to the box, and the last of the first tap.
+            first = min(max(-(((k - 1) * d - start) // s), 0), size)
+            last = max(min((begin + points.stop - 1) // s + 1, size), first)
             box.append(points)
-            data.append(slice(first, max((meeting.last for meeting in met_here), default=0)))
-            begins.append(begin - first * axis.stride)
+            data.append(slice(first, last))
+            begins.append(start - first * s)
         operands = {"x": self._x[tuple(data)], "w": self._w[data[1], channels]}
         if self._b is not None:
             operands["b"] = self._b[own]
@@ -158,7 +155,7 @@ class Truth:
 
     def count(self, geometry: Geometry) -> Float64s:
         """Return n, the number of products that reach each element, and one more with a bias, (Y...)."""
-        return products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
+        return count_products(geometry, self._x.shape[1] // geometry.groups) + (self._b is not None)
 
     def exact(self, geometry: Geometry) -> bool:
         """Whether all orders of summation give the same bits: integers, and sums of absolute terms within 2^p."""
@@ -195,7 +192,7 @@ class Truth:
         for k in np.ndindex(*geometry.kernel):
             channels = bad[:, *k]
             if channels.any():
-                mask |= channels.reshape(-1, *(1,) * len(k)) & ~met(k, geometry)
+                mask |= channels.reshape(-1, *(1,) * len(k)) & (count_products(tap_alone(k, geometry), 1) == 0)
         return mask
 
 
@@ -218,9 +215,3 @@ def _remember(cache: dict[Geometry, Any], geometry: Geometry, value: object, *, 
 def _largest(array: Array | None) -> float:
     """Return the largest absolute value; 0 without values, NaN if there is one."""
     return 0.0 if array is None or not array.size else max(float(array.max()), -float(array.min()))
-
-
-def _are_integers(array: Float64s) -> bool:
-    """Return whether all numbers are finite integers; Python checks the first few in a quarter of numpy's time."""
-    few = all(map(float.is_integer, array.flat[:_FEW].tolist()))
-    return few and (array.size <= _FEW or bool((array == np.rint(array)).all() and np.isfinite(array).all()))

@@ -17,7 +17,7 @@ from tconv.cases.operands import NUMPY_TYPES
 from tconv.errors import FileError, writing
 from tconv.expectation.bound import bound_errors, is_subnormal
 from tconv.expectation.problem import Problem, expressed
-from tconv.expectation.surrounded_truth import SurroundedTruth
+from tconv.expectation.surrounded import Surrounded
 from tconv.export.asking import DEFAULT
 from tconv.export.repro import script
 from tconv.vocabulary import DType, Quantised
@@ -103,9 +103,9 @@ def _files(problem: Problem, backend: str) -> Iterator[tuple[str, bytes]]:
     yield "repro.py", script(problem, backend).encode()
 
 
-def _range(truth: Truth | SurroundedTruth, geometry: Geometry) -> dict[str, Array]:
+def _range(truth: Truth | Surrounded, geometry: Geometry) -> dict[str, Array]:
     """Return how far each element of a graph's output may be from the middle of its range; empty if it is exact."""
-    if not isinstance(truth, SurroundedTruth) or truth.exact(geometry):
+    if not isinstance(truth, Surrounded) or truth.exact(geometry):
         return {}
     low, high = truth.compute_range(geometry)
     nowhere = np.zeros(low.shape, dtype=bool)

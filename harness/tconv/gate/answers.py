@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import AnswerOtherwise, Reading
     from tconv.expectation.expected import Expectation, Refusal
     from tconv.expectation.problem import Problem
-    from tconv.expectation.surrounded_truth import SurroundedTruth
+    from tconv.expectation.surrounded import Surrounded
     from tconv.expectation.truth import Truth
     from tconv.gate.pins import PinUses
     from tconv.gate.status import Ruling
@@ -243,7 +243,7 @@ def _size(result: Geometry | Violation) -> Ints | None:
     return result.output if isinstance(result, Geometry) else None
 
 
-def _gives(truth: Truth | SurroundedTruth, result: Geometry | Violation, array: Array) -> bool:
+def _gives(truth: Truth | Surrounded, result: Geometry | Violation, array: Array) -> bool:
     """Return whether a result has these values."""
     if isinstance(result, Violation) or truth.shape(result) != array.shape:
         return False

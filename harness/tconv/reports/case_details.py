@@ -14,7 +14,7 @@ from tconv.dialects.readings import Combination
 from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import NotApplicable, Refuse, Values, can_express
 from tconv.expectation.problem import Problem
-from tconv.expectation.surrounded_truth import SurroundedTruth
+from tconv.expectation.surrounded import Surrounded
 from tconv.reports.phrases import attribute_words
 from tconv.reports.porting import plain_geometry
 
@@ -186,11 +186,11 @@ def _geometry(geometry: Geometry) -> Iterator[str]:
     yield f"    full {list(geometry.full)}, pads_begin {begin}, pads_end {end}, output {list(geometry.output)}"
 
 
-def _tolerance(truth: Truth | SurroundedTruth, geometry: Geometry) -> Iterator[str]:
-    if isinstance(truth, SurroundedTruth) and truth.steps:
+def _tolerance(truth: Truth | Surrounded, geometry: Geometry) -> Iterator[str]:
+    if isinstance(truth, Surrounded) and truth.steps:
         yield "  tolerance   one step of the output anywhere: scales, or a factor in fixed point, are rounded"
         return
-    if isinstance(truth, SurroundedTruth):
+    if isinstance(truth, Surrounded):
         yield "  tolerance   none: integers times powers of two are exact in every order of operations" + (
             ""
             if truth.exact(geometry)

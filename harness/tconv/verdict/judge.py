@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
     from tconv.expectation.expected import Expectation
     from tconv.expectation.problem import Problem
-    from tconv.expectation.surrounded_truth import SurroundedTruth
+    from tconv.expectation.surrounded import Surrounded
     from tconv.verdict.values import ComparedValues
     from tconv.vocabulary import Array, DataFormat
 
@@ -73,7 +73,7 @@ def find_geometry(verdict: ver.Verdict, expected: Expectation) -> Geometry | Non
 def judge_values(
     expected: Values,
     outcome: out.Produced | out.ShapeOnly,
-    truth: Truth | SurroundedTruth,
+    truth: Truth | Surrounded,
     data_format: DataFormat,
     accumulator: DType,
 ) -> ver.Verdict:
@@ -120,7 +120,7 @@ def judge_values(
 def _agree_converted(
     expected: Values,
     outcome: out.Produced | out.ShapeOnly,
-    truth: Truth | SurroundedTruth,
+    truth: Truth | Surrounded,
     data_format: DataFormat,
     accumulator: DType,
 ) -> bool | None:

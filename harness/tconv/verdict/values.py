@@ -13,7 +13,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.bound import SMALLEST_NORMAL, bound_errors, bound_steps, choose_accumulator, is_subnormal, near
-from tconv.expectation.surrounded_truth import SurroundedTruth
+from tconv.expectation.surrounded import Surrounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -199,7 +199,7 @@ class _Tally:
 
 def compare(
     actual: Array,
-    truth: Truth | SurroundedTruth,
+    truth: Truth | Surrounded,
     geometry: Geometry,
     accumulator: DType,
     quantisation: Quantisation | None = None,
@@ -213,7 +213,7 @@ def compare(
         accumulator: the type that products of f16 or bf16 are added in.
         quantisation: the steps of a runtime that quantises by itself.
     """
-    if isinstance(truth, SurroundedTruth):
+    if isinstance(truth, Surrounded):
         return _compare_range(actual, truth, geometry)
     expected = truth.compute_values(geometry)
     steps = None if quantisation is None else bound_steps(truth.operands, geometry, quantisation)
@@ -238,7 +238,7 @@ def compare(
     return ComparedValues("bound", wrong, expected, tuple(notes), tally.worst, tally.untested)
 
 
-def _compare_range(actual: Array, truth: SurroundedTruth, geometry: Geometry) -> ComparedValues:
+def _compare_range(actual: Array, truth: Surrounded, geometry: Geometry) -> ComparedValues:
     """Compare the output of a graph with the range of each element."""
     low, high = truth.compute_range(geometry)
     with np.errstate(invalid="ignore"):
@@ -270,7 +270,7 @@ def count_steps(actual: Array, expected: Float64s) -> int | None:
     return None if np.isnan(pair).any() or most > _MOST_STEPS else most
 
 
-def digest(actual: Array, truth: Truth | SurroundedTruth, geometry: Geometry, accumulator: DType) -> str:
+def digest(actual: Array, truth: Truth | Surrounded, geometry: Geometry, accumulator: DType) -> str:
     """Return a digest of a wrong output by which two runs are compared, the same on every machine.
 
     It depends on the element type, the shape, and the values if sums are exact; -0 equals 0, and NaN equals NaN. If

@@ -9,7 +9,7 @@ import numpy as np
 
 from tconv.cases.context import LIMITS
 from tconv.diagnosis.misreadings.misreading import MisreadGraph, Misreading, QuantaOtherwise, along_channels
-from tconv.expectation.sums import sums
+from tconv.expectation.reference import definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ def _operands(change: Callable[[MisreadGraph, list[Array]], list[Array] | None])
 
 def _sums(graph: MisreadGraph, operands: Sequence[Array]) -> Array:
     x, w, *b = operands
-    return sums(x, w, b[0] if b else None, graph.geometry)
+    return definition(x, w, b[0] if b else None, graph.geometry)
 
 
 def _shifted_data(shift: Callable[[MisreadGraph], float]) -> QuantaOtherwise:
@@ -122,7 +122,7 @@ def _padded_with_quantum_0(graph: MisreadGraph) -> MisreadGraph | None:
     x, w = operands["x"], operands["w"]
     parts = w.reshape(graph.geometry.groups, -1, *w.shape[1:])
     taps = parts.sum(axis=(1, *range(3, parts.ndim))).reshape(-1)
-    missing = along_channels(taps, x.ndim) - sums(np.ones_like(x), w, None, graph.geometry)
+    missing = along_channels(taps, x.ndim) - definition(np.ones_like(x), w, None, graph.geometry)
     lost = zero_point * graph.arrays["x_scale"] * missing
     return replace(graph, operate=lambda inputs: _sums(graph, inputs) - lost)
 
