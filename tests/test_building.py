@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tconv.corpus.budget import MOST_ELEMENTS
 
 from strategies import axes, examples
 from tconv.backends import onnx_model
 from tconv.cases.call import arrange_operands, express, write_signature
 from tconv.cases.operands import make_operands
-from tconv.corpus.building import ImpossibleCase, build
+from tconv.corpus.building import MOST_ELEMENTS, ImpossibleCase, build
 from tconv.corpus.case_file import OperandSettings, Settings, merge_settings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS

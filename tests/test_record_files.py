@@ -13,8 +13,7 @@ from made_records import header
 from small_corpus import written
 from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
-from tconv.corpus.budget import MOST_PATHS
-from tconv.corpus.file_reading import digest_path
+from tconv.corpus.file_reading import MOST_PATHS, digest_path
 from tconv.errors import FileError
 from tconv.records.headers import header_line
 from tconv.records.record_file import read

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml")
 """The endings of a case file's name."""
-_MOST_PATHS = 10_000
+MOST_PATHS = 10_000
 """Files and folders of a corpus that only a record file names, not the command line."""
 
 
@@ -139,7 +139,7 @@ def digest_path(path: Path) -> str | None:
     is read if the folder is larger than a corpus may be.
     """
     try:
-        if len(list(islice(path.rglob("*"), _MOST_PATHS + 1))) > _MOST_PATHS:
+        if len(list(islice(path.rglob("*"), MOST_PATHS + 1))) > MOST_PATHS:
             return None
         files = find_case_files(path)
         if any(file.stat().st_size > documents.MAX_BYTES for file in files):

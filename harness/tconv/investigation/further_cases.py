@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.corpus.budget import MOST_ELEMENTS
+from tconv.corpus.building import MOST_ELEMENTS
 from tconv.diagnosis.in_context import misread as misread_in_context
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.evidence.observed_geometry import situation_of
