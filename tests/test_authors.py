@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def test_check_says_where_the_schemas_are(command: Command) -> None:
-    """From any folder, as files that are there."""
     printed = command("check", "--help").stdout.split()
     shown = [Path(word) for word in printed if word.endswith(".schema.json")]
     assert shown == list(schemas.SCHEMAS)
@@ -99,7 +98,6 @@ def test_all_errors_of_a_file_are_told_together(
 
 
 def test_errors_of_several_files_are_told_together(command: Command, tmp_path: Path) -> None:
-    """One command names them all."""
     for name in ("one.yaml", "two.yaml"):
         (tmp_path / name).write_text("format: 2\nabout: a\ncites: []\n", encoding="utf-8")
     lines = command("check", ".").stderr.splitlines()
@@ -109,7 +107,6 @@ def test_errors_of_several_files_are_told_together(command: Command, tmp_path: P
 
 
 def test_the_strategies_name_their_extra(tmp_path: Path) -> None:
-    """Where hypothesis is not installed, the error says what to install."""
     (tmp_path / "hypothesis.py").write_text("raise ModuleNotFoundError('No module named hypothesis')")
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tconv.investigation.strategies"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

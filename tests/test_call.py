@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from strategies import BACKPROP, ONEDNN, ONNX, WIDE, case
-from tconv.cases.call import Call, Input, express, write_signature
+from tconv.cases.call import Call, express, write_signature
 from tconv.dialects import DIALECTS, NoWord
 from tconv.errors import Invalid
 from tconv.vocabulary import DataFormat, DType, FilterFormat
@@ -54,17 +54,11 @@ def test_what_is_not_mentioned_is_left_out_or_neutral(dialects: tuple[str, ...],
 
 @pytest.mark.parametrize("dialect", [ONNX_1, ONEDNN, *BACKPROP])
 def test_omitted_attributes_stay_away(dialect: str) -> None:
-    """What a case omits on purpose is not written, required or not, and the rest still is."""
     omitted = said(dialect, omit=("strides", "pads_begin"))
     assert "strides" not in omitted.attributes
     assert "pads_begin" not in omitted.attributes
     assert omitted.attributes["dilations"] == (1, 1)
     assert ("pads_end" in omitted.attributes) == (dialect != ONNX_1)
-
-
-def test_omit_does_not_take_away_what_is_mentioned() -> None:
-    """Omitting is about neutral values; a mentioned attribute is written."""
-    assert said(ONEDNN, strides=(2, 3), omit=("strides",)).attributes["strides"] == (2, 3)
 
 
 _ALL = {
@@ -110,7 +104,6 @@ _PADS = {"pads_begin": (1, 0), "pads_end": (2, 1)}
     ],
 )
 def test_every_attribute_in_the_dialects_words(dialects: tuple[str, ...], attributes: dict[str, Any]) -> None:
-    """Each dialect has its own names, its own words, and none for what it does not know."""
     for dialect in dialects:
         words = DIALECTS[dialect].spelling.attributes
         sayable = {name: value for name, value in _ALL.items() if not isinstance(words[name], NoWord)}
@@ -135,7 +128,6 @@ def test_modes(dialects: tuple[str, ...], words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("dialect", sorted(set(WIDE) - {"geometry/1"}))
 def test_an_unknown_mode_is_written_as_it_is_on_purpose(dialect: str) -> None:
-    """A word that is no mode reaches the runtime unchanged, but only where a case says that it breaks this."""
     assert said(dialect, auto_pad="Same_Upper", breaks="auto-pad-known").attributes["auto_pad"] == "Same_Upper"
     with pytest.raises(Invalid, match="auto-pad-known"):
         said(dialect, auto_pad="Same_Upper")
@@ -209,7 +201,6 @@ def test_default_layouts_give_the_shapes(dialect: str, x: tuple[int, ...], w: tu
 
 
 def test_the_grouped_filter_of_one_group_has_the_axis_too() -> None:
-    """[GROUPS, C_INPUT/GROUPS, C_OUTPUT/GROUPS, X...] also for one group, mentioned or not."""
     assert said(GROUPED).inputs[1].shape == (1, 4, 6, 3, 2)
     assert said(GROUPED, groups=4).inputs[1].shape == (4, 1, 6, 3, 2)
 
@@ -222,7 +213,6 @@ def test_the_grouped_filter_of_one_group_has_the_axis_too() -> None:
 def test_an_explicit_layout_wins(
     dialect: str, data_format: str, x: tuple[int, ...], filter_format: str, w: tuple[int, ...]
 ) -> None:
-    """What is written decides the layout in every dialect, also where the operator has no such attribute."""
     call = said(dialect, data_format=data_format, filter_format=filter_format)
     assert (call.data_format, call.filter_format) == (data_format, filter_format)
     assert (call.inputs[0].shape, call.inputs[1].shape) == (x, w)
@@ -244,34 +234,11 @@ def test_names_and_order_of_inputs(dialect: str, names: list[str]) -> None:
     assert [tensor.role for tensor in call.inputs] == ["x", "w", "b"][: len(names)]
 
 
-@pytest.mark.parametrize("dialect", BACKPROP)
-def test_output_shape_is_an_input_of_backprop(dialect: str) -> None:
-    """Input 3, 'output_shape is 1D integer tensor that specifies spatial shape of the output'; it is no attribute."""
-    call = said(dialect, output_shape=(9, 8))
-    assert call.inputs[-1] == Input("output_shape", "output_shape", (2,), None, constant=True, values=(9, 8))
-    assert "output_shape" not in call.attributes
-    assert len(said(dialect).inputs) == 2
-
-
-@pytest.mark.parametrize("dialect", ONNX)
-def test_output_shape_is_no_input_elsewhere(dialect: str) -> None:
-    """ONNX writes output_shape as an attribute."""
-    call = said(dialect, output_shape=(9, 8))
-    assert [tensor.role for tensor in call.inputs] == ["x", "w"]
-    assert call.attributes["output_shape"] == (9, 8)
-
-
 @pytest.mark.parametrize(("dialect", "attributes"), [(ONEDNN, {"output_shape": (9, 8)}), (OPENVINO, {"bias": (6,)})])
 def test_what_has_no_word_is_not_dropped(dialect: str, attributes: dict[str, Any]) -> None:
     """OneDNN has no place for output_shape, and OpenVINO none for a bias: no call is made of such a case."""
     with pytest.raises(Invalid, match="must not be there"):
         said(dialect, **attributes)
-
-
-def test_an_empty_output_shape_input_is_still_there() -> None:
-    """A list without entries is mentioned, and the input has no elements."""
-    call = express(case((), (), channels=4, filters=6, output_shape=()), DIALECTS[OPENVINO])
-    assert call.inputs[-1].shape == (0,)
 
 
 def test_constants_and_types() -> None:
@@ -284,7 +251,6 @@ def test_constants_and_types() -> None:
 
 
 def test_each_input_is_a_constant_or_fed() -> None:
-    """Data is fed unless the case says otherwise, a bias is what the filter is, and output_shape is a constant."""
     call = said(ONNX_22, bias=(6,), data_source="initializer", bias_source="input")
     assert {tensor.role: tensor.constant for tensor in call.inputs} == {"x": True, "w": True, "b": False}
     sized = said(OPENVINO, output_shape=(9, 8), output_shape_source="input")

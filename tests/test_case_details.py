@@ -44,7 +44,6 @@ def output_of(command: click.Command, *arguments: str) -> str:
 
 
 def test_the_case_itself() -> None:
-    """Its id, words, citations, what it breaks, operands, attributes, and presentation, a line each."""
     example = case((5,), (3,), channels=2, filters=3, bias=(3,), strides=(2,), auto_pad="valid", about="Words.",
                cites=(Cite(ONNX_11, "doc"),), breaks="strides-given", shapes="symbolic", filter_source="input",
                data="normal", dtype=DType.F16)  # fmt: skip
@@ -91,7 +90,6 @@ def test_an_output_shape_that_is_an_input_is_told(corpus: Corpus) -> None:
 
 
 def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
-    """Each disputed output has its geometry and values, each reading its sentence and clause, each refusal its name."""
     lines = account_of(corpus.case("padding/output-shape/negative-total-by-hand"))
     assert lines[3:6] == [
         "  primary reading",
@@ -112,7 +110,6 @@ def test_readings_and_refusals_with_their_clauses(corpus: Corpus) -> None:
 
 
 def test_products_of_readings_are_told_together() -> None:
-    """An output that takes two readings names both, and each of them is explained once."""
     lines = account_of(case((2,), (1,), strides=(4,), auto_pad="same_upper"), OPENVINO)
     assert "  under same-as-convolution + negative-same-appended" in lines
     for name in ("same-as-convolution", "negative-same-appended"):
@@ -165,7 +162,6 @@ def test_special_values_do_not_hide_the_tolerance() -> None:
 
 
 def test_an_empty_output_has_a_formula_and_no_place() -> None:
-    """Where no element is there is none with the largest limit."""
     lines = account_of(case((3,), (2,), output_shape=(0,), data="normal"))
     assert "    expects [1, 1, 0]  [] in NCX order" in lines
     assert lines[-2] == f"  tolerance   {derive(DType.F32, {})}"
@@ -213,7 +209,6 @@ def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
 
 
 def test_show_says_once_what_dialects_have_in_common(corpus: Corpus) -> None:
-    """First the case, then each call below the dialects that say it so, and once what several of them expect."""
     example = corpus.case("padding/output-shape/odd-unit-by-hand")
     shown = output_of(show_command, example.id)
     first, *others = shown.rstrip("\n").split("\n\n")
@@ -230,7 +225,6 @@ def test_show_says_once_what_dialects_have_in_common(corpus: Corpus) -> None:
 
 
 def test_show_of_one_dialect_is_its_account(corpus: Corpus) -> None:
-    """A pattern that means one case is as good as its id."""
     example = corpus.case("padding/output-shape/odd-unit-by-hand")
     assert output_of(show_command, "**/odd-unit-by-hand", "--dialect", ONNX_1).rstrip("\n").split("\n\n") == [
         "\n".join(case_details.of_case(example)),
@@ -239,7 +233,6 @@ def test_show_of_one_dialect_is_its_account(corpus: Corpus) -> None:
 
 
 def test_show_as_json_has_what_the_text_has(corpus: Corpus) -> None:
-    """The call, the candidates with their readings, a refusal, and what cannot be said."""
     example = corpus.case("padding/output-shape/odd-unit-by-hand")
     said = json.loads(output_of(show_command, example.id, "--json"))
     assert (said["id"], list(said["dialects"])) == (example.id, list(DIALECTS))
@@ -318,7 +311,6 @@ def test_show_of_sizes_tells_readings_that_refuse() -> None:
     ],
 )
 def test_show_of_sizes_takes_sizes_and_attributes(arguments: list[str], row: list[str]) -> None:
-    """One number is meant for every axis, several are separated by commas or x."""
     assert resolved(*arguments, "--dialect", ONNX_22)[0] == [ONNX_22, *row, "primary"]
 
 
@@ -333,7 +325,6 @@ def test_show_of_sizes_takes_sizes_and_attributes(arguments: list[str], row: lis
     ],
 )
 def test_show_of_sizes_tells_what_a_dialect_refuses(arguments: dict[str, Any], constraint: str) -> None:
-    """What a text forbids is a row that says what must be, and no error of the command."""
     rows = resolved(
         "--spatial", "4", "--kernel", "3", "--dialect", ONNX_22, *(x for pair in arguments.items() for x in pair)
     )

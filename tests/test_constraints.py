@@ -119,41 +119,16 @@ def broken(signature: Signature) -> dict[str, Violation]:
 
 
 def test_every_constraint_has_an_example() -> None:
-    """A new constraint without an example that breaks it fails here."""
     assert BROKEN.keys() | set(ELSEWHERE) == CONSTRAINTS.keys()
 
 
-def test_which_constraints_the_operator_cannot_do_without() -> None:
-    """Where one of these is broken there is no value at all; any other leaves one that a text may or may not allow."""
-    lists = ("strides", "dilations", "pads", "output-padding", "output-shape", "kernel-shape")
-    assert {name for name, constraint in CONSTRAINTS.items() if constraint.needed} == {
-        *(f"{name}-length" for name in lists),
-        "kernel-shape-matches",
-        "strides-positive",
-        "dilations-positive",
-        "output-shape-non-negative",
-        "groups-positive",
-        "channels-divisible",
-        "filter-channels-match",
-        "filter-rank-matches",
-        "bias-rank",
-        "bias-length",
-        "auto-pad-known",
-        "data-format-known",
-        "filter-format-known",
-        "output-size-non-negative",
-    }
-
-
 def test_the_plain_signature_breaks_nothing() -> None:
-    """The examples below differ from a signature that satisfies every constraint."""
     assert broken(PLAIN) == {}
     assert [name for name in WIDE if not isinstance(expect_of_signature(PLAIN, DIALECTS[name]), Values)] == []
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_an_example_breaks_its_constraint_alone(name: str) -> None:
-    """Each example breaks its constraint, none but what follows from it, and names the attribute at fault."""
     signature, attribute, implied = BROKEN[name]
     found = broken(signature)
     assert found.keys() == {name} | implied
@@ -188,7 +163,6 @@ def test_a_violation_says_what_must_be_and_what_was_found(name: str) -> None:
     ],
 )
 def test_what_was_found(name: str, got: str) -> None:
-    """What was found is told as the user wrote it."""
     assert broken(BROKEN[name][0])[name].got == got
 
 
@@ -250,7 +224,6 @@ def test_output_padding_is_bounded_by_defaults_too() -> None:
 
 
 def test_output_padding_is_below_the_stride_only_if_it_decides_the_size() -> None:
-    """Beside an output_shape it decides nothing, so a text that bounds it by the stride does not bound it there."""
     added = attributes(output_padding=(1, 1))
     assert broken(added)["output-padding-below-stride"].must == "must be less than strides [1, 2]"
     assert broken(attributes(output_padding=(1, 1), output_shape=(9, 8))) == {}
@@ -305,16 +278,6 @@ def test_a_bias_without_a_number_of_channels_to_compare_with() -> None:
     assert "bias-length" in broken(shapes((1, 4), (4, 6), (5,), strides=(), dilations=(), pads_begin=(), pads_end=()))
 
 
-def test_explicit_written_out_is_no_mode() -> None:
-    """auto_pad explicit is the default said aloud: pads may stand beside it."""
-    assert broken(attributes(auto_pad="explicit")) == {}
-
-
-def test_one_group_written_out_is_no_group() -> None:
-    """Groups 1 is the default said aloud."""
-    assert broken(attributes(groups=1)) == {}
-
-
 def test_channels_of_a_group() -> None:
     """Four channels go into two groups and four, not into three; the bias is as long as all groups' outputs."""
     assert "channels-divisible" not in broken(attributes(groups=2))
@@ -331,13 +294,6 @@ def test_channels_without_a_spatial_axis() -> None:
     without = broken(shapes((), (4, 6), groups=3))
     assert "channels-divisible" not in without
     assert (without["filter-channels-match"].attribute, without["filter-channels-match"].got) == ("data", "rank 0")
-
-
-@pytest.mark.parametrize("rank", [0, 1, 4, 5])
-def test_ranks_that_onednn_does_not_name(rank: int) -> None:
-    """'X means HW for 2D, DHW for 3D': other numbers of axes are not two or three."""
-    signature = shapes((1, 4, *[3] * rank), (4, 6, *[2] * rank), strides=None, dilations=None)
-    assert "two-or-three-spatial-axes" in broken(signature)
 
 
 # Whatever comes.
@@ -374,7 +330,6 @@ def test_whatever_is_shown_is_answered(signature: Signature) -> None:
 @given(_ANY)
 @examples(600)
 def test_only_those_of_presentation_ask_for_types_and_layouts(signature: Signature) -> None:
-    """What the others say does not change with the types and the layouts, so that cases may share it."""
     without = replace(signature.attributes, data_format=None, filter_format=None)
     x, w, b = (tensor and replace(tensor, dtype=DType.F32) for tensor in (signature.x, signature.w, signature.b))
     found, other = broken(signature), broken(Signature(without, x, w, b))
@@ -383,7 +338,6 @@ def test_only_those_of_presentation_ask_for_types_and_layouts(signature: Signatu
 
 
 def test_every_dialect_has_an_expectation_of_everything() -> None:
-    """What is broken keeps a signature from the resolver wherever the resolver could not take it."""
     seen = set()
 
     @given(_ANY | signatures(0), st.sampled_from(sorted(DIALECTS)), st.booleans())

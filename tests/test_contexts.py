@@ -14,10 +14,10 @@ from onnx.reference import ReferenceEvaluator
 
 from strategies import BACKPROP, ONNX
 from tconv.backends.onnx_model import build
-from tconv.backends.outcome import Produced, Refused
+from tconv.backends.outcome import Produced
 from tconv.cases.context import OPERATIONS, ROUNDED, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
-from tconv.cases.patterns import levels_of, topic_of, twin_of, with_levels
+from tconv.cases.patterns import levels_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
 from tconv.evidence import Calls, InContext, answer_of
 from tconv.evidence.contexts import explain_contexts, find_smallest, kind_of
@@ -89,7 +89,6 @@ def test_a_level_computes_what_onnx_says(corpus: Corpus, axis: str, level: str) 
 
 
 def test_levels_need_what_they_say(contexts: list[Case]) -> None:
-    """The operations of each context are those of its graph, so that a dialect without one of them is not asked."""
     assert frozenset(kind for each in OPERATIONS.values() for kind in each) | {"Dequantize"} == NAMES
     for case in contexts:
         problem = Problem(case, ROW)
@@ -199,7 +198,6 @@ def test_a_wrong_normalization_is_seen(normalized: Problem, epsilon: float, wron
 
 
 def test_behind_an_exported_normalization_nothing_rounds(normalized: Problem) -> None:
-    """Its bound is far below a step of the values, and only moves and choices keep it."""
     low, high = normalized.judged.compute_range(_values(normalized).primary.geometry)
     values = normalized.judged.compute_values(_values(normalized).primary.geometry)
     assert ((high - low) <= 1e-4 * np.abs(values).max()).all()
@@ -209,7 +207,6 @@ def test_behind_an_exported_normalization_nothing_rounds(normalized: Problem) ->
 
 
 def test_a_quantize_behind_it_is_off_at_a_tie_alone(corpus: Corpus) -> None:
-    """Nearly all quanta are one number each, and no range is of more than two."""
     case = corpus.find(NORMALIZED + ",context.end=int8]")
     assert case is not None
     problem = Problem(case, ROW)
@@ -219,7 +216,6 @@ def test_a_quantize_behind_it_is_off_at_a_tie_alone(corpus: Corpus) -> None:
 
 
 def test_the_twin_of_a_context_is_a_case(corpus: Corpus, contexts: list[Case]) -> None:
-    """It is the same case with nothing around it, and the same tier has it."""
     ids = set(corpus.ids("gate", ["contexts"]))
     for case in contexts:
         twin = twin_of(case.id)
@@ -236,21 +232,10 @@ def test_the_twin_of_a_context_is_a_case(corpus: Corpus, contexts: list[Case]) -
 
 
 def test_a_dialect_without_graphs_has_no_context(contexts: list[Case]) -> None:
-    """It is not applicable there, with what is missing."""
     for name in ("onnx/ConvTranspose-1", "torch/conv_transpose", "tflite/TransposeConv", "geometry/1"):
         expected = expect(contexts[0], DIALECTS[name])
         assert isinstance(expected, NotApplicable)
         assert expected.violation.attribute == "context"
-
-
-def test_a_refusal_of_a_context_is_a_failure(contexts: list[Case]) -> None:
-    """No text lets a runtime refuse a graph for what stands around the operator."""
-    assert isinstance(judge(Problem(contexts[0], ROW), Refused("no"), DType.F32), ver.RefusedValid)
-
-
-def test_contexts_are_of_their_topic(contexts: list[Case]) -> None:
-    """Each stands under the topic that patterns and waivers name."""
-    assert {topic_of(case.id) for case in contexts} == {"contexts"}
 
 
 class Fused:
@@ -300,7 +285,6 @@ def test_the_smallest_failing_levels_are_found(corpus: Corpus, contexts: list[Ca
 
 
 def test_a_failure_behind_a_known_one_is_asked_for(corpus: Corpus, contexts: list[Case]) -> None:
-    """The context without the smallest failing set is a case with an id of its own, and fails for its own reason."""
     case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
     first, *others = levels_of(case)
     second = [level.removeprefix("context.") for level in others[:2]]
@@ -310,7 +294,6 @@ def test_a_failure_behind_a_known_one_is_asked_for(corpus: Corpus, contexts: lis
 
 
 def test_no_more_is_asked_than_a_run_may(corpus: Corpus, contexts: list[Case]) -> None:
-    """What is not asked stays unknown, and the whole context stands for the smallest set."""
     ids = [case.id for case in contexts if len(levels_of(case.id)) == 4][:20]
     backend = Fused({levels_of(ids[0])[0].removeprefix("context.")})
     smallest(backend, corpus, ids, most=3)
@@ -339,7 +322,6 @@ def levels_alone(case: str) -> list[str]:
 def test_nothing_more_is_asked_for_what_is_missing_or_slow(
     corpus: Corpus, contexts: list[Case], verdict: ver.Verdict
 ) -> None:
-    """The words of the one say enough, and each of the other takes as long as a case may."""
     case = next(case.id for case in contexts if levels_of(case.id))
     twin = twin_of(case)
     assert twin is not None
@@ -411,7 +393,6 @@ def test_a_smaller_context_has_the_dequantised_values_in_float(corpus: Corpus, d
 
 
 def test_two_operators_of_other_sizes_show_a_buffer_that_both_get(corpus: Corpus) -> None:
-    """Onnx infers a wrong size under SAME with output_padding, and onnxruntime a buffer for both outputs."""
     case = corpus.find("contexts/neighbours/two-sizes[geometry=same-added,context.use=beside-uncropped]")
     assert case is not None
     with Pool(Asking("onnxruntime")) as pool:

@@ -63,13 +63,11 @@ def test_rows_are_chosen_once_from_those_there_are(problem: Problem) -> None:
 
 @pytest.mark.parametrize("strength", [3, 4, 9])
 def test_no_more_axes_than_strength_gives_everything(strength: int) -> None:
-    """A tuple that is a whole row needs every row, also those that nobody says."""
     rows = np.array(list(product(range(2), range(3), range(4))), dtype=np.int32)
     assert cover(rows, (2, 3, 4), strength, [np.arange(24) % 2 == 0]) == list(range(24))
 
 
 def test_nobody_speaks() -> None:
-    """Where no dialect can say anything there is nothing to choose."""
     rows = np.array(list(product(range(2), repeat=5)), dtype=np.int32)
     assert cover(rows, (2,) * 5, 4, []) == []
     assert cover(rows, (2,) * 5, 4, [np.zeros(32, dtype=bool)]) == []

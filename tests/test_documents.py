@@ -113,7 +113,6 @@ def test_aliases_are_the_value_of_the_last_anchor(written: Callable[[str], Path]
 @pytest.mark.usefixtures("loader")
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_end_as_on_any_system(written: Callable[[str], Path], end: str) -> None:
-    """LF, CRLF and CR end a line, and a byte order mark before the text takes no column."""
     document = read(written(f"\ufeffa: 1{end}b:{end}  - 2{end}"))
     assert document.value == {"a": 1, "b": [2]}
     assert document.mark(["a"], key=True) == (1, 1)
@@ -167,7 +166,6 @@ def test_marks_are_where_values_and_keys_stand(
 
 
 def test_error_at_gives_the_place(written: Callable[[str], Path]) -> None:
-    """A later check raises at a value, or at its key."""
     document = read(written(MARKED))
     error = place_error(document, ("base", "batch"), "must be 2 (got 1)")
     assert str(error) == f"{document.path}:4:15: must be 2 (got 1)"
@@ -176,7 +174,6 @@ def test_error_at_gives_the_place(written: Callable[[str], Path]) -> None:
 
 
 def test_an_unreadable_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is absent, a folder, a circle of links, an impossible name or forbidden is told with the reason."""
     circle = tmp_path / "circle"
     circle.symlink_to(circle)
     reasons = {
@@ -279,14 +276,12 @@ REFUSALS = [
 def test_what_a_plain_file_must_not_hold_is_refused_at_its_place(
     written: Callable[[str], Path], text: str, place: tuple[int, int], message: str
 ) -> None:
-    """The message says what must be, what was got and what to do."""
     assert refusal(written(text)) == (message, *place)
 
 
 @pytest.mark.usefixtures("loader")
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "\ufeff"])
 def test_an_empty_file_is_refused(written: Callable[[str], Path], text: str) -> None:
-    """A file without a document is refused."""
     message = "must hold a YAML document (got an empty file); write it, or remove the file"
     assert refusal(written(text)) == (message, None, None)
 
@@ -340,7 +335,6 @@ def test_an_escape_of_what_is_not_printable_is_refused(written: Callable[[str], 
     ],
 )
 def test_syntax_errors_are_one_line(written: Callable[[str], Path], text: str, place: tuple[int, int]) -> None:
-    """What PyYAML says of the syntax is told in one line at its place."""
     message, *at = refusal(written(text))
     assert message.startswith("must be YAML (got: ")
     assert message.endswith("); check indentation, quotes and brackets")
@@ -348,7 +342,6 @@ def test_syntax_errors_are_one_line(written: Callable[[str], Path], text: str, p
 
 
 def test_a_syntax_error_tells_where_its_context_starts(written: Callable[[str], Path]) -> None:
-    """An open bracket is told with the line in which it was opened."""
     message, *_ = refusal(written("a: 1\nb: [1,\n 2\nc: 3"))
     assert "while parsing a flow sequence that starts at line 2" in message
 
@@ -356,7 +349,6 @@ def test_a_syntax_error_tells_where_its_context_starts(written: Callable[[str], 
 @pytest.mark.usefixtures("loader")
 @pytest.mark.parametrize("text", [r'"\UFFFFFFFF"', r'"\ud800"', "%YAML 1." + "9" * 5000 + "\n--- a"])
 def test_numbers_out_of_range_in_the_syntax_are_refused(written: Callable[[str], Path], text: str) -> None:
-    """Escapes and versions out of range are errors of the file, also where PyYAML does not check them."""
     assert refusal(written(text))[0].startswith(("must be YAML (got: ", "must be printable text (got "))
 
 
@@ -378,7 +370,6 @@ def test_nesting_by_aliases_is_refused(written: Callable[[str], Path]) -> None:
 
 @pytest.mark.usefixtures("loader")
 def test_an_alias_bomb_is_refused_at_once(written: Callable[[str], Path]) -> None:
-    """Aliases that would expand to billions of values are counted no further than the limit."""
     bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 25))
     start = time.monotonic()
     message, line, _ = refusal(written(bomb))
@@ -416,7 +407,6 @@ def test_long_integers_are_refused(written: Callable[[str], Path], sign: str) ->
 
 
 def test_hostile_scalars_take_no_long_time(written: Callable[[str], Path]) -> None:
-    """Millions of digits are refused, or read, in a moment."""
     start = time.monotonic()
     assert "100 digits" in refusal(written("1" * 4_000_000))[0]
     assert "100 digits" in refusal(written("0x" + "1" * 4_000_000))[0]
@@ -469,7 +459,6 @@ SNIPPETS = st.lists(
 @given(content=st.text().map(str.encode) | SNIPPETS.map(str.encode) | st.binary())
 @examples(500)
 def test_any_content_is_read_or_refused(scratch: Path, reader: type[yaml.SafeLoader], content: bytes) -> None:
-    """Whatever a file holds, it is a document or a FileError in one line, at a place within the file."""
     scratch.write_bytes(content)
     with mock.patch.object(yaml_tree, "_LOADER", reader):
         outcome = result_of(lambda: read(scratch))
@@ -509,7 +498,6 @@ def marked_texts(draw: st.DrawFn) -> tuple[str, dict[tuple[str | int, ...], str]
 @given(drawn=marked_texts())
 @examples(100)
 def test_marks_point_at_the_text(scratch: Path, drawn: tuple[str, dict[tuple[str | int, ...], str]]) -> None:
-    """The text at the mark of a scalar is the scalar, and at the mark of its key the key."""
     text, scalars = drawn
     scratch.write_text(text, "utf-8")
     document = read(scratch)
@@ -697,7 +685,6 @@ COMPLAINTS = [
 
 @pytest.mark.parametrize(("text", "column", "message"), COMPLAINTS, ids=[text[:40] for text, *_ in COMPLAINTS])
 def test_a_complaint_says_what_must_be(written: Callable[[str], Path], text: str, column: int, message: str) -> None:
-    """The first error of the model is told in plain words, at its place."""
     assert refusal(written(text), Sweep) == (message, 1, column)
 
 
@@ -728,7 +715,6 @@ def test_a_complaint_says_what_must_be(written: Callable[[str], Path], text: str
 def test_errors_of_a_file_are_at_their_lines(
     written: Callable[[str], Path], text: str, place: tuple[int, int], message: str
 ) -> None:
-    """A missing key is told at its mapping, an unknown one at the key, deep in lists too."""
     assert refusal(written(text), File) == (message, *place)
 
 

@@ -45,7 +45,6 @@ def every(tmp_path: Path) -> Corpus:
 
 
 def test_its_sweeps_are_in_no_other_tier(every: Corpus) -> None:
-    """It holds the full tier, and beyond it the sweeps that are marked."""
     full, all_ids = set(every.ids("full")), list(every.ids("exhaustive"))
     assert full == {"small/single", "small/few[strides=1]", "small/few[strides=2]"}
     assert len(all_ids) == len(set(all_ids)) == every.count("exhaustive") == len(full) + IN_EVERY
@@ -54,7 +53,6 @@ def test_its_sweeps_are_in_no_other_tier(every: Corpus) -> None:
 
 
 def test_ids_count_and_cases_agree(every: Corpus) -> None:
-    """With patterns over labels, over what all cases share, and over what follows from several settings."""
     for patterns, count in {
         (): 27,
         ("small/every",): 24,
@@ -95,7 +93,6 @@ def test_no_row_of_a_sweep_is_made_before_it_is_asked_for(tmp_path: Path, monkey
 
 
 def test_a_sample_is_linted(tmp_path: Path) -> None:
-    """What no dialect can say, and a skip that leaves nothing out, are found in a sweep of this tier too."""
     text = EVERY.replace("spatial: [[3]", "kernel: [1, 2], spatial: [[1]")
     text = text.replace(
         "tier: exhaustive\n", "tier: exhaustive\n    skip: [{when: {kernel: 2, spatial: 1}, because: so}]\n"
@@ -122,7 +119,6 @@ def test_every_shipped_case_can_be_said_and_has_an_output(corpus: Corpus, data: 
 
 
 def test_run_list_and_show_take_it(command: Command, every: Corpus, tmp_path: Path) -> None:
-    """From the command line, with the tier or with an id."""
     where = ("--cases", str(every.folder / "small.yaml"))
     name = "small/every[spatial=4,pads_begin=1,pads_end=0,output_padding=0]"
     assert len(command("list", "**", "--tier", "exhaustive", *where).stdout.splitlines()) == 27
@@ -144,7 +140,6 @@ def test_run_list_and_show_take_it(command: Command, every: Corpus, tmp_path: Pa
 def test_more_cases_than_a_run_may_have_are_refused(
     arguments: tuple[str, ...], command: Command, corpus: Corpus
 ) -> None:
-    """In one line that says which shards to run, before a backend is started, in whatever way the cases were chosen."""
     done = command("run", *arguments, "--backend", "wrong_backends:FailsToStart", "--output", "out")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
@@ -154,7 +149,6 @@ def test_more_cases_than_a_run_may_have_are_refused(
 
 
 def test_check_says_how_many_more_there_are(command: Command, tmp_path: Path) -> None:
-    """They are not among the cases that every other tier has."""
     done = command("check", str(written(tmp_path, EVERY).parent), "--write-tiers")
     assert done.stdout == "3 cases, 2 sweeps, 0 findings, 24 more in the exhaustive tier\n"
     assert "small/every" not in (tmp_path / "tiers.json").read_text(encoding="utf-8")

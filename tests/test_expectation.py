@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from strategies import BACKPROP, ONEDNN, ONNX, WIDE, case
+from strategies import BACKPROP, ONEDNN, ONNX, case
 from tconv import resolve
-from tconv.backends import Produced
 from tconv.cases.call import write_signature
 from tconv.cases.case import Operand
 from tconv.dialects import DIALECTS
@@ -22,9 +21,6 @@ from tconv.expectation.expected import (
     expect,
     expect_of_signature,
 )
-from tconv.expectation.problem import Problem
-from tconv.verdict import kinds as ver
-from tconv.verdict.judge import judge
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -62,56 +58,7 @@ def reason(dialect: str, **attributes: Any) -> str:  # noqa: ANN401 - as above
 # A plain case.
 
 
-@pytest.mark.parametrize("dialect", WIDE)
-def test_a_plain_case_owes_one_value(dialect: str) -> None:
-    """A valid case that no reading tells apart expects one geometry and no refusal."""
-    found = value(dialect, strides=(2, 1), pads_begin=(1, 0))
-    assert (found.primary.readings, found.primary.geometry.output) == ((), (10, 8))
-    assert (found.disputed, found.refusals) == ((), ())
-
-
 # Stated, absent, open.
-
-
-@pytest.mark.parametrize("dialect", ONNX)
-def test_stated_and_broken_on_purpose_owes_a_refusal(dialect: str) -> None:
-    """ONNX, pads: 'cannot be used simultaneously with auto_pad attribute'. The clause is told with what was found."""
-    found = expects(dialect, auto_pad="same_upper", pads_begin=(1, 0), breaks="pads-without-auto-pad")
-    assert isinstance(found, Refuse)
-    assert found.stated
-    assert (found.violation.constraint, found.violation.attribute, found.violation.got) == (
-        "pads-without-auto-pad",
-        "pads",
-        "[1, 0]",
-    )
-    assert found.violation.must == "must not be written together with auto_pad same_upper"
-    assert found.violation.clause == "attribute pads, 'This attribute cannot be used simultaneously with auto_pad'"
-
-
-@pytest.mark.parametrize("dialect", [ONEDNN, *BACKPROP])
-def test_absent_and_broken_on_purpose_owes_the_value(dialect: str) -> None:
-    """oneDNN, OpenVINO: pads beside a mode are ignored, so the value is expected, the same as without them."""
-    broken = value(dialect, auto_pad="valid", pads_begin=(1, 0), breaks="pads-without-auto-pad")
-    assert broken.refusals == ()
-    assert broken == value(dialect, auto_pad="valid")
-
-
-def test_output_padding_between_stride_and_dilation_owes_the_value() -> None:
-    """ONNX 11, 'less than the corresponding stride/dilation dimension': below the dilation the value is expected."""
-    for dialect in (ONNX_1, ONNX_11, ONNX_22):
-        found = value(dialect, dilations=(3, 3), output_padding=(2, 2))
-        assert found.refusals == ()
-        assert found.primary.geometry.output == (13, 12)
-        assert found.disputed == ()
-
-
-@pytest.mark.parametrize("breaks", ["output-padding-non-negative", None])
-def test_open_owes_the_value_and_disputes_the_refusal(breaks: str | None) -> None:
-    """ONNX gives output_padding no lower bound: the value is primary, and a refusal is a disputed reading."""
-    for dialect in ONNX:
-        found = value(dialect, output_padding=(-1, 0), breaks=breaks)
-        assert texts(found) == ["output-padding-non-negative-refused"]
-        assert found.disputed == ()
 
 
 def test_an_output_that_nobody_can_compute_is_not_asked() -> None:
@@ -193,20 +140,7 @@ def test_what_a_text_allows_owes_its_value(dialect: str, attributes: dict[str, A
     ],
 )
 def test_what_is_open_is_a_disputed_refusal(dialect: str, attributes: dict[str, Any], refusal: str) -> None:
-    """Where a text is silent or speaks on both sides the value is expected, and a refusal is one reading."""
     assert texts(value(dialect, **attributes)) == [refusal]
-
-
-def test_ranks_that_are_open_in_onednn() -> None:
-    """oneDNN: 'X means HW for 2D ConvTranspose, DHW for 3D': a line is open there, and plain elsewhere."""
-    line = case((5,), (3,))
-    for name in WIDE:
-        found = expect(line, DIALECTS[name])
-        assert isinstance(found, Values)
-        assert texts(found) == (["two-or-three-spatial-axes-refused"] if name == ONEDNN else [])
-    four = expect(case((2, 2, 2, 2), (1, 1, 1, 2)), DIALECTS[ONEDNN])
-    assert isinstance(four, Values)
-    assert texts(four) == ["two-or-three-spatial-axes-refused"]
 
 
 # NotApplicable.
@@ -238,7 +172,6 @@ def test_what_a_dialect_has_no_words_for(dialect: str, attributes: dict[str, Any
 
 
 def test_a_reason_is_one_readable_line() -> None:
-    """The reason says what must be, what was found, which constraint that is, and which clause states it."""
     assert reason(ONNX_11, dtype=DType.BF16) == (
         "data must be one of f16, f32, f64 (got bf16) "
         "[type-known: type constraint T, tensor(float16), tensor(float), tensor(double)]"
@@ -246,7 +179,6 @@ def test_a_reason_is_one_readable_line() -> None:
 
 
 def test_another_broken_constraint_is_not_the_one_broken_on_purpose() -> None:
-    """A case expects a refusal for the constraint that it names, not for one that the dialect happens to state too."""
     two = {"strides": (2,), "bias": (5,)}
     assert "[bias-length: " in reason(ONNX_11, **two, breaks="strides-length")
     assert "[strides-length: " in reason(ONNX_11, **two, breaks="bias-length")
@@ -283,7 +215,6 @@ def test_a_layout_that_the_attribute_does_not_have_cannot_be_said() -> None:
 def test_what_cannot_be_written_cannot_be_broken(
     dialects: tuple[str, ...], attributes: dict[str, Any], breaks: str
 ) -> None:
-    """Where a text has no word for what is wrong the call would be a valid one, so no refusal is expected for it."""
     for dialect in dialects:
         told = reason(dialect, **attributes, breaks=breaks)
         assert f"[{breaks}: " in told or f"[without-{next(iter(attributes)).replace('_', '-')}: " in told
@@ -311,7 +242,6 @@ def test_a_bias_is_left_out_by_an_empty_name_in_onnx_alone(dialect: Dialect) -> 
 
 
 def test_operands_are_part_of_validity() -> None:
-    """Operands that do not fit are broken constraints like any other, in every text that speaks of them."""
     unfit = case((5, 7), (3, 2), channels=4, filters=6, breaks="filter-channels-match")
     other = Operand((3, 6, 3, 2), DType.F32)
     for dialect in DIALECTS.values():
@@ -388,7 +318,6 @@ def test_refusing_readings_are_told_apart_from_outputs() -> None:
 
 
 def test_refusals_of_constraints_come_before_those_of_readings() -> None:
-    """An open constraint and a refusing reading are both told, the constraint first."""
     found = value(ONNX_11, auto_pad="same_upper", strides=(3, 3), dilations=(1, 4), output_padding=(0, -1), batch=0)
     assert texts(found)[:2] == ["output-padding-non-negative-refused", "batch-not-empty-refused"]
     narrow = value(ONNX_11, auto_pad="same_upper", strides=(4, 4), batch=0)
@@ -396,14 +325,12 @@ def test_refusals_of_constraints_come_before_those_of_readings() -> None:
 
 
 def test_a_refusing_product_names_all_its_readings() -> None:
-    """Where only several readings together refuse, the refusal has all their names."""
     found = value(ONNX_11, auto_pad="same_upper", strides=(3, 3), dilations=(1, 1), output_padding=(0, 1))
     # Reaches 15 of 15 and 20 + 1 of 21: only with the padding added is it 20 of 21 + 1.
     assert texts(found) == ["same-output-padding-added + negative-same-refused"]
 
 
 def test_expectations_are_shared_between_equal_signatures() -> None:
-    """Cases that write the same are expected the very same expectation, in whichever types and layouts the text has."""
     first = expects(ONNX_11, strides=(2, 2))
     assert expects(ONNX_11, strides=(2, 2), dtype="f16", data_format="NXC") is first
     assert expects(ONNX_11, strides=(2, 2), dtype="bf16") is not first
@@ -411,7 +338,6 @@ def test_expectations_are_shared_between_equal_signatures() -> None:
 
 
 def test_violations_list_what_does_not_hold() -> None:
-    """Every stated or open constraint that does not hold is listed, what the text allows is not."""
     written = case((5,), (3,), batch=0, channels=4, filters=6, output_padding=(3,), auto_pad="valid", pads_begin=(1,))
     dialect = DIALECTS[ONNX_11]
     written_out = write_signature(written, dialect)
@@ -427,7 +353,6 @@ def test_violations_list_what_does_not_hold() -> None:
 
 
 def test_a_dialect_of_ones_own_is_followed() -> None:
-    """What is expected comes from the dialect that is passed in, also where it has the name of a known one."""
     known = DIALECTS[ONNX_11]
     own = replace(known, answers={**known.answers, "same": Same.NO_PADDING.by("its own")}, disputed=())
     asked = case((3,), (3,), strides=(2,), auto_pad="same_upper")
@@ -438,18 +363,3 @@ def test_a_dialect_of_ones_own_is_followed() -> None:
         sizes.append(owed_values.primary.geometry.output)
     assert sizes == [(6,), (7,), (6,)]
     assert resolve(spatial=(3,), kernel=(3,), strides=2, auto_pad="same_upper", dialect=own).output == (7,)
-
-
-def test_a_misreading_is_a_dialect_by_being_passed_in() -> None:
-    """A reading that the text does not allow, put into its rules, is what a backend with that misreading follows."""
-    known = DIALECTS[ONNX_11]
-    foreign = next(reading for reading in known.foreign_readings() if reading.name == "odd_lower=end")
-    change = foreign.change
-    answers = {**known.answers, change.question: change.answer.by("misread")}
-    misread = replace(known, name="tests/misread-1", answers=answers)
-    problem = Problem(case((3,), (3,), strides=(2,), auto_pad="same_lower"), misread)
-    assert problem.values is not None
-    assert problem.values.primary.geometry.pads_begin == (0,)
-    assert problem.output is not None
-    assert judge(problem, Produced(problem.output), DType.F32) == ver.Agreed("exact")
-    assert isinstance(judge(Problem(problem.case, known), Produced(problem.output), DType.F32), ver.Differed)

@@ -108,21 +108,9 @@ def test_a_filter_is_transposed_by_the_permutation_of_its_letters(rank: int, fil
 
 @pytest.mark.parametrize("layout", [*DataFormat, *FilterFormat])
 def test_the_fewest_axes_are_enough(layout: str) -> None:
-    """An array without spatial axes can be in every layout."""
     canonical = counted((4, 6))
     array = from_ncx(canonical, layout) if layout in set(DataFormat) else from_iox(canonical, layout, 2)
     assert array.ndim >= fewest_axes(layout)
-
-
-@given(st.integers(0, 4), st.sampled_from(DataFormat))
-@examples(20)
-def test_transposing_is_the_same_permutation(rank: int, data_format: DataFormat) -> None:
-    """The axes that a Transpose node is given bring a layout to NCX, and their inverse brings it back."""
-    array = counted(tuple(range(2, rank + 4)))
-    axes = permutation(data_format, rank)
-    there = from_ncx(array, data_format)
-    assert np.array_equal(there.transpose(axes), array)
-    assert np.array_equal(array.transpose(inverse(axes)), there)
 
 
 def test_permutations_by_hand() -> None:
@@ -140,7 +128,6 @@ def test_permutations_by_hand() -> None:
 def test_a_calls_shapes_are_its_arrays(
     dialect: str, groups: int, data_format: DataFormat | None, filter_format: FilterFormat | None
 ) -> None:
-    """The shapes that a call declares are those of the permuted arrays, whatever the layouts."""
     asked = case(
         (5, 7),
         (3, 2),

@@ -28,7 +28,6 @@ def case_id(path: str, labels: dict[str, str]) -> str:
 
 @given(PATHS, FACTS)
 def test_an_exact_id_is_a_pattern_for_itself(path: str, labels: dict[str, str]) -> None:
-    """What a report prints can be given to the command as it is."""
     text = case_id(path, labels)
     assert facts_of(text) == labels
     assert parse(text).matches(text, labels)
@@ -45,7 +44,6 @@ def test_conditions_stand_in_any_order(path: str, labels: dict[str, str], data: 
 
 @given(PATHS, FACTS.filter(bool), st.data())
 def test_every_condition_must_hold(path: str, labels: dict[str, str], data: st.DataObject) -> None:
-    """One fact with another value, or none of that name, and the case is not meant."""
     text = case_id(path, labels)
     key = data.draw(st.sampled_from(sorted(labels)))
     assert not parse(text).matches(text, labels | {key: labels[key] + "+"})
@@ -65,7 +63,6 @@ def test_a_star_stands_for_what_is_within_a_segment(path: str, data: st.DataObje
 
 @given(PATHS, st.data())
 def test_two_stars_stand_for_any_run_of_segments(path: str, data: st.DataObject) -> None:
-    """From one segment to all of them."""
     segments = path.split("/")
     first = data.draw(st.integers(0, len(segments) - 1))
     last = data.draw(st.integers(first + 1, len(segments)))
@@ -82,7 +79,6 @@ def test_two_stars_stand_for_any_run_of_segments(path: str, data: st.DataObject)
     ],
 )
 def test_what_a_pattern_means(case: dict[str, Any], pattern: str, matches: bool) -> None:  # noqa: FBT001
-    """A glob over whole segments, then conditions on facts. The page is tested against the same table."""
     assert parse(pattern).matches(case["id"], case["facts"]) is matches
 
 
@@ -100,14 +96,12 @@ def means(glob: str, path: str) -> bool:
 
 @given(st.lists(st.sampled_from(["a", "b", "/", "?", "*", "**"]), min_size=1, max_size=9), st.text("ab/", max_size=9))
 def test_a_pattern_means_what_all_splits_of_a_path_give(parts: list[str], path: str) -> None:
-    """What follows a star is looked for once, and nothing is lost by that."""
     glob = "".join(parts).rstrip("/")
     assert parse(glob or "a").matches(path, {}) == means(glob or "a", path)
 
 
 @pytest.mark.parametrize("text", TABLE["invalid"])
 def test_what_is_no_pattern_is_refused(text: str) -> None:
-    """The message shows what was got."""
     with pytest.raises(UsageError, match=re.escape(repr(text))):
         parse(text)
 
@@ -127,5 +121,4 @@ def test_refusals_show_the_form() -> None:
     [(2, "2"), ([1, 2], "1x2"), ((3,), "3"), (True, "true"), (False, "false"), (None, "none"), ("full-1", "full-1")],
 )
 def test_how_a_value_stands_in_an_id(value: object, text: str) -> None:
-    """Lists are joined by x, truth and nothing are words."""
     assert label(value) == text

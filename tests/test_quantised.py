@@ -48,7 +48,6 @@ def _output(problem: Problem) -> Array:
 
 
 def test_quanta_by_hand(corpus: Corpus) -> None:
-    """Two products that anybody can check."""
     case = corpus.find(f"{LAYERS}/quanta-written-out")
     assert case is not None
     assert _output(Problem(case, ROW)).tolist() == [[[[23, 17]]]]
@@ -93,7 +92,6 @@ def test_one_step_is_allowed_where_scales_are_rounded(quantised: list[Case]) -> 
 
 
 def test_tflite_quantises_all_of_the_operator_or_nothing(corpus: Corpus) -> None:
-    """Its operator has quanta as a type, so there is nothing to write for float data beside a quantised filter."""
     levels = {"data": "int8-input", "filter": "int8", "end": "int8"}
     expected = expect(build("all", {"context": levels, "spatial": [4, 4], "kernel": [3, 3]}), TFLITE)
     assert not isinstance(expected, NotApplicable)
@@ -109,7 +107,6 @@ def test_tflite_quantises_all_of_the_operator_or_nothing(corpus: Corpus) -> None
 
 
 def test_uneven_scales_end_in_quanta() -> None:
-    """If the output is float there is no step to measure by."""
     case = build("float", {"context": {"data": "int8", "filter": "int8", "scales": "uneven"}})
     assert isinstance(expect(case, ROW), NotApplicable)
 
@@ -157,7 +154,6 @@ def test_litert_is_given_the_form_of_the_specification(quantised: list[Case]) ->
 
 @pytest.mark.parametrize("misreading", quanta.MISREADINGS, ids=lambda misreading: misreading.name)
 def test_a_misreading_of_quanta_is_noticed_and_named(quantised: list[Case], misreading: Misreading) -> None:
-    """A case of the gate tier fails by each of them, and its output has that name."""
     for case in quantised:
         problem = Problem(case, ROW)
         graph = misread(misreading, problem)
@@ -170,7 +166,6 @@ def test_a_misreading_of_quanta_is_noticed_and_named(quantised: list[Case], misr
 
 @pytest.mark.parametrize("name", ["scales-along-axis-0", "padded-with-quantum-0", "last-tap-dropped"])
 def test_a_run_with_a_wrong_kernel_names_it_in_one_line(corpus: Corpus, name: str) -> None:
-    """Every context is wrong in its own way, and one misreading explains them all, also one of the operator."""
     cases = list(corpus.cases("gate", ["quantised"]))
     misreading = misreadings_by_name(ROW)[name]
 
@@ -186,7 +181,6 @@ def test_a_run_with_a_wrong_kernel_names_it_in_one_line(corpus: Corpus, name: st
 
 
 def test_another_wrong_output_has_no_name(quantised: list[Case]) -> None:
-    """An output that no misreading makes is explained by none."""
     for case in quantised[::20]:
         problem = Problem(case, ROW)
         scrambled = np.roll(_output(problem).reshape(-1), 1).reshape(_output(problem).shape) ^ 1

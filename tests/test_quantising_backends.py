@@ -93,7 +93,6 @@ def _quantising(problem: Problem, *, declares: bool = True, drops: bool = False)
 
 
 def test_a_runtime_that_declares_its_steps_is_right(layers: list[Case]) -> None:
-    """If it does not declare them it is wrong."""
     right = [record.verdict for record in records_of(_quantising, layers)]
     assert not [verdict for verdict in right if not isinstance(verdict, ver.Allowed | ver.Inconclusive)]
     silent = records_of(lambda problem: _quantising(problem, declares=False), layers)
@@ -101,7 +100,6 @@ def test_a_runtime_that_declares_its_steps_is_right(layers: list[Case]) -> None:
 
 
 def test_its_own_mistakes_are_noticed(layers: list[Case]) -> None:
-    """A tap that is left out is more than rounding, and the record says what was allowed."""
     wrong = records_of(lambda problem: _quantising(problem, drops=True), layers)
     failed = [record for record in wrong if isinstance(record.verdict, ver.WrongValues)]
     assert len(failed) > len(layers) / 2
@@ -137,7 +135,6 @@ def test_a_declaration_must_be_of_scales_and_zero_points(grid: Any) -> None:  # 
     ('{"x": 0.5}', "backend-error"),
 ])  # fmt: skip
 def test_a_child_process_declares_its_steps_in_its_reply(declared: str, kind: str, tmp_path: Path) -> None:
-    """As a case declares those of a model."""
     script = tmp_path / "child.py"
     script.write_text(CHILD)
     case = build("one", {"spatial": [1], "kernel": [1], "x": {"values": [3]}, "w": {"values": [2]}})

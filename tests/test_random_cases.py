@@ -8,15 +8,13 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as configured
 
 from strategies import WIDE
 from tconv.cases.context import AXES
 from tconv.corpus.writing import settings
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import NotApplicable, Values, expect, finds_broken
-from tconv.investigation import random_cases, strategies
+from tconv.investigation import random_cases
 from tconv.investigation.faults import FAULTS, faults_of
 from tconv.investigation.random_cases import drawn
 from tconv.vocabulary import ATTRIBUTES, AutoPad, DType
@@ -39,7 +37,6 @@ def test_the_same_seed_draws_the_same_cases() -> None:
 
 
 def test_a_case_is_the_same_on_every_machine() -> None:
-    """Its choices come from the raw bits of a generator, which no numpy draws otherwise."""
     digest = blake2b("".join(repr(settings(case)) for case in cases(200)).encode(), digest_size=8).hexdigest()
     assert digest == PINNED
 
@@ -70,7 +67,6 @@ PINNED = "18829b494999a500"
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
-    """No case is wasted, and what is broken on purpose is seen to be broken."""
     for case in cases(200, dialect=name):
         expected = expect(case, DIALECTS[name])
         assert not isinstance(expected, NotApplicable)
@@ -95,7 +91,6 @@ def test_the_whole_space_is_drawn_from() -> None:
 
 @pytest.mark.parametrize("name", WIDE)
 def test_every_fault_that_a_dialect_minds_is_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing but faults is drawn."""
     monkeypatch.setattr(random_cases, "_BROKEN_PERCENT", 100)
     minded = faults_of(DIALECTS[name])
     assert {case.breaks for case in cases(1000, dialect=name)} - {None} == set(minded)
@@ -106,15 +101,3 @@ def test_a_dialect_is_not_asked_about_what_it_has_no_words_for() -> None:
     assert set(FAULTS) - set(faults_of(DIALECTS[ONNX])) == {"data-format-known", "filter-format-known"}
     others = [name for name in DIALECTS if not name.startswith("onnx/")]
     assert all("kernel-shape-matches" not in faults_of(DIALECTS[name]) for name in others)
-
-
-def test_faults_are_left_out_where_they_are_not_wanted() -> None:
-    """Then no case breaks anything on purpose."""
-    assert {case.breaks for case in islice(drawn(0, DIALECTS[ONNX], broken=False), 300)} == {None}
-
-
-@configured(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
-@given(strategies.cases("geometry/1"))
-def test_a_property_test_draws_them_too(one: Case) -> None:
-    """The strategy is hypothesis's own kind."""
-    assert not isinstance(expect(one, DIALECTS["geometry/1"]), NotApplicable)

@@ -113,7 +113,6 @@ def test_every_element_is_the_sum_of_its_products(
 @given(geometries(smallest=0), st.integers(0, 3))
 @examples(200)
 def test_products_are_counted(geometry: Geometry, channels: int) -> None:
-    """On data and filter of ones the sum is the number of products, point by point."""
     x = np.ones((1, geometry.groups * channels, *geometry.spatial))
     w = np.ones((geometry.groups * channels, 1, *geometry.kernel))
     ones = definition(x, w, None, geometry)
@@ -128,7 +127,6 @@ def test_products_are_counted(geometry: Geometry, channels: int) -> None:
 def test_a_part_is_computed_of_the_operands_that_reach_it(
     geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int, edge: int, data: st.DataObject
 ) -> None:
-    """Its values, magnitudes and counts are those of the whole, around whatever element."""
     x, w, b = operands(geometry, seed, batch, inputs, outputs)
     whole = Truth({"x": x, "w": w, "b": b}, DType.F32)
     shape = whole.shape(geometry)
@@ -179,7 +177,6 @@ def test_input_and_output_channels_are_not_swapped() -> None:
 
 
 def test_what_no_tap_reaches_is_the_bias() -> None:
-    """Gaps between taps, and output before the beginning and beyond the end, have the bias alone."""
     geometry = Geometry((2,), (1,), (3,), (1,), (-2,), (8,), 1)
     y = definition(np.array([[[5.0, 7.0]]]), np.array([[[1.0], [2.0]]]), np.array([100.0, 200.0]), geometry)
     assert y.tolist() == [
@@ -204,7 +201,6 @@ FAR = 2**63 - 1
     [((1, 3), (3, 2), "strides"), ((3, 2), (1, 2), "dilations"), ((1, 2), (2, 2), "dilations")],
 )
 def test_a_far_step_allocates_nothing(far: int, spatial: tuple[int, int], kernel: tuple[int, int], field: str) -> None:
-    """A stride along one element, and a dilation that puts a tap far beyond the output, cost no memory."""
     near = Geometry(spatial, kernel, (1, 1), (1, 1), (0, 0), (3, 4), 1)
     # What the far step reaches is cropped: the same as no step at all, or as the first tap alone.
     x, w = integers(5, (1, 2, *spatial)), integers(6, (2, 2, *kernel))

@@ -131,7 +131,6 @@ def test_the_shipped_file_is_what_the_models_generate(path: Path) -> None:
 
 
 def test_main_writes_every_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each goes to the file that is named for it."""
     monkeypatch.setattr(schemas, "SCHEMAS", {tmp_path / "one.json": schemas.case_file})
     schemas.main()
     assert json.loads((tmp_path / "one.json").read_text()) == schemas.case_file()
@@ -139,7 +138,6 @@ def test_main_writes_every_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
 def test_every_object_is_closed(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
-    """An object names its keys and takes no others, or says of what type the value of any key is."""
     schema = make()
     parts = (functools.reduce(operator.getitem, path, schema) for path in mappings(schema))
     objects = [part for part in parts if part.get("type") == "object"]
@@ -152,7 +150,6 @@ def test_every_object_is_closed(make: Any) -> None:  # noqa: ANN401 - one of the
 
 @pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
 def test_definitions_are_told_in_words(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
-    """An editor shows a title and the first words of the class, without its list of attributes."""
     schema = make()
     for part in (schema, *schema["$defs"].values()):
         assert part["title"]
@@ -187,7 +184,6 @@ def test_defaults_are_those_that_are_taken() -> None:
     ("make", "folder"), [(schemas.case_file, "cases"), (schemas.waiver_file, "waivers")], ids=["cases", "waivers"]
 )
 def test_every_shipped_file_is_valid(make: Any, folder: str) -> None:  # noqa: ANN401 - one of the module's functions
-    """Whatever of the kind is in the distribution."""
     files = sorted(data_folder(folder).rglob("*.yaml"))
     assert files
     check = validator(make)
@@ -233,7 +229,6 @@ def test_axes_are_typed_by_the_key_that_they_vary(axes: dict[str, Any], message:
     [(("cites", 0, "dialect"), "onnx/ConvTranspose-12"), (("cases", 0, "with", "breaks"), "strides-gone")],
 )
 def test_words_are_the_known_ones(path: tuple[str | int, ...], word: str) -> None:
-    """Dialects and constraints are what an editor completes."""
     with pytest.raises(ValidationError, match=word):
         validator(schemas.case_file).validate(with_value(CASE_FILE, path, word))
 
@@ -269,7 +264,6 @@ def test_every_verdict_has_its_line(verdict: ver.Verdict) -> None:
 
 
 def test_all_kinds_of_verdict_are_tried() -> None:
-    """A kind that is added is added to this test."""
     assert {verdict.kind for verdict in VERDICTS} == set(ver.KINDS)
 
 

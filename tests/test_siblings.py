@@ -77,7 +77,6 @@ def compared(
 
 
 def test_a_refusal_that_siblings_deny_is_no_reading(corpus: Corpus, telling: list[Case]) -> None:
-    """Who answers negative totals in all cases but one runs out of memory there, and follows no refusing reading."""
     run = run_of(telling, ONNX, always(), refusing(NEGATIVE))
     assert isinstance(verdicts(run)[NEGATIVE], ver.Disputed)
     after, mixed = compared(run, corpus)
@@ -91,7 +90,6 @@ def test_a_refusal_that_siblings_deny_is_no_reading(corpus: Corpus, telling: lis
 
 
 def test_a_wrong_answer_denies_a_refusing_reading_too(corpus: Corpus, telling: list[Case]) -> None:
-    """Who answers every negative total but one, with a shape that no reading gives, refuses none for being negative."""
     refusing_readings = {"negative-same-refused", "negative-sized-refused"}
 
     def instead(case: Case) -> out.Outcome | None:
@@ -122,7 +120,6 @@ def test_a_refusal_with_which_no_sibling_agrees_is_only_perhaps_a_reading(corpus
 
 
 def test_a_refusal_follows_a_reading_where_all_siblings_refuse(corpus: Corpus, telling: list[Case]) -> None:
-    """Who refuses every negative total follows the refusing readings, and keeps its message."""
     run = run_of(telling, ONNX, always(reading("negative-same-refused"), reading("negative-sized-refused")))
     after, mixed = compared(run, corpus)
     assert mixed == ()
@@ -131,7 +128,6 @@ def test_a_refusal_follows_a_reading_where_all_siblings_refuse(corpus: Corpus, t
 
 
 def test_readings_that_siblings_deny_are_left_out(corpus: Corpus) -> None:
-    """A refusal with two possible reasons keeps the one that the other cases do not deny."""
     asked = corpus.case("found/onnx/same-of-nothing")
     run = run_of([corpus.case(NEGATIVE), asked], ONNX, always(), refusing(asked.id))
     before = verdicts(run)[asked.id]
@@ -143,7 +139,6 @@ def test_readings_that_siblings_deny_are_left_out(corpus: Corpus) -> None:
 
 
 def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus: Corpus, telling: list[Case]) -> None:
-    """Who refuses every negative total, and a plain call too, with the same words, has another cause for both."""
     refused = (reading("negative-same-refused"), reading("negative-sized-refused"))
     plain = "padding/output-shape/odd-unit-by-hand"
     run = run_of(telling, ONNX, always(*refused), lambda case: out.Refused("no") if case.id == plain else None)
@@ -157,7 +152,6 @@ def test_a_refusal_with_the_words_of_unexplained_refusals_has_their_cause(corpus
 
 
 def test_a_value_that_siblings_contradict_has_mixed_readings(corpus: Corpus, telling: list[Case]) -> None:
-    """Who shrinks a single output and halves the total of all others is red for the single one."""
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
     after, (mixed,) = compared(run, corpus)
     assert mixed.question == "negative_same"
@@ -199,7 +193,6 @@ def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus:
 
 
 def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list[Case]) -> None:
-    """A value that an earlier call has spoilt may be that of any reading."""
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
     other = next(record for record in run.records if record.case != NEGATIVE)
     run = run.with_records([replace(other, verdict=DIFFERED, alone=FreshAnswer("agreed", same=False))])
@@ -217,7 +210,6 @@ def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list
 
 
 def test_one_case_makes_many_others_no_failures(corpus: Corpus, telling: list[Case]) -> None:
-    """Who answers one case alone as the text does, and all others by another reading, is red for that one case."""
     truncated = always(reading("negative-sized-truncated"))
     everyone = run_of(telling, ONNX, truncated)
     followers = [case for case, verdict in verdicts(everyone).items() if verdict.kind == "disputed"]
@@ -276,7 +268,6 @@ def test_mixed_readings_can_be_waived(corpus: Corpus, telling: list[Case]) -> No
 
 
 def test_a_value_of_which_siblings_deny_every_reading_has_mixed_readings(corpus: Corpus, telling: list[Case]) -> None:
-    """Who answers all cases by the text but one, whose value two other readings give, is red for that one."""
     assert ONE_BELOW in {case.id for case in telling}
     truncated = [reading("negative-sized-truncated")]
     run = run_of(telling, ONNX, lambda case: truncated if case.id == ONE_BELOW else [])

@@ -37,7 +37,6 @@ def case(data: Data = "integers", channels: int = 9, dtype: DType = DType.F32, a
 
 
 def test_the_sizes_of_a_case() -> None:
-    """Channels and outputs are those of a group, the last axis is W, and pads are compared with kernel and stride."""
     found = find_sizes(case(attributes=Attributes(strides=(4,), pads_begin=(2,), pads_end=(7,))))
     expected = {"path": "f32 dense", "rank": "1", "channels": "9", "outputs": "4", "groups": "1", "batch": "2"}
     expected |= {
@@ -102,36 +101,21 @@ def shows_a_lost_product(made: Case) -> bool:
     ],
 )
 def test_a_size_counts_only_if_a_lost_product_shows(made: Case, counts: bool) -> None:  # noqa: FBT001 - a parameter
-    """A case does not count if its output has no element, no product, or nothing but zeros."""
     channels = find_sizes(made)["channels"]
     assert (frozenset({("channels", channels)}) not in missing_sizes([made])) == counts
 
 
-def test_sizes_that_stand_together_are_possible(gate_cases: tuple[Case, ...]) -> None:
-    """What a shipped case has, a case can have."""
-    for made in gate_cases[::7]:
-        if made.breaks is None and 0 not in (*made.x.shape, *made.w.shape):
-            pairs = combinations(find_sizes(made).items(), 2)
-            impossible = [{one[0], other[0]} for one, other in pairs if not is_possible(one, other)]
-            # Names of the same thing are no pair.
-            same = [{"dtype", "kind", "path"}, {"single_channel_groups", "groups"}]
-            assert [names for names in impossible if not any(names <= alike for alike in same)] == []
-
-
 def test_the_gate_tier_has_each_size_in_each_context(corpus: Corpus) -> None:
-    """Each size occurs alone, and together with each type, kind of group, rank, layout and bias."""
     missing = missing_sizes(corpus.cases("gate", ["sizes/**"]))
     assert [sizes for sizes in missing if len(sizes) == 1 or {name for name, _ in sizes} & CONTEXT] == []
 
 
 @pytest.mark.thorough
 def test_the_full_tier_has_every_pair_of_sizes(corpus: Corpus) -> None:
-    """Nothing is missing, and the sweeps of the topic suffice."""
     assert missing_sizes(corpus.cases("full", ["sizes/**"])) == set()
 
 
 def test_the_full_tier_has_the_product_of_attributes(corpus: Corpus) -> None:
-    """A sweep has all combinations of eight attributes, and leaves none out."""
     sweep = corpus.sweeps["padding/combinations/product"]
     assert {axis.name: len(axis.labels) for axis in sweep.axes} == {
         "auto_pad": 4, "output_shape": 4, "split": 4, "data_format": 2, "filter_format": 2, "shape": 3, "bias": 2,

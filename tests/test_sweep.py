@@ -102,7 +102,6 @@ def test_later_axes_win_over_earlier_ones(tmp_path: Path) -> None:
 
 
 def test_a_raw_word_is_its_label(tmp_path: Path) -> None:
-    """A word that is written as it is stands so in the id."""
     sweep = read(tmp_path, "with: {breaks: auto-pad-known}, axes: {auto_pad: [{raw: SAME}, {raw: Valid}]}")
     assert ids(sweep) == ["auto_pad=SAME", "auto_pad=Valid"]
     assert sweep.case([1]).attributes.auto_pad == "Valid"
@@ -139,24 +138,7 @@ def test_an_impossible_case_beside_possible_ones_is_refused(tmp_path: Path) -> N
     assert [overridden.case([number]).attributes.data_format for number in (0, 1)] == ["NCX", None]
 
 
-def test_more_labels_than_sixteen_bits(tmp_path: Path) -> None:
-    """An axis may have as many labels as a sweep may have combinations."""
-    sweep = read(tmp_path, f"axes: {{seed: [{', '.join(map(str, range(33000)))}]}}")
-    assert len(sweep.rows()) == 33000
-    assert sweep.case([32999]).x.seed == 32999
-    assert sweep.row({"seed": "32999"}) == [32999]
-
-
 # Skips.
-
-
-def test_a_skip_leaves_out_what_all_its_axes_say(tmp_path: Path) -> None:
-    """Several axes mean that all of them hold; what one of them alone says stays."""
-    sweep = read(
-        tmp_path,
-        "axes: {strides: [1, 2], dilations: [1, 2]}, skip: [{when: {strides: 1, dilations: 2}, because: so}]",
-    )
-    assert ids(sweep) == ["strides=1,dilations=1", "strides=2,dilations=1", "strides=2,dilations=2"]
 
 
 def test_a_list_in_a_skip_means_any(tmp_path: Path) -> None:
@@ -174,21 +156,9 @@ def test_a_list_in_a_skip_means_any(tmp_path: Path) -> None:
     ]
 
 
-def test_several_skips_add_up(tmp_path: Path) -> None:
-    """Each leaves out its own; labels and null are said as in the id or in YAML."""
-    sweep = read(
-        tmp_path,
-        "axes: {strides: [null, 2, 3], shape: {a: {}, b: {seed: 1}}},"
-        " skip: [{when: {strides: null}, because: one}, {when: {shape: b, strides: 3}, because: two}]",
-    )
-    assert ids(sweep) == ["strides=2,shape=a", "strides=2,shape=b", "strides=3,shape=a"]
-    assert [skip.because for skip in sweep.skips] == ["one", "two"]
-
-
 @given(st.data())
 @examples(30)
 def test_skips_by_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """What is left is what no skip means, whatever the axes and skips."""
     names = ("strides", "dilations", "seed")
     values = {name: data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)) for name in names}
     meant = st.fixed_dictionaries(
@@ -320,7 +290,6 @@ def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, sweep: str, at: str, message: str) -> None:
-    """Unknown axes, labels and values are told with the nearest known ones, at their line and column."""
     found, told = refusal(tmp_path, sweep)
     assert found.startswith(at)
     assert told.startswith(message)
@@ -341,7 +310,6 @@ def test_no_label_breaks_an_id(tmp_path: Path, word: str) -> None:
 
 
 def test_a_sweep_too_large_is_refused_before_its_product(tmp_path: Path) -> None:
-    """More combinations than the limit are counted and not made."""
     twelve = "{a: {}, b: {}, c: {}, d: {}, e: {}, f: {}, g: {}, h: {}, i: {}, j: {}, k: {}, l: {}}"
     axes = ", ".join(f"axis{number}: {twelve}" for number in range(30))
     found, told = refusal(tmp_path, f"axes: {{{axes}}}")
@@ -352,7 +320,6 @@ def test_a_sweep_too_large_is_refused_before_its_product(tmp_path: Path) -> None
 
 
 def test_a_sweep_of_too_many_axes_is_refused(tmp_path: Path) -> None:
-    """One combination may still have more axes than an array can have dimensions."""
     axes = [f"axis{number}: {{a: {{}}}}" for number in range(MOST_AXES + 1)]
     found, told = refusal(tmp_path, f"axes: {{{', '.join(axes)}}}")
     assert found.startswith("axes:")

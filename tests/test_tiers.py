@@ -61,11 +61,6 @@ def sayable_is_what_expectations_say(sweep: Sweep) -> None:
     }
 
 
-def test_sayable_is_what_does_apply(tmp_path: Path) -> None:
-    """In a sweep over attributes, groups, bias and layouts."""
-    sayable_is_what_expectations_say(sweeps(tmp_path, "one").sweeps["one/one"])
-
-
 @pytest.mark.parametrize(
     "axes",
     [
@@ -81,7 +76,6 @@ def test_sayable_is_what_does_apply(tmp_path: Path) -> None:
     ],
 )
 def test_presentation_goes_by_what_is_set(tmp_path: Path, axes: str) -> None:
-    """Whether an axis may be left out of the work is decided by its settings, not by its name."""
     breaks = "data-format-known" if "data_format" in axes else "filter-format-known"
     with_ = f"{{breaks: {breaks}}}" if "raw" in axes else "{}"
     file = written(tmp_path, f"{BARE_HEAD}sweeps: [{{name: s, with: {with_}, axes: {{{axes}, strides: [1, 2]}}}}]")
@@ -93,7 +87,6 @@ def test_presentation_goes_by_what_is_set(tmp_path: Path, axes: str) -> None:
 
 
 def test_what_is_written_is_read(two: Corpus, tmp_path: Path) -> None:
-    """The file keeps, for each sweep, its digest and the rows that would be chosen, a sweep a line."""
     assert set(two.tiers.selections) == {"one/one", "two/two"}
     for sweep in two.sweeps.values():
         assert two.tiers.selections[sweep.id] == tiers.select(sweep)
@@ -143,7 +136,6 @@ def test_without_a_file_tiers_are_chosen_all_the_same(tmp_path: Path) -> None:
 
 
 def test_other_files_sweeps_can_be_kept(two: Corpus, tmp_path: Path) -> None:
-    """Writing for some sweeps keeps what is said to be kept of others, each where it stood."""
     before = (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8")
     some = Corpus.load(tmp_path / "two.yaml").sweeps.values()
     tiers.write(tmp_path, some, two.tiers.selections)
@@ -167,14 +159,12 @@ def test_other_files_sweeps_can_be_kept(two: Corpus, tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_refused(tmp_path: Path, text: str) -> None:
-    """Whatever is not what is written by --write-tiers, by a merge or by hand, is told with what to do."""
     (tmp_path / tiers.FILE_NAME).write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match=r"tiers\.json: must be what tconv writes .*; delete it and run"):
         sweeps(tmp_path, "one")
 
 
 def test_rows_that_a_sweep_does_not_have_are_refused(two: Corpus, tmp_path: Path) -> None:
-    """A fresh digest beside row numbers beyond the sweep is a file that somebody edited."""
     path = tmp_path / tiers.FILE_NAME
     kept = json.loads(path.read_text(encoding="utf-8"))
     kept["sweeps"]["one/one"]["gate"].append(288)
@@ -196,7 +186,6 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
-    """tiers.json keeps all sweeps whose rows are chosen, each with the digest of today."""
     sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.is_selected]
     assert list(corpus.tiers.selections) == [sweep.id for sweep in sweeps]
     assert [sweep.id for sweep in sweeps if not corpus.tiers.fresh(sweep)] == []
