@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, Field, model_validator
 
 from strategies import examples
-from tconv.documents import Document, load, place_error, read
+from tconv.documents import Document, load, read
 from tconv.documents import tree as yaml_tree
 from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
 from tconv.errors import FileError, FileErrors
@@ -84,11 +84,11 @@ CORE_SCHEMA: list[tuple[str, object]] = [
 
 
 @pytest.mark.usefixtures("loader")
-@pytest.mark.parametrize(("text", "value"), CORE_SCHEMA, ids=[repr(text) for text, _ in CORE_SCHEMA])
-def test_scalars_follow_the_core_schema(written: Callable[[str], Path], text: str, value: object) -> None:
+def test_scalars_follow_the_core_schema(written: Callable[[str], Path]) -> None:
     """A scalar is what the core schema of YAML 1.2 says, in value and in type; YAML 1.1's words are text."""
+    texts, values = zip(*CORE_SCHEMA, strict=True)
     # `repr` because NaN differs from itself, and True and 1.0 do not differ from 1.
-    assert repr(read(written(f"key: {text}\n")).value) == repr({"key": value})
+    assert repr(read(written("".join(f"- {text}\n" for text in texts))).value) == repr(list(values))
 
 
 @pytest.mark.usefixtures("loader")
@@ -163,14 +163,6 @@ def test_marks_are_where_values_and_keys_stand(
     document = read(written(MARKED))
     assert document.mark(location) == value
     assert document.mark(location, key=True) == key
-
-
-def test_error_at_gives_the_place(written: Callable[[str], Path]) -> None:
-    document = read(written(MARKED))
-    error = place_error(document, ("base", "batch"), "must be 2 (got 1)")
-    assert str(error) == f"{document.path}:4:15: must be 2 (got 1)"
-    at_key = place_error(document, ("base", "batch"), "must be 2 (got 1)", key=True)
-    assert (at_key.message, at_key.line, at_key.column) == ("must be 2 (got 1)", 4, 8)
 
 
 def test_an_unreadable_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,17 +333,6 @@ def test_syntax_errors_are_one_line(written: Callable[[str], Path], text: str, p
     assert tuple(at) == place
 
 
-def test_a_syntax_error_tells_where_its_context_starts(written: Callable[[str], Path]) -> None:
-    message, *_ = refusal(written("a: 1\nb: [1,\n 2\nc: 3"))
-    assert "while parsing a flow sequence that starts at line 2" in message
-
-
-@pytest.mark.usefixtures("loader")
-@pytest.mark.parametrize("text", [r'"\UFFFFFFFF"', r'"\ud800"', "%YAML 1." + "9" * 5000 + "\n--- a"])
-def test_numbers_out_of_range_in_the_syntax_are_refused(written: Callable[[str], Path], text: str) -> None:
-    assert refusal(written(text))[0].startswith(("must be YAML (got: ", "must be printable text (got "))
-
-
 def test_a_large_file_is_refused(written: Callable[[str], Path]) -> None:
     """4 MiB are read, a byte more is not."""
     limit = 4 * 2**20
@@ -406,15 +387,6 @@ def test_long_integers_are_refused(written: Callable[[str], Path], sign: str) ->
     assert read(written(f"a: '{'9' * 101}'")).value == {"a": "9" * 101}
 
 
-def test_hostile_scalars_take_no_long_time(written: Callable[[str], Path]) -> None:
-    start = time.monotonic()
-    assert "100 digits" in refusal(written("1" * 4_000_000))[0]
-    assert "100 digits" in refusal(written("0x" + "1" * 4_000_000))[0]
-    assert read(written("0." + "1" * 4_000_000)).value == pytest.approx(1 / 9)
-    assert read(written("1" * 4_000_000 + "x")).value == "1" * 4_000_000 + "x"
-    assert time.monotonic() - start < 20
-
-
 # What is not printable is refused, escaped or not.
 TEXT = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=40).filter(
     lambda text: printable(text) == text
@@ -467,46 +439,6 @@ def test_any_content_is_read_or_refused(scratch: Path, reader: type[yaml.SafeLoa
         assert outcome.line is None or 1 <= outcome.line <= len(LINE_END.split(content))
     else:
         assert isinstance(outcome, Document)
-
-
-@st.composite
-def marked_texts(draw: st.DrawFn) -> tuple[str, dict[tuple[str | int, ...], str]]:
-    """Draw block YAML whose scalars all differ, and the text of the scalar at each location."""
-    count = iter(range(1000))
-    scalars: dict[tuple[str | int, ...], str] = {}
-
-    def lines(location: tuple[str | int, ...], depth: int) -> list[str]:
-        kind = draw(st.sampled_from(["scalar", "list", "mapping"] if depth else ["scalar"]))
-        if kind == "scalar":
-            word = draw(st.sampled_from(["v", "é", "\U0001f600", "x y "]))
-            scalars[location] = f"{word}{next(count)}."
-            return [scalars[location]]
-        size, out = draw(st.integers(1, 3)), []
-        for index in range(size):
-            segment: str | int = index if kind == "list" else f"k{next(count)}"
-            inner = lines((*location, segment), depth - 1)
-            pad = " " * draw(st.integers(1, 4))
-            out += [f"# {next(count)}"] * draw(st.integers(0, 1))
-            head = "-" if kind == "list" else f"{segment}:"
-            out += [f"{head}{pad}{inner[0]}"] if len(inner) == 1 and inner[0] in scalars.values() else [head]
-            out += [] if out[-1] != head else [f"{pad}{line}" for line in inner]
-        return out
-
-    return "\n".join(lines((), 4)), scalars
-
-
-@given(drawn=marked_texts())
-@examples(100)
-def test_marks_point_at_the_text(scratch: Path, drawn: tuple[str, dict[tuple[str | int, ...], str]]) -> None:
-    text, scalars = drawn
-    scratch.write_text(text, "utf-8")
-    document = read(scratch)
-    for location, scalar in scalars.items():
-        line, column = document.mark(location)
-        assert text.split("\n")[line - 1][column - 1 :] == scalar
-        if location and isinstance(location[-1], str):
-            line, column = document.mark(location, key=True)
-            assert text.split("\n")[line - 1][column - 1 :].startswith(f"{location[-1]}:")
 
 
 class AutoPad(StrEnum):
@@ -599,43 +531,25 @@ COMPLAINTS = [
     # Unknown and missing keys.
     ("stides: 1", 1, "must be one of the known keys (got 'stides'); did you mean 'strides'?"),
     ("xyzzy: 1", 1, "must be one of the known keys (got 'xyzzy')"),
-    ("title: 1", 1, "must be one of the known keys (got 'title')"),
-    ("wiht: 1", 1, "must be one of the known keys (got 'wiht'); did you mean 'with'?"),
     (r'"a\n\e{key}": 1', 1, r"must be printable text (got 'a\n\x1b{key}'); leave the characters out"),
     ("auto_pad: {}", 11, "must have the key 'raw'"),
     ("auto_pad: {rwa: x}", 12, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
-    ("{pad: 1, axes: {a: {b: {rwa: x}}}}", 25, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
-    ("raws: [{rwa: x}]", 9, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
     ("axes: {axes: {axes: {rwa: x}}}", 22, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
     # Types.
     ("name: 12", 7, "must be text (got 12); put it in quotes"),
-    ("name: true", 7, "must be text (got True); put it in quotes"),
     ("name:", 6, "must be text (got None)"),
-    ("name: [1]", 7, "must be text (got [1])"),
     ("pad: '3'", 6, "must be an integer (got '3')"),
-    ("pad: 3.5", 6, "must be an integer (got 3.5)"),
-    ("pad: true", 6, "must be an integer (got True)"),
     ("factor: x", 9, "must be a number (got 'x')"),
     ("flag: yes", 7, "must be true or false (got 'yes')"),
-    ("flag: 1", 7, "must be true or false (got 1)"),
     ("ints: abc", 7, "must be a list of integers (got 'abc')"),
-    ("ints: {a: 1}", 7, "must be a list of integers (got {'a': 1})"),
     ("ints: [1, x]", 11, "must be an integer (got 'x')"),
-    ("reals: 1", 8, "must be a list of numbers (got 1)"),
-    ("names: a", 8, "must be a list of texts (got 'a')"),
-    ("names: [1]", 9, "must be text (got 1); put it in quotes"),
-    ("anything: 1", 11, "must be a list of values (got 1)"),
-    ("raws: {}", 7, "must be a list of mappings (got {})"),
     ("raws: [x]", 8, "must be a mapping (got 'x')"),
-    ("sizes: 1", 8, "must be a mapping (got 1)"),
     ("sizes: {a: {b: x}}", 16, "must be an integer (got 'x')"),
     # Unions.
     ("strides: abc", 10, "must be an integer or a list of integers (got 'abc')"),
     ("strides: [1, a]", 14, "must be an integer (got 'a')"),
-    ("strides: [1, a, b]", 14, "must be an integer (got 'a')"),
     ("shape: {a: 1}", 8, "must be an integer, a list of integers or text (got {'a': 1})"),
     ("axes: {a: {b: {raw: 1}, c: {raw: []}}}", 21, "must be text (got 1); put it in quotes"),
-    ("axes: {a: 1}", 11, "must be a list of values or a mapping (got 1)"),
     ("auto_pad: 1", 11, "must be 'explicit' or 'same_upper' or a mapping (got 1)"),
     (
         "auto_pad: sme_upper",
@@ -643,21 +557,16 @@ COMPLAINTS = [
         "must be 'explicit' or 'same_upper' or a mapping (got 'sme_upper'); did you mean 'same_upper'?",
     ),
     ("word: UP", 7, "must be in small letters (got 'UP')"),
-    ("word: {a: 1}", 7, "must be text, an integer or a list of texts (got {'a': 1})"),
     # Choices.
     ("data: norml", 7, "must be 'integers', 'normal' or 'ones' (got 'norml'); did you mean 'normal'?"),
-    ("data: zzz", 7, "must be 'integers', 'normal' or 'ones' (got 'zzz')"),
     ("rank: 3", 7, "must be 1 or 2 (got 3)"),
     ("level: hihg", 8, "must be 'high' or an integer (got 'hihg'); did you mean 'high'?"),
     ("dialect: onx", 10, "must be a dialect (got 'onx'); did you mean 'onnx'?"),
     # Ranges.
     ("pad: -1", 6, "must be greater than or equal to 0 (got -1)"),
-    ("pad: 10", 6, "must be less than 10 (got 10)"),
-    ("factor: 0", 9, "must be greater than 0 (got 0)"),
     ("factor: 2", 9, "must be less than or equal to 1 (got 2)"),
     ("few: []", 6, "must have at least 1 item (got [])"),
     ("few: [1, 2, 3]", 6, "must have at most 2 items (got [1, 2, 3])"),
-    ("code: A", 7, "must have at least 2 characters (got 'A')"),
     ("code: ab", 7, "must match pattern '^[A-Z]{2}$' (got 'ab')"),
     ("axes: {a: {B: {raw: x}}}", 12, "must match pattern '^[a-z]+$' (got 'B')"),
     # A validator's own words.
@@ -676,10 +585,8 @@ COMPLAINTS = [
         11,
         "must be 'explicit' or 'same_upper' or a mapping (got 'NOTSET'); did you mean 'explicit'?",
     ),
-    ("stride: 1", 1, "must be one of the known keys (got 'stride'); did you mean 'strides'?"),
     # The whole document.
     ("[1]", 1, "must be a mapping (got [1])"),
-    ("~", 1, "must be a mapping (got None)"),
 ]
 
 
