@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tconv import schemas
 from tconv.backends import extras
 from tconv.backends.extras import installing
 
 if TYPE_CHECKING:
+    import pytest
+
     from small_corpus import Command
 
 
@@ -28,73 +28,6 @@ def test_check_says_where_the_schemas_are(command: Command) -> None:
     shown = [Path(word) for word in printed if word.endswith(".schema.json")]
     assert shown == list(schemas.SCHEMAS)
     assert all(path.is_absolute() and path.is_file() for path in shown)
-
-
-BROKEN = """\
-format: 1
-about: Mistakes of every kind.
-cites: [{dialect: onnx/ConvTranspose-22, clause: doc}]
-sweeps:
-  - name: s
-    axes: {strides: [1, 2], auto_pad: [SAME_UPPER]}
-  - {name: t, axes: {dtype: [float16], kernel: [[3, x]]}}
-  - {name: u, tier:  1, axes: {dtype: [f32, f16]}}
-cases:
-  - {name: b, with: {data_format: NHWC}}
-"""
-MEANINGLESS = """\
-format: 1
-about: What each by itself may be said.
-cites: [{dialect: onnx/ConvTranspose-22, clause: doc}]
-sweeps:
-  - name: s
-    axes: {stride: [1, 2], groups: [1, 1]}
-  - {name: s, axes: {dtype: [f16]}, skip: [{when: {dtpye: f32}, because: so}]}
-  - {name: t, axes: {dtype: [f32, f16]}, skip: [{when: {dtype: f64}, because: so}]}
-cases:
-  - {name: a, with: {strides: [2, 2]}}
-  - {name: c, with: {x: {values: [1, 2]}}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (
-            BROKEN,
-            {
-                "6:40": "did you mean 'same_upper'?",
-                "7:30": "did you mean 'f16'?",
-                "7:53": "must be an integer (got 'x')",
-                "8:22": "must be 'smoke', 'gate', 'full' or 'exhaustive' (got 1)",
-                "10:35": "did you mean 'NXC'?",
-            },
-        ),
-        (
-            MEANINGLESS,
-            {
-                "6:12": "did you mean 'strides'?",
-                "6:40": "the values of an axis must differ (got '1' again)",
-                "7:12": "a name must be unique in its file (got the id 's' again)",
-                "7:52": "must be an axis of the sweep (got 'dtpye'); did you mean 'dtype'?",
-                "8:64": "must be one of f32, f16 (got 'f64')",
-                "10:31": "(got [2, 2]), or say breaks: strides-length; spatial is not given, so it is [4]",
-                "11:25": "x must have 4 values for shape [1, 1, 4] (got 2)",
-            },
-        ),
-    ],
-    ids=["keys and values", "what they mean"],
-)
-def test_all_errors_of_a_file_are_told_together(
-    command: Command, tmp_path: Path, text: str, told: dict[str, str]
-) -> None:
-    """First those of keys and values; of a file without such, those of what they mean. In the order of the lines."""
-    (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
-    done = command("check", "broken.yaml")
-    lines = [line.removeprefix("broken.yaml:").split(": ", 1) for line in done.stderr.splitlines()]
-    assert (done.returncode, [place for place, _ in lines]) == (2, list(told))
-    for (_, message), words in zip(lines, told.values(), strict=True):
-        assert words in message
 
 
 def test_errors_of_several_files_are_told_together(command: Command, tmp_path: Path) -> None:

@@ -34,12 +34,7 @@ def terms(y: float, magnitude: float, count: float, bias: float | None = None) -
 
 
 def limits(
-    dtype: DType,
-    y: float,
-    magnitude: float,
-    count: float,
-    bias: float | None = None,
-    accumulator: DType = DType.F32,
+    dtype: DType, y: float, magnitude: float, count: float, bias: float | None = None, accumulator: DType = DType.F32
 ) -> tuple[float, float, bool]:
     """Return what is allowed of one element, its warning line, and whether it may overflow."""
     found = bound_errors(terms(y, magnitude, count, bias), dtype, accumulator)
@@ -140,8 +135,7 @@ def test_a_vacuous_bound_is_infinite(dtype: DType, vacuous: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "threshold"),
-    [(DType.F16, 65520.0), (DType.BF16, 2.0**128 - 2.0**119), (DType.F32, 2.0**128 - 2.0**103)],
+    ("dtype", "threshold"), [(DType.F16, 65520.0), (DType.BF16, 2.0**128 - 2.0**119), (DType.F32, 2.0**128 - 2.0**103)]
 )
 def test_infinity_is_allowed_where_rounding_overflows(dtype: DType, threshold: float) -> None:
     """From halfway beyond the largest number on, of either sign; just below only where the sum is uncertain."""

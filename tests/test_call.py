@@ -40,11 +40,7 @@ _NEUTRAL_PADS = {"pads_begin": (0, 0), "pads_end": (0, 0)}
 
 @pytest.mark.parametrize(
     ("dialects", "attributes"),
-    [
-        ((ONNX_11, ONNX_22, "geometry/1"), {}),
-        ((ONNX_1,), _NEUTRAL),
-        ((ONEDNN, *BACKPROP), _NEUTRAL | _NEUTRAL_PADS),
-    ],
+    [((ONNX_11, ONNX_22, "geometry/1"), {}), ((ONNX_1,), _NEUTRAL), ((ONEDNN, *BACKPROP), _NEUTRAL | _NEUTRAL_PADS)],
 )
 def test_what_is_not_mentioned_is_left_out_or_neutral(dialects: tuple[str, ...], attributes: dict[str, Any]) -> None:
     """'Required: yes' has strides, dilations and pads written at 1 and 0; what has a default is left out."""
@@ -91,10 +87,7 @@ _PADS = {"pads_begin": (1, 0), "pads_end": (2, 1)}
                 "kernel_shape": (3, 2),
             },
         ),
-        (
-            (ONEDNN,),
-            _PADS | {"auto_pad": "SAME_UPPER", "groups": 2, "data_format": "NXC", "weights_format": "IOX"},
-        ),
+        ((ONEDNN,), _PADS | {"auto_pad": "SAME_UPPER", "groups": 2, "data_format": "NXC", "weights_format": "IOX"}),
         (
             (ONEDNN_BACKPROP,),
             _PADS | {"auto_pad": "SAME_UPPER", "groups": 2, "data_format": "NXC", "weights_format": "OIX"},

@@ -39,8 +39,6 @@ TENSORS = "37448329fa8c595e"
 """Of every 44th case of the gate tier: if another machine disagrees, its results are of other operands."""
 
 PLAIN = f"{BARE_HEAD}cases: [{{name: plain}}]"
-LETTERS = "small letters, digits, '.', '+' and '-', and begin with a letter or a digit"
-"""What a name is of."""
 SMALL = f"""{BARE_HEAD}
 base: {{bias: true}}
 sweeps:
@@ -330,69 +328,6 @@ def test_a_path_that_no_pattern_could_say_is_refused(tmp_path: Path, name: str) 
     written(tmp_path, PLAIN, f"{name}.yaml")
     with pytest.raises(FileError, match="a case file must have a printable path without"):
         Corpus.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "message"),
-    [
-        ("", "", "a case file must have sweeps or cases (got neither)"),
-        ("cases: []\nsweeps: []", "", "a case file must have sweeps or cases (got neither)"),
-        ("cases:\n  - {name: a}\n  - {name: a}", ":6:12", "a name must be unique in its file (got the id 'a' again)"),
-        (
-            "cases:\n  - {name: a}\nsweeps:\n  - {name: a, axes: {seed: [1]}}",
-            ":5:12",
-            "a name must be unique in its file (got the id 'a' again)",
-        ),
-        ("cases:\n  - {name: B C}", ":5:12", f"must be of {LETTERS} (got 'B C')"),
-        ("cases:\n  - {name: a/b}", ":5:12", f"must be of {LETTERS} (got 'a/b')"),
-        (
-            "cases:\n  - {name: a}\n  - name: b\n    with: {strides: [1, 2]}",
-            ":7:21",
-            "strides must have 1 entry, one for each spatial axis (got [1, 2]), or say breaks: strides-length",
-        ),
-        (
-            "cases:\n  - {name: a, with: {spatial: [99999, 99999]}}",
-            ":5:31",
-            (
-                "operands and output together must have at most 16777216 elements "
-                "(got 9999800001 in x alone, of shape [1, 1, 99999, 99999]); correct it"
-            ),
-        ),
-        (
-            "cases:\n  - {name: a, with: {breaks: strides-positiv}}",
-            ":5:30",
-            "must be a constraint's name (got 'strides-positiv'); did you mean 'strides-positive'?",
-        ),
-        (
-            "cases:\n  - {name: a, with: {omit: [strids]}}",
-            ":5:29",
-            "must be an attribute's name (got 'strids'); did you mean 'strides'?",
-        ),
-        (
-            "cases:\n  - {name: a, with: {output_shape: full1}}",
-            ":5:36",
-            "must be an integer or full, full+n, full-n (got 'full1')",
-        ),
-        (
-            "cases:\n  - {name: a, expected: [{dialects: [onnx/ConvTranspose-2], spatial: [1], values: [1]}]}",
-            ":5:38",
-            "must be a dialect (got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
-        ),
-    ],
-)
-def test_a_file_is_refused_at_the_place_of_its_fault(tmp_path: Path, text: str, place: str, message: str) -> None:
-    file = written(tmp_path, BARE_HEAD + text)
-    with pytest.raises(FileError) as error:
-        Corpus.load(file)
-    assert str(error.value).startswith(f"{file}{place}: {message}")
-
-
-@pytest.mark.parametrize("version", ["true", "1.0", "'1'", "2"])
-def test_another_format_is_refused(tmp_path: Path, version: str) -> None:
-    """The version is the integer 1, and nothing that is equal to it."""
-    file = written(tmp_path, PLAIN.replace("format: 1", f"format: {version}"))
-    with pytest.raises(FileError, match=r":1:9: must be (1|an integer) \(got"):
-        Corpus.load(file)
 
 
 def test_the_shipped_corpus_is_the_default(corpus: Corpus) -> None:

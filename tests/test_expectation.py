@@ -13,14 +13,7 @@ from tconv.cases.call import write_signature
 from tconv.cases.case import Operand
 from tconv.dialects import DIALECTS
 from tconv.dialects.rules import Negative, Same
-from tconv.expectation.expected import (
-    Expectation,
-    NotApplicable,
-    Refuse,
-    Values,
-    expect,
-    expect_of_signature,
-)
+from tconv.expectation.expected import Expectation, NotApplicable, Refuse, Values, expect, expect_of_signature
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tconv.corpus.lint import lint
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.errors import FileError, UsageError
+from tconv.errors import UsageError
 from tconv.gate import waiver_lint
 
 if TYPE_CHECKING:
@@ -39,16 +39,6 @@ def findings(folder: Path, text: str) -> list[tuple[str, str]]:
 
 
 # Skips.
-
-
-def test_a_skip_that_leaves_nothing_out(tmp_path: Path) -> None:
-    """Each skip must leave out what no earlier one does; the message counts from one and says why it was there."""
-    sweep = "sweeps: [{name: s, axes: {strides: [1, 2], seed: [1, 2]}, skip: [%s]}]"
-    one, two = "{when: {strides: 1, seed: 1}, because: one}", "{when: {strides: 1}, because: two}"
-    assert findings(tmp_path, sweep % f"{one}, {two}") == []
-    assert findings(tmp_path, sweep % f"{two}, {one}") == [
-        ("file/s", "skip 2 must leave something out (got nothing: 'one'); remove it")
-    ]
 
 
 # Tiers.
@@ -96,42 +86,6 @@ def test_one_file_of_a_kept_folder(tmp_path: Path) -> None:
 # Sense.
 
 
-def test_a_case_that_no_dialect_can_say(tmp_path: Path) -> None:
-    ((where, message),) = findings(tmp_path, "cases: [{name: a, with: {pads_begin: -1, kernel_shape: [3]}}]")
-    assert where == "file/a"
-    assert message.startswith(
-        "a dialect must be able to express it (got none; onnx/ConvTranspose-22: pads_begin must have "
-    )
-    assert message.endswith("; change it")
-
-
-@pytest.mark.parametrize(
-    ("settings", "dialect"),
-    [
-        ("{breaks: strides-length, strides: [2]}", "onnx/ConvTranspose-1"),
-        ("{breaks: batch-not-empty}", "onnx/ConvTranspose-1"),
-        ("{breaks: output-size-non-negative}", "onnx/ConvTranspose-1"),
-        ("{breaks: output-padding-below-stride-or-dilation, strides: 2, output_padding: 1}", "onnx/ConvTranspose-11"),
-        ("{breaks: one-type, bias: true}", "onnx/ConvTranspose-1"),
-        ("{breaks: strides-given}", "onnx/ConvTranspose-1"),
-    ],
-)
-def test_a_case_that_breaks_nothing(tmp_path: Path, settings: str, dialect: str) -> None:
-    breaks = settings.partition(": ")[2].partition(",")[0].rstrip("}")
-    assert findings(tmp_path, f"cases: [{{name: a, with: {settings}}}]") == [
-        ("file/a", f"must break {breaks} (got a valid call of {dialect}); correct it")
-    ]
-
-
-def test_a_case_that_breaks_more_than_it_says(tmp_path: Path) -> None:
-    bound = "breaks: output-padding-below-stride-or-dilation, output_padding: 1"
-    ((where, message),) = findings(tmp_path, f"cases: [{{name: a, with: {{{bound}, auto_pad: valid, pads_end: 1}}}}]")
-    assert where == "file/a"
-    assert message.startswith("must break output-padding-below-stride-or-dilation alone (got pads must not be written ")
-    assert message.endswith("; correct it")
-    assert findings(tmp_path, f"cases: [{{name: a, with: {{{bound}, auto_pad: valid}}}}]") == []
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -166,16 +120,6 @@ def test_each_constraint_that_is_not_broken_is_found(tmp_path: Path, name: str) 
     ((where, message),) = findings(tmp_path, plain)
     assert where == "file/a"
     assert message.startswith(f"must break {name} (got a valid call of ")
-
-
-def test_a_case_that_says_nothing_new(tmp_path: Path) -> None:
-    assert findings(tmp_path, TWIN) == [("file/b", "must say something new (got the same as file/a); remove one")]
-    assert findings(tmp_path, "cases: [{name: a}, {name: b, with: {batch: 1, data: integers, kernel: [3]}}]") == [
-        ("file/b", "must say something new (got the same as file/a); remove one")
-    ]
-    assert findings(tmp_path, "cases: [{name: a}]\nsweeps: [{name: s, axes: {seed: [0, 1], batch: [1]}}]") == [
-        ("file/s[seed=0,batch=1]", "must say something new (got the same as file/a); remove one")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -222,43 +166,6 @@ def test_a_literal_that_is_right(tmp_path: Path) -> None:
         assert findings(tmp_path, literal(dialect)) == []
     text = literal(values="[.nan, .nan, 20]").replace("[1, 2]}", "[.nan, 2]}")
     assert findings(tmp_path, text) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            literal(values="[1, 12, 21]"),
-            "value [2] must be what the reference gives for onnx/ConvTranspose-22, 20 (got 21)",
-        ),
-        (
-            literal(values="[.nan, 12, 20]"),
-            "value [0] must be what the reference gives for onnx/ConvTranspose-22, 1 (got nan)",
-        ),
-        (literal(values="[1, 12]"), "values must be 3 elements for onnx/ConvTranspose-22 (got 2)"),
-        (literal(spatial="[4]"), "spatial must be what onnx/ConvTranspose-22 gives, [3] (got [4])"),
-        (literal(spatial="[1, 3]"), "spatial must be what onnx/ConvTranspose-22 gives, [3] (got [1, 3])"),
-        (
-            literal("openvino/ConvolutionBackpropData-1", bias="true"),
-            "expected values must be of a case with values in openvino/ConvolutionBackpropData-1 (got not applicable)",
-        ),
-        (
-            literal(more="breaks: strides-positive, strides: 0"),
-            "expected values must be of a case with values in onnx/ConvTranspose-22 (got a refusal)",
-        ),
-    ],
-)
-def test_a_literal_that_the_reference_contradicts(tmp_path: Path, text: str, message: str) -> None:
-    """The dialect, what it gives and what is written are told; a dialect that expects no value has no literal."""
-    assert findings(tmp_path, text) == [("file/a", message)]
-
-
-def test_each_dialect_of_a_literal_is_held_against_its_own_rules(tmp_path: Path) -> None:
-    """Opset 1 puts the odd unit at the end, opset 11 at the beginning: a literal for both is wrong for one."""
-    both = "onnx/ConvTranspose-1, onnx/ConvTranspose-11"
-    assert findings(tmp_path, literal(both, "[2]", "[1, 12]", more="output_shape: full-1")) == [
-        ("file/a", "value [0] must be what the reference gives for onnx/ConvTranspose-11, 12 (got 1)")
-    ]
 
 
 # A clean corpus.
@@ -321,25 +228,6 @@ def test_check_writes_tiers_and_then_looks(tmp_path: Path) -> None:
     assert again["file/s"] != kept["file/s"]
 
 
-def test_check_of_an_impossible_case_is_an_error_of_its_file(tmp_path: Path) -> None:
-    """A sweep's row that makes no case is found by check, at the sweep's place."""
-    path = written(tmp_path, "sweeps:\n  - {name: s, axes: {strides: [1, 0, [2, 2]]}}")
-    positive, many = "strides-positive", "strides must have 1 entry, one for each spatial axis"
-    code, last, told = check(str(path))
-    assert (code, last) == (2, "3 cases, 1 sweep, 2 findings")
-    assert [line.partition(" in ")[0] for line in told] == [
-        f"{path}:5:5: strides must have entries of at least 1 (got [0]), or say breaks: {positive}",
-        f"{path}:5:5: {many} (got [2, 2]), or say breaks: strides-length",
-    ]
-    assert told[1].endswith("; spatial is not given, so it is [4]; skip it or correct it")
-
-
-def test_a_filter_of_more_axes_than_the_default_says_what_the_default_is(tmp_path: Path) -> None:
-    path = written(tmp_path, "cases:\n  - {name: a, with: {kernel: [3, 3]}}")
-    with pytest.raises(FileError, match=r"filter-rank-matches; spatial is not given, so it is \[4\]$"):
-        check(str(path))
-
-
 def test_tiers_of_a_single_file_are_not_stored_beside_it(tmp_path: Path) -> None:
     """Where the folder stores none, a file alone has none either: the command says what to do, and writes nothing."""
     path = written(tmp_path, SWEEP)
@@ -349,44 +237,6 @@ def test_tiers_of_a_single_file_are_not_stored_beside_it(tmp_path: Path) -> None
 
 
 # Citations, and literals that a type does not hold.
-
-
-def test_a_case_that_the_cited_dialect_cannot_say(tmp_path: Path) -> None:
-    """The text that a case rests on must have words for it; of a sweep, for one of its cases."""
-    bias = "cases: [{name: a, with: {bias: true}}]"
-    path = written(tmp_path, bias)
-    path.write_text(path.read_text("utf-8").replace("onnx/ConvTranspose-22", "openvino/ConvolutionBackpropData-1"))
-    (finding,) = lint(Corpus.load(path))
-    assert str(finding).startswith(
-        f"{path}:4:25: file/a: a cited dialect must be able to express it (got openvino/ConvolutionBackpropData-1: "
-        "bias must not be there "
-    )
-    cited = path.read_text("utf-8").partition("cases:")[0]
-    path.write_text(cited + "sweeps: [{name: s, axes: {bias: [true, false]}}]")
-    assert list(lint(Corpus.load(path))) == []
-    path.write_text(cited + "sweeps: [{name: s, axes: {bias: [true], seed: [1, 2]}}]")
-    assert ["cited" in finding.message for finding in lint(Corpus.load(path))] == [True]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "value", "stored"),
-    [
-        ("f16", "2049", "2048"),
-        ("f16", "70000", "inf"),
-        ("f16", "0.5", ""),
-        ("f16", "2^-24", ""),
-        ("bf16", "257", "256"),
-        ("f64", "0.1", ""),
-        ("f64", "-4503599627370497*2^-1074", ""),
-    ],
-)
-def test_a_literal_that_its_type_does_not_hold(tmp_path: Path, dtype: str, value: str, stored: str) -> None:
-    """An operand's literal is what the runtime gets, to the last bit; the message has what would be stored instead."""
-    text = f"cases: [{{name: a, with: {{dtype: {dtype}, spatial: [2], x: {{values: [1, {value}]}}}}}}]"
-    path = written(tmp_path, text)
-    found = [(finding.message, finding.place) for finding in lint(Corpus.load(path))]
-    message = f"value [1] must be a number that {dtype} holds (got {value}, stored as {stored})"
-    assert found == ([(message, (path, 4, text.index(value) + 1))] if stored else [])
 
 
 @pytest.mark.parametrize(
@@ -402,18 +252,6 @@ def test_a_number_may_be_a_multiple_of_a_power_of_two(tmp_path: Path, text: str,
     (one,) = corpus.cases()
     assert one.x.values == one.expected[0].values == (float.fromhex(number),)
     assert list(lint(corpus)) == []
-
-
-@pytest.mark.parametrize(
-    "text", ["two", "2^", "3^2", "1.5*2^3", "2^0.5", "2^2000", "2^-1075", "3*2^-1075", "9007199254740993*2^0"]
-)
-def test_what_is_no_number_is_refused_at_its_place(tmp_path: Path, text: str) -> None:
-    """Also what float64 does not hold: a literal is never rounded."""
-    case = f"{{name: a, with: {{spatial: [2], kernel: [1], x: {{values: [1, {text}]}}}}}}"
-    path = written(tmp_path, f"cases: [{case}]")
-    with pytest.raises(FileError, match="must be a number") as caught:
-        Corpus.load(path)
-    assert (caught.value.line, caught.value.column) == (4, f"cases: [{case}]".index(text) + 1)
 
 
 # Waiver files.

@@ -43,15 +43,9 @@ _PROSE = {"sized-upper-odd-end", "sized-lower-odd-begin"}
     ("dialects", "names"),
     [
         ((ONNX_11, ONNX_22), {"same-output-padding-added"} | _NEGATIVE_SIZED | _NEGATIVE_SAME | _TRUNCATED),
-        (
-            (ONNX_1,),
-            {"valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME | _TRUNCATED,
-        ),
+        ((ONNX_1,), {"valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME | _TRUNCATED),
         ((ONEDNN,), {"negative-same-shrunk", "negative-same-refused"}),
-        (
-            BACKPROP,
-            {"same-as-convolution", "valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME,
-        ),
+        (BACKPROP, {"same-as-convolution", "valid-keeps-pads"} | _PROSE | _NEGATIVE_SIZED | _NEGATIVE_SAME),
         (("geometry/1",), set()),
     ],
 )

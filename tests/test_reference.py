@@ -179,9 +179,7 @@ def test_input_and_output_channels_are_not_swapped() -> None:
 def test_what_no_tap_reaches_is_the_bias() -> None:
     geometry = Geometry((2,), (1,), (3,), (1,), (-2,), (8,), 1)
     y = definition(np.array([[[5.0, 7.0]]]), np.array([[[1.0], [2.0]]]), np.array([100.0, 200.0]), geometry)
-    assert y.tolist() == [
-        [[100, 100, 105, 100, 100, 107, 100, 100], [200, 200, 210, 200, 200, 214, 200, 200]],
-    ]
+    assert y.tolist() == [[[100, 100, 105, 100, 100, 107, 100, 100], [200, 200, 210, 200, 200, 214, 200, 200]]]
 
 
 def test_no_spatial_axis_at_all() -> None:

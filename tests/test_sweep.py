@@ -162,8 +162,7 @@ def test_skips_by_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st
     names = ("strides", "dilations", "seed")
     values = {name: data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)) for name in names}
     meant = st.fixed_dictionaries(
-        {},
-        optional={name: st.lists(st.sampled_from(found), min_size=1, unique=True) for name, found in values.items()},
+        {}, optional={name: st.lists(st.sampled_from(found), min_size=1, unique=True) for name, found in values.items()}
     ).filter(bool)
     skips = data.draw(st.lists(meant, max_size=3))
     left = [
@@ -223,78 +222,6 @@ def test_a_digest_is_of_what_decides_the_rows(tmp_path: Path) -> None:
 # What a file may not say.
 
 
-@pytest.mark.parametrize(
-    ("sweep", "at", "message"),
-    [
-        (
-            "axes: {stride: [1, 2]}",
-            "stride:",
-            "an axis with a list must be an attribute or a size (got 'stride'); did you mean 'strides'?; give a",
-        ),
-        ("axes: {strides: [1, 2, 1]}", "1]", "the values of an axis must differ (got '1' again)"),
-        ("axes: {shapes: [null, static, null]}", "null]", "the values of an axis must differ (got 'none' again)"),
-        (
-            "axes: {auto_pad: [same_uper]}",
-            "same_uper]",
-            "must be 'explicit', 'valid', 'same_upper' or 'same_lower' or a mapping (got 'same_uper'); did you mean",
-        ),
-        ("axes: {strides: [one]}", "one]", "must be an integer or a list of integers (got 'one')"),
-        ("axes: {strides: [1, [1, x]]}", "x]]", "must be an integer (got 'x')"),
-        ("axes: {batch: [-1]}", "-1]", "must be greater than or equal to 0 (got -1)"),
-        ("axes: {bias: [1]}", "1]", "must be true or false (got 1)"),
-        ("axes: {output_shape: [half]}", "half]", "must be an integer or full, full+n, full-n (got 'half')"),
-        ("axes: {breaks: [strds]}", "strds]", "must be a constraint's name (got 'strds')"),
-        (
-            "axes: {strides: [1]}, skip: [{when: {stride: 1}, because: so}]",
-            "stride:",
-            "must be an axis of the sweep (got 'stride'); did you mean 'strides'?",
-        ),
-        (
-            "axes: {auto_pad: [valid, same_upper]}, skip: [{when: {auto_pad: same_uper}, because: so}]",
-            "same_uper}",
-            "must be one of valid, same_upper (got 'same_uper'); did you mean 'same_upper'?",
-        ),
-        (
-            "axes: {strides: [1, 2]}, skip: [{when: {strides: [1, 3]}, because: so}]",
-            "[1, 3]",
-            "must be one of 1, 2 (got '3')",
-        ),
-        (
-            "axes: {strides: [1, 2]}, skip: [{when: {strides: [1, 2]}, because: so}]",
-            "skip:",
-            "a sweep must have a case left (got none); skip less",
-        ),
-        ("axes: {}", "{}", "must have at least 1 item"),
-        ("axes: {strides: []}", "[]", "must have at least 1 item"),
-        ("axes: {shape: {Line: {}}}", "Line:", "must be of small letters, digits"),
-        (
-            "axes: {'a,b=]': {x: {}}}",
-            "'a,b=]'",
-            "an axis must have a name of letters, digits, '_', '.', '+' and '-' (got 'a,b=]'); rename it",
-        ),
-        (
-            "axes: {auto_pad: [valid, {raw: 'a,b=c'}]}",
-            "{raw: 'a,b=c'}",
-            "an axis must have values that an id can hold (got 'a,b=c'); give a mapping of labels instead",
-        ),
-        (
-            "axes: {auto_pad: [{raw: ''}]}",
-            "{raw: ''}",
-            "an axis must have values that an id can hold (got ''); give a mapping of labels instead",
-        ),
-        (
-            "axes: {x: [{data: nan}]}",
-            "x:",
-            "an axis with a list must be an attribute or a size (got 'x'); give a mapping of labels to settings",
-        ),
-    ],
-)
-def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, sweep: str, at: str, message: str) -> None:
-    found, told = refusal(tmp_path, sweep)
-    assert found.startswith(at)
-    assert told.startswith(message)
-
-
 @pytest.mark.parametrize("word", ["a b", "a]b", "a[b", "a|b", "a=b", "a,b", "a{b", "a\tb"])
 def test_no_label_breaks_an_id(tmp_path: Path, word: str) -> None:
     """Words with what ids and patterns are made of need a label; with one they are ordinary."""
@@ -325,21 +252,3 @@ def test_a_sweep_of_too_many_axes_is_refused(tmp_path: Path) -> None:
     assert found.startswith("axes:")
     assert told == f"a sweep must have at most {MOST_AXES} axes (got {MOST_AXES + 1}); split it"
     assert len(read(tmp_path, f"axes: {{{', '.join(axes[:-1])}}}").rows()) == 1
-
-
-@pytest.mark.parametrize(
-    ("axes", "message"),
-    [
-        ("strides: [1, 0]", "strides must have entries of at least 1 (got [0]), or say breaks: strides-positive"),
-        ("batch: [1, 2147483648]", "operands and output together must have at most 16777216 elements (got"),
-        ("dilations: [1, 2000000000]", "operands and output together must have at most 16777216 elements"),
-    ],
-)
-def test_an_impossible_combination_is_told_with_its_id(tmp_path: Path, axes: str, message: str) -> None:
-    """The place is the sweep's, the message names the case, and possible cases beside it are cases."""
-    sweep = read(tmp_path, f"axes: {{{axes}}}")
-    assert sweep.case([0]).id.startswith("file/sweep[")
-    with pytest.raises(FileError) as error:
-        sweep.case([1])
-    assert str(error.value).startswith(f"{tmp_path / 'file.yaml'}:6:5: {message}")
-    assert f" in {sweep.case_id([1])}; skip it or correct it" in str(error.value)

@@ -89,6 +89,7 @@ _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # key of one version could be a part of a comment in the other.
 _UNREADABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _LINE_END = re.compile("\r\n|\r|\n")
+_TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
 
 _CORE_TAG = "tag:yaml.org,2002:"
 _TAGS: Final[dict[type[Event], set[str]]] = {
@@ -153,6 +154,10 @@ def _syntax_error(path: Path, text: str, error: Exception) -> FileError:
         return FileError(path, f"must be YAML (got: {one_line(problem)}); correct the text")
     # If the last line has no newline, libyaml places its end in the next line.
     place = min((mark.line + 1, mark.column + 1), place_after(text))
+    before = _LINE_END.split(text)[place[0] - 1][: place[1]]
+    if _TAB_AS_INDENTATION.fullmatch(before):
+        message = "indentation must be spaces (got a tab); replace it by spaces"
+        return FileError(path, message, place[0], before.index("\t") + 1)
     if context:
         problem += f", {context}" + (f" that starts at line {start.line + 1}" if start else "")
     message = f"must be YAML (got: {one_line(problem)}); check indentation, quotes and brackets"
