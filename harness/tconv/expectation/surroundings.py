@@ -220,9 +220,7 @@ class _Builder:
             return written, np.array(float(zero_point))
         if self._context.values == "full-range":
             numbers = self._integers("x", self._case.x.shape, 127)
-            quanta = np.clip(numbers + (0 if low < 0 else 128), low, high)
-            quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
-            return quanta, np.array(float(zero_point))
+            return _full_range(numbers + (0 if low < 0 else 128), low, high), np.array(float(zero_point))
         numbers = self._integers("x", self._case.x.shape, self._spans["x"])
         if self._context.values == "zero-points-at-ends":
             # With a filter without negative numbers all results have one sign, so the output must have the same one.
@@ -347,8 +345,7 @@ class _Builder:
             low, high = LIMITS[dtype]
             # An operator on quanta has a symmetric filter.
             low = max(low, -high) if self._call.dialect.quantised else low
-            quanta = np.clip(values + zero_point, low, high)
-            quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
+            quanta = _full_range(values + zero_point, low, high)
         else:
             if context.values == "zero-points-at-ends" and context.filter == "uint8":
                 zero_point, values = 0, np.abs(values)
@@ -545,6 +542,13 @@ class _Builder:
             return _UNEVEN_STEP * largest / _LARGEST[dtype]
         step = 1.0 if self._context.scales == "powers-of-two" else _STEP
         return step * 2.0 ** ceil(log2(largest / (step * _LARGEST[dtype]))) if largest else step
+
+
+def _full_range(quanta: Float64s, low: int, high: int) -> Float64s:
+    """Return quanta within their limits; the first two are the limits themselves."""
+    quanta = np.clip(quanta, low, high)
+    quanta.flat[: min(2, quanta.size)] = (low, high)[: min(2, quanta.size)]
+    return quanta
 
 
 _ARITHMETIC: Mapping[str, tuple[str, Callable[[_Builder], Float64s]]] = {
