@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cached_property
 from math import prod
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -97,45 +97,21 @@ class Expected:
 class Facts(Mapping[str, str]):
     """Facts that are computed only when the first one is read; for most cases none is."""
 
-    __slots__ = ("_numbers", "_texts", "_work_out")
-
     def __init__(self, work_out: Callable[[], Mapping[str, str]]) -> None:
-        self._work_out: Callable[[], Mapping[str, str]] | None = work_out
+        self._work_out = work_out
 
-    def _worked_out(self) -> Mapping[str, int]:
-        """Return the index of each fact's text, by name; cases with the same names share it."""
-        if self._work_out is not None:
-            facts, self._work_out = self._work_out(), None
-            self._numbers, self._texts = _numbers(tuple(facts)), tuple(facts.values())
-        return self._numbers
-
-    def __bool__(self) -> bool:
-        # Each case has facts, so they are not computed for this.
-        return True
+    @cached_property
+    def _facts(self) -> Mapping[str, str]:
+        return self._work_out()
 
     def __getitem__(self, name: str) -> str:
-        number = self._worked_out()[name]
-        return self._texts[number]
-
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as of `Mapping`
-        """Return a fact, or the default. It is faster than that of `Mapping`, which raises an error and catches it."""
-        number = self._worked_out().get(name)
-        return default if number is None else self._texts[number]
-
-    def items(self) -> ItemsView[str, str]:
-        """Return names and texts; this is faster than the look-ups of `Mapping`."""
-        return dict(zip(self._worked_out(), self._texts, strict=True)).items()
+        return self._facts[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._worked_out())
+        return iter(self._facts)
 
     def __len__(self) -> int:
-        return len(self._worked_out())
-
-
-@lru_cache(maxsize=1024)
-def _numbers(names: tuple[str, ...]) -> Mapping[str, int]:
-    return {name: number for number, name in enumerate(names)}
+        return len(self._facts)
 
 
 @dataclass(frozen=True, slots=True)
