@@ -6,23 +6,22 @@ import json
 import math
 import re
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import AfterValidator, Field, model_validator
 
 from strategies import examples
+from tconv.corpus.case_file import CaseFile, Single
 from tconv.documents import Document, load, read
 from tconv.documents import tree as yaml_tree
-from tconv.documents.models import Integers, Mappings, Numbers, Part, Texts, Values, known_as
-from tconv.errors import FileError, FileErrors
+from tconv.errors import FileError
 from tconv.shown_texts import printable
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +48,10 @@ def written(tmp_path: Path) -> Callable[[str | bytes], Path]:
     return write
 
 
-def refusal(path: Path, model: type[Part] | None = None) -> tuple[str, int | None, int | None]:
-    """Return the message and the place of what `read`, or `load`, raises; every message is one line."""
+def refusal(path: Path) -> tuple[str, int | None, int | None]:
+    """Return the message and the place of what `read` raises; every message is one line."""
     with pytest.raises(FileError) as caught:
-        read(path) if model is None else load(path, model)
+        read(path)
     assert caught.value.path == path
     assert caught.value.message.isprintable()
     return caught.value.message, caught.value.line, caught.value.column
@@ -393,229 +392,26 @@ def test_any_content_is_read_or_refused(scratch: Path, reader: type[yaml.SafeLoa
         assert isinstance(outcome, Document)
 
 
-class AutoPad(StrEnum):
-    """An enumeration."""
-
-    EXPLICIT = "explicit"
-    SAME_UPPER = "same_upper"
-
-
-def even(number: int) -> int:
-    """Refuse odd numbers, in two lines."""
-    if number % 2:
-        raise ValueError(f"must be even\n(got {number}); add \x1b 1")
-    return number
-
-
-class Raw(Part):
-    """A member of a union with words."""
-
-    raw: str
-    step: Annotated[int, AfterValidator(even)] = 2
-
-
-def of_small_words(text: str) -> str:
-    """Refuse capitals."""
-    if text != text.lower():
-        raise ValueError(f"must be in small letters (got {text!r})")
-    return text
-
-
-class Sweep(Part):
-    """What the tests load: types as the models of the shipped files have them."""
-
-    name: str = "n"
-    title: str = Field("t", alias="with")
-    strides: int | Integers[int] = 1
-    shape: int | Integers[int] | str = 1
-    ints: Integers[int] = Field(default=[])
-    reals: Numbers[float] = Field(default=[])
-    names: Texts[str] = Field(default=[])
-    anything: Values[Any] = Field(default=[])
-    raws: Mappings[Raw] = Field(default=[])
-    sizes: dict[str, dict[str, int]] = Field(default={})
-    axes: dict[str, Values[Any] | dict[Annotated[str, Field(pattern="^[a-z]+$")], Raw]] = Field(default={})
-    auto_pad: Annotated[AutoPad, Field(strict=False)] | Raw | None = AutoPad.EXPLICIT
-    data: Literal["integers", "normal", "ones"] = "ones"
-    rank: Literal[1, 2] = 1
-    level: Literal["high"] | int = 1
-    pad: Annotated[int, Field(ge=0, lt=10)] = 0
-    factor: Annotated[float, Field(gt=0, le=1)] = 1
-    flag: bool = False
-    code: Annotated[str, Field(pattern="^[A-Z]{2}$", min_length=2)] = "AB"
-    few: Annotated[Integers[int], Field(min_length=1, max_length=2)] = Field(default=[1])
-    step: Annotated[int, AfterValidator(even)] = 2
-    word: Annotated[str, AfterValidator(of_small_words)] | int | Texts[str] = 1
-    dialect: Annotated[str, known_as("a dialect", ["onnx", "onednn"])] = "onnx"
-
-
-class File(Part):
-    """A file of sweeps."""
-
-    format: Literal[1]
-    sweeps: Mappings[Sweep] = Field(default=[])
-    low: int = 0
-    high: int = 0
-
-    @model_validator(mode="after")
-    def in_order(self) -> File:
-        """Refuse a range that is none."""
-        if self.low > self.high:
-            raise ValueError("must have low below high; swap them")
-        return self
-
-
 def test_load_returns_the_model_and_the_document(written: Callable[[str], Path]) -> None:
     """A word becomes an enumeration's member, an integer a number; nothing else is converted."""
-    text = "{ints: [1, 2], auto_pad: same_upper, factor: 1, with: x, reals: [.inf, 1e300]}"
-    model, document = load(written(text), Sweep)
-    assert (model.ints, model.auto_pad, model.title, model.reals) == (
-        [1, 2],
-        AutoPad.SAME_UPPER,
-        "x",
-        [math.inf, 1e300],
-    )
-    assert repr(model.factor) == "1.0"
+    text = "{with: {auto_pad: same_upper, x: {values: [1, 2^-3, .inf]}}, name: a}"
+    model, document = load(written(text), Single)
+    assert model.with_.auto_pad is AutoPad.SAME_UPPER
+    assert model.with_.x is not None
+    assert repr(model.with_.x.values) == "[1.0, 0.125, inf]"
     assert document == read(document.path)
-
-
-COMPLAINTS = [
-    # Unknown and missing keys.
-    ("stides: 1", 1, "must be one of the known keys (got 'stides'); did you mean 'strides'?"),
-    ("xyzzy: 1", 1, "must be one of the known keys (got 'xyzzy')"),
-    (r'"a\n\e{key}": 1', 1, r"must be printable text (got 'a\n\x1b{key}'); leave the characters out"),
-    ("auto_pad: {}", 11, "must have the key 'raw'"),
-    ("auto_pad: {rwa: x}", 12, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
-    ("axes: {axes: {axes: {rwa: x}}}", 22, "must be one of the known keys (got 'rwa'); did you mean 'raw'?"),
-    # Types.
-    ("name: 12", 7, "must be text (got 12); put it in quotes"),
-    ("name:", 6, "must be text (got None)"),
-    ("pad: '3'", 6, "must be an integer (got '3')"),
-    ("factor: x", 9, "must be a number (got 'x')"),
-    ("flag: yes", 7, "must be true or false (got 'yes')"),
-    ("ints: abc", 7, "must be a list of integers (got 'abc')"),
-    ("ints: [1, x]", 11, "must be an integer (got 'x')"),
-    ("raws: [x]", 8, "must be a mapping (got 'x')"),
-    ("sizes: {a: {b: x}}", 16, "must be an integer (got 'x')"),
-    # Unions.
-    ("strides: abc", 10, "must be an integer or a list of integers (got 'abc')"),
-    ("strides: [1, a]", 14, "must be an integer (got 'a')"),
-    ("shape: {a: 1}", 8, "must be an integer, a list of integers or text (got {'a': 1})"),
-    ("axes: {a: {b: {raw: 1}, c: {raw: []}}}", 21, "must be text (got 1); put it in quotes"),
-    ("auto_pad: 1", 11, "must be 'explicit' or 'same_upper' or a mapping (got 1)"),
-    (
-        "auto_pad: sme_upper",
-        11,
-        "must be 'explicit' or 'same_upper' or a mapping (got 'sme_upper'); did you mean 'same_upper'?",
-    ),
-    ("word: UP", 7, "must be in small letters (got 'UP')"),
-    # Choices.
-    ("data: norml", 7, "must be 'integers', 'normal' or 'ones' (got 'norml'); did you mean 'normal'?"),
-    ("rank: 3", 7, "must be 1 or 2 (got 3)"),
-    ("level: hihg", 8, "must be 'high' or an integer (got 'hihg'); did you mean 'high'?"),
-    ("dialect: onx", 10, "must be a dialect (got 'onx'); did you mean 'onnx'?"),
-    # Ranges.
-    ("pad: -1", 6, "must be greater than or equal to 0 (got -1)"),
-    ("factor: 2", 9, "must be less than or equal to 1 (got 2)"),
-    ("few: []", 6, "must have at least 1 item (got [])"),
-    ("few: [1, 2, 3]", 6, "must have at most 2 items (got [1, 2, 3])"),
-    ("code: ab", 7, "must match pattern '^[A-Z]{2}$' (got 'ab')"),
-    ("axes: {a: {B: {raw: x}}}", 12, "must match pattern '^[a-z]+$' (got 'B')"),
-    # A validator's own words.
-    ("step: 3", 7, r"must be even (got 3); add \x1b 1"),
-    # What was got, in short.
-    (f"pad: {'x' * 100}", 6, f"must be an integer (got '{'x' * 56}...)"),
-    (r'pad: "a\e[31m\nb"', 6, r"must be printable text (got 'a\x1b[31m\nb'); leave the characters out"),
-    # Capitals do not count, and words of other tools have their meaning here.
-    (
-        "auto_pad: SAME_UPPER",
-        11,
-        "must be 'explicit' or 'same_upper' or a mapping (got 'SAME_UPPER'); did you mean 'same_upper'?",
-    ),
-    (
-        "auto_pad: NOTSET",
-        11,
-        "must be 'explicit' or 'same_upper' or a mapping (got 'NOTSET'); did you mean 'explicit'?",
-    ),
-    # The whole document.
-    ("[1]", 1, "must be a mapping (got [1])"),
-]
-
-
-@pytest.mark.parametrize(("text", "column", "message"), COMPLAINTS, ids=[text[:40] for text, *_ in COMPLAINTS])
-def test_a_complaint_says_what_must_be(written: Callable[[str], Path], text: str, column: int, message: str) -> None:
-    assert refusal(written(text), Sweep) == (message, 1, column)
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "message"),
-    [
-        ("# c\nsweeps: []", (2, 1), "must have the key 'format'"),
-        # A misspelt key is told as such, not as the lack of its right spelling.
-        ("sweeps: []\nfromat: 1", (2, 1), "must be one of the known keys (got 'fromat'); did you mean 'format'?"),
-        (
-            "format: 1\nsweeps:\n  - {name: a}\n  - name: b\n    strids: 1\n",
-            (5, 5),
-            "must be one of the known keys (got 'strids'); did you mean 'strides'?",
-        ),
-        ("format: 1\nsweeps:\n  - name: b\n    auto_pad:\n      {}\n", (5, 7), "must have the key 'raw'"),
-        # What is right at its anchor and wrong at its alias is told at the alias.
-        ("format: 1\nsweeps:\n  - name: &x text\n    pad: *x", (4, 10), "must be an integer (got 'text')"),
-        # The model's own rule is told at its mapping.
-        ("# c\nformat: 1\nlow: 2\nhigh: 1", (2, 1), "must have low below high; swap them"),
-        # The file's own errors come first.
-        ("a: 1\na: 2", (2, 1), twice("a", 1)),
-    ],
-)
-def test_errors_of_a_file_are_at_their_lines(
-    written: Callable[[str], Path], text: str, place: tuple[int, int], message: str
-) -> None:
-    assert refusal(written(text), File) == (message, *place)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (
-            "fromat: 1\nformat: 2\nlow: x",
-            [
-                "1:1: must be one of the known keys (got 'fromat'); did you mean 'format'?",
-                "2:9: must be 1 (got 2)",
-                "3:6: must be an integer (got 'x')",
-            ],
-        ),
-        (
-            "sweeps:\n- {zzz: 1, strides: [1, a, b]}\n- axes: {a: {b: {raw: 1, step: 3}, c: {}}}\n  pad: x",
-            [
-                "1:1: must have the key 'format'",
-                "2:4: must be one of the known keys (got 'zzz')",
-                "2:25: must be an integer (got 'a')",
-                "2:28: must be an integer (got 'b')",
-                "3:23: must be text (got 1); put it in quotes",
-                r"3:32: must be even (got 3); add \x1b 1",
-                "3:39: must have the key 'raw'",
-                "4:8: must be an integer (got 'x')",
-            ],
-        ),
-    ],
-)
-def test_all_errors_of_a_file_are_told_at_once(written: Callable[[str], Path], text: str, told: list[str]) -> None:
-    """Each in a line, in the order of their places; those of a union's members are those of the member that fits."""
-    path = written(text)
-    with pytest.raises(FileErrors) as caught:
-        load(path, File)
-    assert str(caught.value).splitlines() == [f"{path}:{line}" for line in told]
-    assert len(caught.value.errors) == len(told)
 
 
 @given(value=VALUES)
 @examples(100)
 def test_any_value_is_loaded_or_refused(scratch: Path, value: object) -> None:
     """Whatever a document holds, `load` gives the model or a FileError in one line."""
-    sweep = {"strides": value, "axes": value, "auto_pad": value, "raws": value, "word": value}
-    for name, part in sweep.items():
-        scratch.write_text(json.dumps({"format": 1, "sweeps": [{name: part}]}), "utf-8")
-        outcome = result_of(lambda: load(scratch, File))
+    keys = {"strides": value, "auto_pad": value, "output_shape": value, "x": value, "omit": value}
+    for part in ({"axes": value}, *({"with": {name: part}} for name, part in keys.items())):
+        sweep = {"name": "s", "axes": {"seed": [1]}, **part}
+        cites = [{"dialect": "onnx/ConvTranspose-22", "clause": "doc"}]
+        scratch.write_text(json.dumps({"format": 1, "about": "x", "cites": cites, "sweeps": [sweep]}), "utf-8")
+        outcome = result_of(lambda: load(scratch, CaseFile))
         if isinstance(outcome, FileError):
             assert outcome.message.isprintable()
             assert outcome.line == 1
