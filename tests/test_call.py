@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,11 +168,6 @@ def test_layouts_are_spelt_by_meaning() -> None:
     }
 
 
-def test_negative_pads_are_written_in_plain_geometry() -> None:
-    """geometry/1 takes the rules' pads as they come, below zero too."""
-    assert said("geometry/1", pads_begin=(-1, 2)).attributes == {"pads_begin": (-1, 2)}
-
-
 # Inputs.
 
 
@@ -191,11 +185,6 @@ def test_default_layouts_give_the_shapes(dialect: str, x: tuple[int, ...], w: tu
     call = said(dialect, groups=groups)
     assert (call.inputs[0].shape, call.inputs[1].shape) == (x, w)
     assert call.groups == (groups or 1)
-
-
-def test_the_grouped_filter_of_one_group_has_the_axis_too() -> None:
-    assert said(GROUPED).inputs[1].shape == (1, 4, 6, 3, 2)
-    assert said(GROUPED, groups=4).inputs[1].shape == (4, 1, 6, 3, 2)
 
 
 @pytest.mark.parametrize("dialect", WIDE)
@@ -257,16 +246,6 @@ def test_a_fed_output_shape_is_among_the_feeds() -> None:
     fed = call.feeds({"x": np.zeros(1), "w": np.zeros(1)})
     assert list(fed) == ["data", "output_shape"]
     assert (fed["output_shape"].dtype, fed["output_shape"].tolist()) == (np.int64, [9, 8])
-
-
-def test_the_calls_facts() -> None:
-    """A call knows its dialect, rank, groups, whether sizes are symbols, and the data's type, which is the output's."""
-    assert said(GROUPED).rank == 2
-    mixed = plane(dtype=DType.F16)
-    assert express(replace(mixed, w=replace(mixed.w, dtype=DType.F32)), DIALECTS[ONNX_11]).dtype is DType.F16
-    call = said(ONNX_11, shapes="symbolic")
-    assert (call.dialect.name, call.rank, call.groups, call.shapes) == (ONNX_11, 2, 1, "symbolic")
-    assert said(ONNX_11).shapes == "static"
 
 
 # The signature.

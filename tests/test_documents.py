@@ -200,11 +200,6 @@ def test_a_file_must_be_utf8(
 TOO_DEEP = "must be at most 32 lists and mappings deep (got more); make it flatter"
 
 
-def twice(key: str, line: int) -> str:
-    """Return what is said of a key that stands again."""
-    return f"must have each key once (got {key!r}, as in line {line}); remove one"
-
-
 REFUSALS = [
     # The 33rd level, however many follow. Other refusals are in `golden/case_file_messages.yaml`.
     ("[" * 100_000, (1, 33), TOO_DEEP),

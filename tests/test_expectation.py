@@ -164,13 +164,6 @@ def test_what_a_dialect_has_no_words_for(dialect: str, attributes: dict[str, Any
     assert "(got " in told
 
 
-def test_a_reason_is_one_readable_line() -> None:
-    assert reason(ONNX_11, dtype=DType.BF16) == (
-        "data must be one of f16, f32, f64 (got bf16) "
-        "[type-known: type constraint T, tensor(float16), tensor(float), tensor(double)]"
-    )
-
-
 def test_another_broken_constraint_is_not_the_one_broken_on_purpose() -> None:
     two = {"strides": (2,), "bias": (5,)}
     assert "[bias-length: " in reason(ONNX_11, **two, breaks="strides-length")
@@ -321,13 +314,6 @@ def test_a_refusing_product_names_all_its_readings() -> None:
     found = value(ONNX_11, auto_pad="same_upper", strides=(3, 3), dilations=(1, 1), output_padding=(0, 1))
     # Reaches 15 of 15 and 20 + 1 of 21: only with the padding added is it 20 of 21 + 1.
     assert texts(found) == ["same-output-padding-added + negative-same-refused"]
-
-
-def test_expectations_are_shared_between_equal_signatures() -> None:
-    first = expects(ONNX_11, strides=(2, 2))
-    assert expects(ONNX_11, strides=(2, 2), dtype="f16", data_format="NXC") is first
-    assert expects(ONNX_11, strides=(2, 2), dtype="bf16") is not first
-    assert expects(ONNX_11, strides=(2, 2), data="normal", shapes="symbolic") is first
 
 
 def test_violations_list_what_does_not_hold() -> None:

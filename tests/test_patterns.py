@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tconv.cases.patterns import facts_of, label, parse
+from tconv.cases.patterns import label, parse
 from tconv.errors import UsageError
 
 TABLE = json.loads(Path(__file__).with_name("patterns.json").read_text("utf-8"))
@@ -24,13 +24,6 @@ FACTS = st.dictionaries(NAMES, LABELS, max_size=5)
 def case_id(path: str, labels: dict[str, str]) -> str:
     """Return the id of a case of a sweep, or of a single one."""
     return f"{path}[{','.join(f'{key}={value}' for key, value in labels.items())}]" if labels else path
-
-
-@given(PATHS, FACTS)
-def test_an_exact_id_is_a_pattern_for_itself(path: str, labels: dict[str, str]) -> None:
-    text = case_id(path, labels)
-    assert facts_of(text) == labels
-    assert parse(text).matches(text, labels)
 
 
 @given(PATHS, FACTS, st.data())
@@ -48,25 +41,6 @@ def test_every_condition_must_hold(path: str, labels: dict[str, str], data: st.D
     key = data.draw(st.sampled_from(sorted(labels)))
     assert not parse(text).matches(text, labels | {key: labels[key] + "+"})
     assert not parse(text).matches(text, {k: v for k, v in labels.items() if k != key})
-
-
-@given(PATHS, st.data())
-def test_a_star_stands_for_what_is_within_a_segment(path: str, data: st.DataObject) -> None:
-    """Any one segment may be a star; a star never stands for two."""
-    segments = path.split("/")
-    place = data.draw(st.integers(0, len(segments) - 1))
-    assert parse("/".join([*segments[:place], "*", *segments[place + 1 :]])).matches(path, {})
-    joined = "/".join([*segments[:place], "*", *segments[place + 2 :]])
-    # Two segments less one star are one too many, unless nothing follows: then what is below is meant.
-    assert parse(joined).matches(path, {}) == (place + 2 >= len(segments))
-
-
-@given(PATHS, st.data())
-def test_two_stars_stand_for_any_run_of_segments(path: str, data: st.DataObject) -> None:
-    segments = path.split("/")
-    first = data.draw(st.integers(0, len(segments) - 1))
-    last = data.draw(st.integers(first + 1, len(segments)))
-    assert parse("/".join([*segments[:first], "**", *segments[last:]])).matches(path, {})
 
 
 @pytest.mark.parametrize(

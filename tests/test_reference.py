@@ -162,26 +162,6 @@ def test_the_smallest_example_by_hand() -> None:
     assert definition(x, w, None, dilated).tolist() == [[[1, 2, 13, 20, 130, 200, 300]]]
 
 
-def test_the_filter_is_not_flipped() -> None:
-    """An impulse gives the filter as it is: tap k lands at k, on every axis by itself."""
-    w = np.arange(1.0, 7.0).reshape(1, 1, 2, 3)
-    geometry = Geometry((1, 1), (2, 3), (1, 1), (1, 1), (0, 0), (2, 3), 1)
-    assert np.array_equal(definition(np.ones((1, 1, 1, 1)), w, None, geometry), w)
-
-
-def test_input_and_output_channels_are_not_swapped() -> None:
-    """The filter's first axis is the data's channels, its second the output's."""
-    x, w = np.array([[[1.0], [10.0]]]), np.array([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]])
-    geometry = Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)
-    assert definition(x, w, None, geometry).tolist() == [[[41], [52], [63]]]
-
-
-def test_what_no_tap_reaches_is_the_bias() -> None:
-    geometry = Geometry((2,), (1,), (3,), (1,), (-2,), (8,), 1)
-    y = definition(np.array([[[5.0, 7.0]]]), np.array([[[1.0], [2.0]]]), np.array([100.0, 200.0]), geometry)
-    assert y.tolist() == [[[100, 100, 105, 100, 100, 107, 100, 100], [200, 200, 210, 200, 200, 214, 200, 200]]]
-
-
 def test_no_spatial_axis_at_all() -> None:
     """Batch and channels alone: a matrix product, and the bias."""
     geometry = Geometry((), (), (), (), (), (), 1)
@@ -251,13 +231,6 @@ def test_nan_and_infinity_are_what_the_sum_makes_of_them(
 ) -> None:
     """They reach the points that their products belong to and no other: no inserted zero is ever multiplied."""
     assert np.array_equal(line(x, w, b), expected, equal_nan=True)
-
-
-def test_infinities_that_cancel() -> None:
-    """Two products of opposite infinities in one element are NaN; their neighbours are not."""
-    geometry = Geometry((2,), (2,), (1,), (1,), (0,), (3,), 1)
-    y = definition(np.array([[[INF, INF]]]), np.array([[[-1.0, 1.0]]]), None, geometry)
-    assert np.array_equal(y, [[[-INF, NAN, INF]]], equal_nan=True)
 
 
 @given(geometries(ranks=(1, 2)), SEEDS, st.sampled_from([NAN, INF, -INF]))

@@ -149,15 +149,6 @@ def test_every_object_is_closed(make: Any) -> None:  # noqa: ANN401 - one of the
 
 
 @pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
-def test_definitions_are_told_in_words(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
-    schema = make()
-    for part in (schema, *schema["$defs"].values()):
-        assert part["title"]
-        assert part["description"]
-        assert "Attributes:" not in part["description"]
-
-
-@pytest.mark.parametrize("make", schemas.SCHEMAS.values(), ids=lambda make: make.__name__)
 def test_every_key_is_told_in_words(make: Any) -> None:  # noqa: ANN401 - one of the module's functions
     """An editor shows what a key is for, wherever it stands; the schema has a name of its own."""
     schema = make()

@@ -88,23 +88,6 @@ def shows_a_lost_product(made: Case) -> bool:
     return bool(has_products.any() and 2 * shows.sum() >= has_products.sum())
 
 
-@pytest.mark.parametrize(
-    ("made", "counts"),
-    [
-        (case(), True),
-        (case("normal"), True),
-        (case("sparse", channels=65, dtype=DType.BF16), True),
-        (case("zeros"), False),
-        (case(attributes=Attributes(pads_begin=(5,), pads_end=(5,))), False),
-        # Nothing but the points between the taps is left.
-        (case(attributes=Attributes(strides=(20,), pads_begin=(3,), pads_end=(125,))), False),
-    ],
-)
-def test_a_size_counts_only_if_a_lost_product_shows(made: Case, counts: bool) -> None:  # noqa: FBT001 - a parameter
-    channels = find_sizes(made)["channels"]
-    assert (frozenset({("channels", channels)}) not in missing_sizes([made])) == counts
-
-
 def test_the_gate_tier_has_each_size_in_each_context(corpus: Corpus) -> None:
     missing = missing_sizes(corpus.cases("gate", ["sizes/**"]))
     assert [sizes for sizes in missing if len(sizes) == 1 or {name for name, _ in sizes} & CONTEXT] == []
