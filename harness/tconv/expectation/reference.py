@@ -50,7 +50,7 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
     y = np.zeros((batch, groups, out_channels, *geometry.output))
     with np.errstate(invalid="ignore", over="ignore"):
         for k in np.ndindex(*geometry.kernel):
-            if meeting := _meet(k, geometry):
+            if meeting := meet(k, geometry):
                 elements, points = meeting
                 product = taps[(..., *k)].swapaxes(1, 2) @ data
                 y[points] += product.reshape(*product.shape[:3], *geometry.spatial)[elements]
@@ -58,7 +58,7 @@ def definition(x: Float64s, w: Float64s, b: Float64s | None, geometry: Geometry)
         return y if b is None else y + b.reshape(-1, *(1,) * len(geometry.spatial))
 
 
-def _meet(k: Ints, geometry: Geometry) -> tuple[_Index, _Index] | None:
+def meet(k: Ints, geometry: Geometry) -> tuple[_Index, _Index] | None:
     """Return the data that tap `k` brings into the output, and where it arrives, as indices; None if there is none."""
     elements: list[EllipsisType | slice] = [...]
     points: list[EllipsisType | slice] = [...]

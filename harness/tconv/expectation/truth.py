@@ -11,7 +11,7 @@ import numpy as np
 
 from tconv.cases.operands import EXACT_BITS
 from tconv.expectation.bound import SMALLEST_NORMAL, Terms, is_subnormal
-from tconv.expectation.reference import count_products, definition, tap_alone
+from tconv.expectation.reference import count_products, definition, meet
 from tconv.expectation.underflow import subnormal_products
 from tconv.vocabulary import DType
 
@@ -192,7 +192,10 @@ class Truth:
         for k in np.ndindex(*geometry.kernel):
             channels = bad[:, *k]
             if channels.any():
-                mask |= channels.reshape(-1, *(1,) * len(k)) & (count_products(tap_alone(k, geometry), 1) == 0)
+                met = np.zeros(geometry.output, dtype=bool)
+                if meeting := meet(k, geometry):
+                    met[meeting[1]] = True
+                mask |= channels.reshape(-1, *(1,) * len(k)) & ~met
         return mask
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.expectation.reference import definition, tap_alone
+from tconv.expectation.reference import meet
 
 if TYPE_CHECKING:
     from tconv.dialects.geometry import Geometry
@@ -35,18 +34,16 @@ def subnormal_products(x: Array, w: Array, geometry: Geometry, smallest_normal: 
     if least * _smallest(w) >= smallest_normal:
         return None
     batch, groups, outputs = x.shape[0], geometry.groups, w.shape[1]
-    lost = np.zeros((batch, groups * outputs, *geometry.output))
+    lost = np.zeros((batch, groups, outputs, *geometry.output))
     data = x.reshape(batch, groups, -1, 1, *geometry.spatial)
     taps = w.reshape(1, groups, -1, outputs, *geometry.kernel)
-    # A filter with a single tap of 1 for each output channel puts the loss under one tap in its place.
-    single = np.ones((groups * outputs, 1, *(1,) * len(geometry.kernel)))
     for k in np.ndindex(*geometry.kernel):
         weights = taps[..., *k]
-        if least * _smallest(weights) < smallest_normal:
+        if least * _smallest(weights) < smallest_normal and (meeting := meet(k, geometry)):
+            elements, points = meeting
             under = _under_one_tap(data, weights.reshape(*weights.shape, *(1,) * len(k)), smallest_normal)
-            place = replace(tap_alone(k, geometry), groups=groups * outputs)
-            lost += definition(under.reshape(batch, -1, *geometry.spatial), single, None, place)
-    return lost
+            lost[points] += under[elements]
+    return lost.reshape(batch, groups * outputs, *geometry.output)
 
 
 def _under_one_tap(data: Float64s, weights: Float64s, smallest_normal: float) -> Float64s:
