@@ -82,8 +82,8 @@ def test_a_case_is_found_whatever_the_tier(every: Corpus) -> None:
 def test_no_row_of_a_sweep_is_made_before_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten million combinations cost a block each time: to load, to find one, and to take the first."""
     made: list[int] = []
-    numbered = sweep.Sweep._numbered
-    monkeypatch.setattr(sweep.Sweep, "_numbered", lambda self, n: made.append(len(n)) or numbered(self, n))
+    numbered = sweep.Sweep.numbered
+    monkeypatch.setattr(sweep.Sweep, "numbered", lambda self, n: made.append(len(n)) or numbered(self, n))
     axes = "{strides: %s, dilations: %s, seed: %s}" % ((list(range(1, 101)),) * 2 + (list(range(1000)),))
     text = f"{HEAD}\nsweeps:\n  - {{name: huge, tier: exhaustive, axes: {axes}}}\n"
     corpus = Corpus.load(written(tmp_path, text))
