@@ -36,10 +36,10 @@ def command(
 ) -> int:
     """Check a case file, a folder of them, or a waiver file; without PATH, tconv's own corpus.
 
-    In case files it finds ids that are not unique, wrong citations, expected values that differ from the reference,
-    and skips that leave nothing out. It finds cases that no dialect (or no cited one) can express, that break nothing
-    or too much, or that repeat another case. Only a sample of the exhaustive tier is checked. In waiver files it finds
-    wrong names of facts and wrong examples; --cases names their corpus. Exits with 2 if something is found.
+    In case files it finds duplicate ids, wrong citations, expected values that differ from the reference, and a skip
+    without an effect. It finds cases that no cited dialect can express, invalid cases that do not break exactly one
+    constraint, and equal cases. It checks only a sample of the exhaustive tier. In waiver files it finds wrong names of
+    facts and wrong examples; --cases names the case files of the waivers. The exit code is 2 if something is found.
     """
     if path is not None and path.is_file() and waiver_lint.is_waiver_file(path):
         return _of_waivers(path, Corpus.load(cases))
