@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DESK: ViewportSize = {"width": 1440, "height": 1000}
 PHONE: ViewportSize = {"width": 360, "height": 780}
-PAGES = ("index", "calls", "findings", "changes", "texts", "engines/acme", "questions/same", "findings/acme-dies")
+PAGES = ("index", "calls", "findings", "changes", "texts", "engines/acme", "questions/same")
 
 
 def test_it_requests_nothing_but_its_files(browser: Browser, site: Path) -> None:  # noqa: F811 - the fixture

@@ -226,7 +226,8 @@ def _compared(comparison: Comparison) -> ComparisonResult:
 def badge(report: Report) -> dict[str, Any]:
     """Return the data of shields.io's endpoint badge: how many of the answered cases conform.
 
-    It is also red if a case became worse since a baseline. Refusals conform only if the run has an output too.
+    It is also red if a case became worse since a baseline. Refusals conform only if the run has an output too. An
+    answer to an invalid call, which is only reported, does not count.
 
     Source: https://shields.io/badges/endpoint-badge, the schema's version 1.
     """
@@ -236,7 +237,7 @@ def badge(report: Report) -> dict[str, Any]:
     for assessment in assessments:
         counts = assessment.counts
         conforming += counts[Status.PASSED] + counts[Status.DISPUTED] if assessment.computes else 0
-        answered += assessment.judged
+        answered += assessment.judged - counts[Status.REPORTED]
     red, computes = report.is_red, any(assessment.computes for assessment in assessments)
     message = f"{conforming:,} of {answered:,} conform" if computes else "no output was computed"
     green = "lightgrey" if not computes else "brightgreen" if conforming == answered else "green"

@@ -1,75 +1,110 @@
-"""A drawing of a call along its last axis: the data, all elements that taps reach, and the output of each reading."""
+"""The drawing of a question: a call along its last axis. It has the data, what the taps reach, and each output."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from tconv.dialects import DIALECTS
+from tconv.dialects.geometry import Geometry, resolve
+from tconv.dialects.rules import QUESTIONS
+from tconv.expectation.expected import Values, expect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tconv.dialects.geometry import Geometry
+    from tconv.cases.case import Case
+    from tconv.reports.site.questions import Asked, Question
 
-_CELL, _ROW, _LEFT, _MOST, _LETTER = 18, 34, 4, 48, 6
-_TEMPLATE = """\
-<svg class="drawing" role="img" viewBox="0 0 {width} {height}" width="{width}" height="{height}">
-<title>{title}</title>
-{body}
-</svg>"""
+_ONNX = DIALECTS["onnx/ConvTranspose-22"]
+_MOST = 48
+"""The most elements of a row."""
+_TRIED = 200
+"""The number of calls to try for a drawing: the one with most answers is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """The output of a reading: its words, and its geometry."""
+class Drawing:
+    """A drawing; the template of a question makes SVG of it.
 
-    words: str
-    geometry: Geometry
+    Attributes:
+        case: the call.
+        title: its sizes.
+        left: the place of the first column, relative to the first element that a tap reaches.
+        columns: the number of columns.
+        rows: the words of each row, and its cells: place, class and label.
+    """
+
+    case: Case
+    title: str
+    left: int
+    columns: int
+    rows: Sequence[tuple[str, Sequence[tuple[int, str, str]]]]
 
 
-def draw(spatial: int, kernel: int, windows: Sequence[Window]) -> Markup:
-    """Return the drawing as SVG; empty if an axis is too long, or has no element.
+def draw_question(question: Question, simplest: Sequence[tuple[Case, Asked]]) -> Drawing | None:
+    """Return the drawing of a question; None if no call of it has an output.
 
     Args:
-        spatial: the number of elements of the data on the last axis.
-        kernel: the number of taps on it.
-        windows: the outputs, a row for each.
+        question: the question.
+        simplest: calls with at least one spatial axis, the simplest first.
     """
-    first = windows[0].geometry
-    stride, dilation = first.strides[-1], first.dilations[-1]
-    reach = (spatial - 1) * stride + (kernel - 1) * dilation + 1
-    begins = [window.geometry.pads_begin[-1] for window in windows]
-    ends = [begin + window.geometry.output[-1] for begin, window in zip(begins, windows, strict=True)]
-    left, right = min(0, *begins), max(reach, *ends)
-    if not 0 < right - left <= _MOST or min(spatial, kernel) < 1:
-        return Markup()
+    found: list[tuple[Case, Mapping[str, Geometry]]] = []
+    for case, asked in simplest:
+        if question.is_of(asked) and (outputs := _outputs(case, question)):
+            found.append((case, outputs))
+        if len(found) == (_TRIED if question.kind == "rule" else 1):
+            break
+    drawings = (draw(case, outputs) for case, outputs in sorted(found, key=lambda each: -len(each[1])))
+    return next(filter(None, drawings), None)
+
+
+def draw(case: Case, outputs: Mapping[str, Geometry]) -> Drawing | None:
+    """Return the drawing of a call; None if its axis is too long, or has no element.
+
+    Args:
+        case: the call.
+        outputs: the outputs by their words, a row for each.
+    """
+    first = next(iter(outputs.values()))
+    spatial, kernel, stride, dilation = case.x.shape[-1], case.w.shape[-1], first.strides[-1], first.dilations[-1]
     hit = {i * stride + k * dilation for i in range(spatial) for k in range(kernel)}
+    reach = (spatial - 1) * stride + (kernel - 1) * dilation + 1
+    places = {words: range(of.pads_begin[-1], of.pads_begin[-1] + of.output[-1]) for words, of in outputs.items()}
+    left = min(0, *(place.start for place in places.values()))
+    columns = max(reach, *(place.stop for place in places.values())) - left
+    if not 0 < columns <= _MOST or min(spatial, kernel) < 1:
+        return None
     rows = [
-        _row(0, left, "data", [(i * stride, "data", str(i + 1)) for i in range(spatial)]),
-        _row(1, left, "all that the taps reach", [(o, "hit" if o in hit else "gap", "") for o in range(reach)]),
+        ("data", [(i * stride, "data", str(i + 1)) for i in range(spatial)]),
+        ("all that the taps reach", [(o, "hit" if o in hit else "gap", "") for o in range(reach)]),
+        *(
+            (words, [(o, "kept" if o in hit else "empty", str(number)) for number, o in enumerate(place, 1)])
+            for words, place in places.items()
+        ),
     ]
-    for number, (window, begin, end) in enumerate(zip(windows, begins, ends, strict=True), 2):
-        cells = [(o, "kept" if o in hit else "empty", str(o - begin + 1)) for o in range(begin, end)]
-        rows.append(_row(number, left, window.words, cells))
-    return Markup(_TEMPLATE).format(  # noqa: S704 - the template above; `format` escapes its arguments
-        width=max((right - left) * _CELL, *(len(window.words) * _LETTER for window in windows), 200) + 2 * _LEFT,
-        height=len(rows) * _ROW + 4,
-        title=f"{spatial} elements of data, {kernel} taps, stride {stride}, dilation {dilation}",
-        body=Markup("\n").join(rows),
-    )
+    title = f"{spatial} elements of data, {kernel} taps, stride {stride}, dilation {dilation}"
+    return Drawing(case, title, left, columns, rows)
 
 
-def _row(number: int, left: int, words: str, cells: Sequence[tuple[int, str, str]]) -> Markup:
-    y = number * _ROW + 12
-    text = Markup('<text class="row" x="{}" y="{}">{}</text>').format(_LEFT, y - 2, words)
-    cell = Markup('<g class="{}"><rect x="{}" y="{}" width="{}" height="{}"/><text x="{}" y="{}">{}</text></g>')
-    drawn = (
-        cell.format(of, _x(at, left), y + 2, _CELL - 1, 16, _x(at, left) + _CELL // 2, y + 14, label)
-        for at, of, label in cells
-    )
-    return text + Markup().join(drawn)
+def _outputs(case: Case, question: Question) -> Mapping[str, Geometry]:
+    """Return the outputs of a case: for each answer to a rule; if there is no rule, by ONNX's first reading."""
+    by_place: dict[tuple[int, int], tuple[Geometry, list[str]]] = {}
+    for words, geometry in _results(case, question):
+        place = geometry.pads_begin[-1], geometry.output[-1]
+        by_place.setdefault(place, (geometry, []))[1].append(words)
+    return {"; or: ".join(dict.fromkeys(words)): geometry for geometry, words in by_place.values()}
 
 
-def _x(at: int, left: int) -> int:
-    return (at - left) * _CELL + _LEFT
+def _results(case: Case, question: Question) -> Iterator[tuple[str, Geometry]]:
+    name = question.key.replace("-", "_")
+    if question.kind != "rule" or name not in QUESTIONS:
+        expected = expect(case, _ONNX)
+        if isinstance(expected, Values):
+            yield "output", expected.primary.geometry
+        return
+    for answer in type(getattr(_ONNX.rules, name)):
+        changed: dict[str, Any] = {name: answer}
+        result = resolve(case.signature, replace(_ONNX.rules, **changed))
+        if isinstance(result, Geometry):
+            yield answer.says, result

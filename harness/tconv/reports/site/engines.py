@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
@@ -24,7 +25,7 @@ from tconv.reports.site.questions import describe, list_questions
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
@@ -49,7 +50,9 @@ OUTCOMES: Mapping[str, str] = {
     "impossible": "cannot be written in the engine's call, such as a padding mode that it does not have",
 }
 """The outcomes of calls in the words of the pages, the best first."""
-_NO_ANSWER = {"unsure", "accepts", "unsupported", "impossible"}
+JUDGED = ("right", "allowed", "differs", "refuses", "crashes")
+FEW = 10
+"""A mark that rests on fewer calls is not sure."""
 _ENDS = ver.Crashed | ver.TimedOut
 _REFUSES = ver.RefusedValid | ver.BackendError
 _OF_STATUS = {
@@ -71,8 +74,7 @@ def outcome_of(member: RecordStatus) -> str:
     return "crashes" if isinstance(verdict, _ENDS) else "refuses" if isinstance(verdict, _REFUSES) else "differs"
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(NamedTuple):
     """An answer to a question about a text.
 
     Attributes:
@@ -82,6 +84,20 @@ class Said:
 
     answer: str
     mark: str
+
+
+class Cell(NamedTuple):
+    """A cell of the table of engines and questions.
+
+    Attributes:
+        mark: a word of the table's legend.
+        words: the answer, or the numbers of calls.
+        few: whether it rests on fewer than `FEW` calls.
+    """
+
+    mark: str
+    words: str
+    few: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +136,11 @@ class SiteRun:
     def title(self) -> str:
         """Backend, version and dialect."""
         return f"{self.report.assessment.run.header.backend.title}, {self.dialect.name}"
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Backend, version, dialect and date, for JSON."""
+        return {"backend": self.backend, "version": self.version, "dialect": self.dialect.name, "date": self.date}
 
     @cached_property
     def members(self) -> Sequence[tuple[RecordStatus, Case]]:
@@ -182,34 +203,47 @@ class SiteRun:
         records = self.report.assessment.run.records
         return [line for line in sheet(records, self.find, self.dialect) if line.deviates]
 
-    @cached_property
-    def waivers(self) -> Mapping[str, tuple[Waiver, Sequence[RecordStatus]]]:
-        """The known deviations in the run, by name, with their records."""
-        members: dict[str, tuple[Waiver, list[RecordStatus]]] = {}
-        for member in self.report.assessment.statuses:
-            if (waiver := member.waiver) is not None:
-                members.setdefault(waiver.name, (waiver, []))[1].append(member)
-        return members
-
-    def cell(self, question: Question) -> tuple[str, str]:
-        """Return a cell of the table of engines and questions: a mark, and a few words."""
-        counts = self.counts.get(question.key, Counter())
-        said = self.answers.get(question.key, ()) if question.kind != "use" else ()
-        if said:
+    def cell(self, question: Question) -> Cell:
+        """Return the cell of a question."""
+        counts = self.counts.get(question.key, Counter[str]())
+        judged = sum(counts[word] for word in JUDGED)
+        few = counts.total() < FEW
+        if question.kind != "use" and (said := self.answers.get(question.key)):
             worst = max(said, key=lambda each: ("own", "allowed", "other").index(each.mark))
-            return ("mixed" if len(said) > 1 else worst.mark), " / ".join(each.answer for each in said)
-        judged = sum(counts[word] for word in OUTCOMES if word not in _NO_ANSWER)
-        good = counts["right"] + counts["allowed"]
+            return Cell("mixed" if len(said) > 1 else worst.mark, " / ".join(each.answer for each in said), few)
         if not judged:
             if counts["accepts"]:
-                return "allowed", "answered"
-            empty = "unsupported" if counts["unsupported"] else "impossible" if counts["impossible"] else "unasked"
-            words = {"unsupported": "not implemented", "impossible": "cannot be written", "unasked": "not asked"}
-            return empty, words[empty]
+                return Cell("allowed", "answered", few)
+            if counts["unsupported"]:
+                return Cell("unsupported", "not implemented")
+            if counts["impossible"]:
+                return Cell("impossible", "write the pads" if question.instead else "cannot be written")
+            return Cell("unasked", "not asked")
+        good = counts["right"] + counts["allowed"]
+        apart = {"refused": counts["refuses"], "crash": counts["crashes"]}
+        words = ", ".join([f"{good} of {judged}", *(f"{count} {says}" for says, count in apart.items() if count)])
         if question.kind == "rule" and counts["right"] == counts.total():
-            return "own", f"{good} of {judged}"
-        mark = "yes" if good == judged else "crashes" if counts["crashes"] else "no" if not good else "part"
-        return mark, f"{good} of {judged}"
+            return Cell("own", words, few)
+        part = "part" if good else "no"
+        mark = "crashes" if counts["crashes"] else part if counts["differs"] else "refuses"
+        return Cell("yes" if good == judged else mark, words, judged < FEW)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A known deviation of an engine.
+
+    Attributes:
+        key: its place on the page of the engine.
+        waiver: the deviation.
+        runs: the runs that show it, by their titles.
+        cases: the cases that show it.
+    """
+
+    key: str
+    waiver: Waiver
+    runs: dict[str, SiteRun]
+    cases: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,26 +266,51 @@ class Engine:
         return self.runs[0]
 
     @cached_property
+    def releases(self) -> Sequence[Sequence[SiteRun]]:
+        """For each backend and dialect, a run of each release, the newest first."""
+        by_way: dict[tuple[str, str], dict[str, SiteRun]] = defaultdict(dict)
+        for run in self.runs:
+            by_way[run.backend, run.dialect.name].setdefault(run.version, run)
+        return [list(runs.values()) for runs in by_way.values()]
+
+    @property
     def current(self) -> Sequence[SiteRun]:
         """The runs of the newest release of each backend and dialect."""
-        newest: dict[tuple[str, str], SiteRun] = {}
-        for run in self.runs:
-            newest.setdefault((run.backend, run.dialect.name), run)
-        return list(newest.values())
+        return [runs[0] for runs in self.releases]
 
     @cached_property
     def changes(self) -> Sequence[Comparison]:
         """The changes of the calls from release to release, the newest first."""
-        by_way: dict[tuple[str, str], list[SiteRun]] = defaultdict(list)
-        for run in self.runs:
-            by_way[run.backend, run.dialect.name].append(run)
-        return [compare(old.report, new.report) for runs in by_way.values() for new, old in pairwise(runs)]
+        return [compare(old.report, new.report) for runs in self.releases for new, old in pairwise(runs)]
+
+    @cached_property
+    def ends(self) -> Sequence[tuple[SiteRun, RecordStatus, bool]]:
+        """The calls of the newest release that crash or hang, and whether each is valid; valid ones come first."""
+        found = [
+            (run, member, describe(case).is_valid)
+            for run in self.current
+            for member, case in run.members
+            if isinstance(member.record.verdict, _ENDS)
+        ]
+        return sorted(found, key=lambda each: not each[2])
 
     @property
-    def ends(self) -> Iterator[tuple[SiteRun, RecordStatus]]:
-        """The calls of the newest release that crash its process or time out."""
+    def valid_ends(self) -> int:
+        """The number of valid calls that crash or hang."""
+        return sum(valid for *_, valid in self.ends)
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """The known deviations of the newest release, each once; those with most cases come first."""
+        found: dict[str, Finding] = {}
         for run in self.current:
-            yield from ((run, m) for m in run.report.assessment.statuses if isinstance(m.record.verdict, _ENDS))
+            for member in run.report.assessment.statuses:
+                if member.waiver is not None:
+                    key = re.sub(r"[^a-z0-9]+", "-", f"{run.backend}-{member.waiver.name}".lower()).strip("-")
+                    finding = found.setdefault(key, Finding(key, member.waiver, {}, []))
+                    finding.runs[run.title] = run
+                    finding.cases.append(member.record.case)
+        return sorted(found.values(), key=lambda finding: (-len(finding.cases), finding.key))
 
 
 def list_engines(reports: Sequence[RunReport], find: Find) -> list[Engine]:

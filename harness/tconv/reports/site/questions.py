@@ -6,19 +6,20 @@ the script that looks for a reader's own call use the same list.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from tconv.cases.patterns import topic_of
-from tconv.dialects import DIALECTS, GEOMETRY_1, Open
+from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS, find_broken
-from tconv.dialects.rules import QUESTIONS, WHERE
+from tconv.dialects.rules import QUESTIONS, WHERE, Odd, Same, Sized
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
 
@@ -26,45 +27,50 @@ TEXTS = tuple(dialect for dialect in DIALECTS.values() if dialect is not GEOMETR
 Words = tuple[str, ...]
 Kind = Literal["use", "rule", "open"]
 
-FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+FIELDS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
-        "mode": {
-            "explicit": "pads are written, or 0",
-            "same_upper": "SAME_UPPER",
-            "same_lower": "SAME_LOWER",
-            "valid": "VALID",
-        },
-        "size": {"none": "not given", "given": "given", "beyond": "given, and larger than the taps reach"},
-        "pads": {
-            "none": "none",
-            "equal": "the same on both sides",
-            "unequal": "different on the two sides",
-            "beyond": "more than (kernel - 1) * dilation at the beginning",
-        },
-        "stride": {"1": "1", "2": "2", "3": "3 or more"},
-        "gap": {"no": "no", "yes": "yes"},
-        "dilation": {"1": "1", "2": "2 or more"},
-        "added": {"none": "0", "below": "below the stride", "from": "the stride or more"},
-        "groups": {"dense": "1", "grouped": "several", "depthwise": "one for each channel"},
-        "axes": {"1": "1", "2": "2", "3": "3"},
-        "type": {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"},
+        "mode": (
+            "Padding mode",
+            {
+                "explicit": "pads are written, or 0",
+                "same_upper": "SAME_UPPER",
+                "same_lower": "SAME_LOWER",
+                "valid": "VALID",
+            },
+        ),
+        "size": (
+            "output_shape",
+            {"none": "not given", "given": "given", "beyond": "given, and larger than the taps reach"},
+        ),
+        "pads": (
+            "Pads",
+            {
+                "none": "none",
+                "equal": "the same on both sides",
+                "unequal": "different on the two sides",
+                "beyond": "more than (kernel - 1) * dilation at the beginning",
+            },
+        ),
+        "stride": ("Stride", {"1": "1", "2": "2", "3": "3 or more"}),
+        "gap": ("Stride above what the kernel covers", {"no": "no", "yes": "yes"}),
+        "dilation": ("Dilation", {"1": "1", "2": "2 or more"}),
+        "added": ("output_padding", {"none": "0", "below": "below the stride", "from": "the stride or more"}),
+        "groups": ("Groups", {"dense": "1", "grouped": "several", "depthwise": "one for each channel"}),
+        "axes": ("Spatial axes", {"1": "1", "2": "2", "3": "3"}),
+        "type": ("Type", {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"}),
     }
 )
-"""The words for a call, with their possible values; for several axes the largest value counts."""
-LABELS: Mapping[str, str] = MappingProxyType(
+"""The words for a call, each with a label and its possible values; for several axes the largest value counts."""
+_TOTAL = "If total is not below 0, the pads do the same."
+_INSTEAD: Mapping[str, str] = MappingProxyType(
     {
-        "mode": "Padding mode",
-        "size": "output_shape",
-        "pads": "Pads",
-        "stride": "Stride",
-        "gap": "Stride above what the kernel covers",
-        "dilation": "Dilation",
-        "added": "output_padding",
-        "groups": "Groups",
-        "axes": "Spatial axes",
-        "type": "Type",
+        "same-upper": f"{Same.INPUT_TIMES_STRIDE.formula}; {Odd.END.formula}, and pads_end has the rest. {_TOTAL}",
+        "same-lower": f"{Same.INPUT_TIMES_STRIDE.formula}; {Odd.BEGIN.formula}, and pads_end has the rest. {_TOTAL}",
+        "valid": "All pads are 0.",
+        "output-shape": f"{Sized.RECOMPUTED.formula}; {Odd.BEGIN.formula}, and pads_end has the rest. {_TOTAL}",
     }
 )
+"""How to write the pads for an engine without the mode, as ONNX's version 22 says it."""
 _SAME = (AutoPad.SAME_UPPER.value, AutoPad.SAME_LOWER.value)
 _GIVEN = ("given", "beyond")
 _RULES: Mapping[str, Mapping[str, Words]] = MappingProxyType(
@@ -124,6 +130,7 @@ class Question:
         title: a few words.
         asks: the question in a sentence.
         where: the values of `describe` for its calls; empty for what a text leaves open.
+        instead: how to write the pads if an engine does not have it; empty if that does not help.
     """
 
     key: str
@@ -131,6 +138,7 @@ class Question:
     title: str
     asks: str
     where: Mapping[str, Words]
+    instead: str = ""
 
     def is_of(self, asked: Asked) -> bool:
         """Return whether a call belongs to it: by its words if it is valid, or by the constraint that it breaks."""
@@ -162,7 +170,8 @@ def list_questions() -> tuple[Question, ...]:
 
 def _questions() -> Iterator[Question]:
     for key, (title, where) in _USES.items():
-        yield Question(key, "use", title, f"Does it compute this as its text says: {title}?", where)
+        asks = f"Does it compute this as its text says: {title}?"
+        yield Question(key, "use", title, asks, where, _INSTEAD.get(key, ""))
     for name in QUESTIONS:
         answers = {getattr(text.rules, name) for text in TEXTS}
         others = any(reading.change.question == name for text in TEXTS for reading in text.disputed)
@@ -178,6 +187,37 @@ def _questions() -> Iterator[Question]:
             yield Question(
                 name, "open", constraint.says, f"Is a call answered if this does not hold: {constraint.says}?", {}
             )
+
+
+def answers(question: Question) -> Mapping[str, Sequence[str]]:
+    """Return the answers of the texts to a question, each in words with the names of its texts."""
+    says: dict[str, list[str]] = defaultdict(list)
+    for text in TEXTS:
+        if question.kind == "open":
+            answer = text.constraints.get(question.key)
+            said = {Absent: "the call has a value", Open: "the text leaves it open"}
+            says[said.get(type(answer), "the call is invalid")].append(text.name)
+        elif question.kind == "rule":
+            name = question.key.replace("-", "_")
+            says[getattr(text.rules, name).says].append(text.name)
+            for reading in text.disputed:
+                if reading.change.question == name:
+                    says[f"allowed too, {reading.name}: {reading.says}"].append(text.name)
+    return says
+
+
+def contradictions() -> Mapping[tuple[str, str], Sequence[str]]:
+    """Return all disputed readings, other ambiguities, and constraints with conflicting clauses, with their texts."""
+    texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for text in TEXTS:
+        for reading in text.disputed:
+            texts[reading.name, reading.says].append(text.name)
+        for ambiguity in text.ambiguities:
+            texts[ambiguity.about, ambiguity.decision].append(text.name)
+        for name, answer in text.constraints.items():
+            if isinstance(answer, Open) and " against " in answer.clause:
+                texts[name, f"must this hold: {CONSTRAINTS[name].says}?"].append(text.name)
+    return texts
 
 
 def describe(case: Case) -> Asked:
@@ -196,22 +236,18 @@ def _broken(case: Case) -> Iterator[str]:
 
 
 def _words(case: Case) -> dict[str, str]:
-    attributes, rank = case.attributes, len(case.x.shape) - 2
+    attributes, rank, kernel, facts = case.attributes, len(case.x.shape) - 2, case.w.shape[2:], case.facts
     strides, dilations = (attributes.per_axis(name, rank) for name in ("strides", "dilations"))
-    kernel, added = case.w.shape[2:], attributes.output_padding or (0,)
-    facts = case.facts
-    return {
+    begin, end, added = attributes.pads_begin or (), attributes.pads_end or (), any(attributes.output_padding or ())
+    gap = any(s > (k - 1) * d + 1 for s, k, d in zip(strides, kernel, dilations, strict=False))
+    words = {
         "mode": str(attributes.auto_pad or AutoPad.EXPLICIT),
-        "size": _size(case),
-        "pads": _pads(case),
+        "size": "none" if attributes.output_shape is None else "given",
+        "pads": "none" if not any((*begin, *end)) else "equal" if begin == end else "unequal",
         "stride": str(min(max(strides, default=1), 3)),
-        "gap": "yes" if any(s > (k - 1) * d + 1 for s, k, d in zip(strides, kernel, dilations, strict=False)) else "no",
+        "gap": "yes" if gap else "no",
         "dilation": str(min(max(dilations, default=1), 2)),
-        "added": "none"
-        if not any(added)
-        else "from"
-        if facts.get("output_padding_reaches_stride") == "true"
-        else "below",
+        "added": "below" if added else "none",
         "groups": {"multiplier": "depthwise"}.get(case.kind_of_group, case.kind_of_group),
         "axes": str(rank),
         "type": str(case.x.dtype),
@@ -220,28 +256,17 @@ def _words(case: Case) -> dict[str, str]:
         "filter": case.filter_source,
         "values": "special" if topic_of(case.id) == "special-values" else "numbers",
     }
-
-
-def _size(case: Case) -> str:
-    if case.attributes.output_shape is None:
-        return "none"
-    return "beyond" if case.facts.get("output_shape_beyond_reach") == "true" else "given"
-
-
-def _pads(case: Case) -> str:
-    begin, end = (getattr(case.attributes, f"pads_{side}") or () for side in ("begin", "end"))
-    if case.facts.get("pads_begin_beyond_kernel") == "true":
-        return "beyond"
-    if not any((*begin, *end)):
-        return "none"
-    return "equal" if begin == end else "unequal"
+    if added and facts.get("output_padding_reaches_stride") == "true":
+        words["added"] = "from"
+    if facts.get("pads_begin_beyond_kernel") == "true":
+        words["pads"] = "beyond"
+    if attributes.output_shape is not None and facts.get("output_shape_beyond_reach") == "true":
+        words["size"] = "beyond"
+    return words
 
 
 def _graph(case: Case) -> str:
-    if case.quantisation is not None:
-        return "quantised"
-    if not case.context:
+    if case.quantisation is None and not case.context:
         return "alone"
-    of = case.context
-    eight = {of.data, of.filter, of.end}
-    return "quantised" if any("int8" in str(level) for level in eight) else "float"
+    levels = map(str, (case.context.data, case.context.filter, case.context.end))
+    return "quantised" if case.quantisation is not None or any("int8" in level for level in levels) else "float"

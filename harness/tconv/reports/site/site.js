@@ -34,19 +34,23 @@
   });
   const form = document.getElementById("call");
   if (!form) return;
-  const { fields, outcomes, runs, calls, questions } = window.TCONV.calls;
+  const { fields, few, runs, calls, questions } = window.TCONV.calls;
   const answer = () => {
     const chosen = fields.map((name) => form.elements[name].value);
     const like = calls.filter(([words]) => chosen.every((value, at) => !value || words[at] === value));
     const rows = runs.map(([name, address], at) => {
-      const sums = outcomes.map((_, outcome) => like.reduce((sum, [, counts]) => sum + (counts[at]?.[outcome] ?? 0), 0));
-      const of = Object.fromEntries(outcomes.map((word, outcome) => [word, sums[outcome]]));
+      const of = { right: 0, allowed: 0, differs: 0, refuses: 0, crashes: 0 };
+      for (const [, counts] of like) {
+        for (const [word, count] of Object.entries(counts[at] ?? {})) of[word] = (of[word] ?? 0) + count;
+      }
       const good = of.right + of.allowed;
       const judged = good + of.differs + of.refuses + of.crashes;
       const none = of.unsupported ? "not implemented" : of.impossible ? "cannot be written" : "not asked";
-      const mark = !judged ? "unsupported" : good === judged ? "yes" : of.crashes ? "crashes" : good ? "part" : "no";
-      const words = { unsupported: none, yes: "✓ yes", crashes: "‼ may crash or hang", part: "~ some are wrong or refused", no: "✗ no" }[mark];
-      const said = outcomes.filter((word) => of[word]).map((word) => `${of[word]} ${word}`).join(", ");
+      const wrong = of.crashes ? "crashes" : !of.differs ? "refuses" : good ? "part" : "no";
+      const mark = !judged ? "unsupported" : good === judged ? "yes" : wrong;
+      const says = { unsupported: none, yes: "✓ yes", crashes: "‼ may crash or hang", part: "~ some are wrong", refuses: good ? "⊘ some are refused" : "⊘ refused", no: "✗ no" }[mark];
+      const words = judged && judged < few ? `${says}, but few calls are like it` : says;
+      const said = Object.keys(of).filter((word) => of[word]).map((word) => `${of[word]} ${word}`).join(", ");
       const row = element("tr", "");
       row.dataset.judged = judged ? "yes" : "no";
       const head = element("th", "");
