@@ -14,6 +14,7 @@ import pytest
 from following import run_of
 from tconv.backends.engine_names import ENGINES, engine_name
 from tconv.backends.environments import engines
+from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.waivers import WaiverFile
@@ -23,6 +24,7 @@ from tconv.reports.site.writing import write
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
+    from small_corpus import Command
     from tconv.corpus import Corpus
     from tconv.records.record_file import Run
 
@@ -66,6 +68,24 @@ def site(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sites") / "site"
     assert write(make_report(assessments), cases, corpus.find, folder) == len(list(folder.rglob("*.html")))
     return folder
+
+
+def test_a_folder_with_other_files_is_refused_and_a_site_is_replaced(command: Command, tmp_path: Path) -> None:
+    """Whole: what an earlier site has is gone, and what is no site is as it was."""
+    records = min(data_folder("records").glob("*.jsonl.xz"), key=lambda path: path.stat().st_size)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("mine")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/site.js").write_text("")
+    (tmp_path / "site/old.html").write_text("")
+    refused = command("site", str(records), "--output", "mine")
+    assert (refused.returncode, (tmp_path / "mine/notes.txt").read_text()) == (2, "mine")
+    assert "must be a new folder, an empty one, or a site" in refused.stderr
+    done = command("site", str(records), "--output", "site")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "site"}
+    assert (tmp_path / "site/index.html").is_file()
+    assert not (tmp_path / "site/old.html").exists()
 
 
 class Links(HTMLParser):

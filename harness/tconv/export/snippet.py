@@ -1,4 +1,4 @@
-"""A snippet for a bug report: Python code that runs a case on a runtime."""
+"""A snippet for a bug report: Python code that runs a case on a runtime. Its text is the template `snippet.py.j2`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper
+from onnx import numpy_helper
 
 from tconv.backends.onnx_model import build
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.export.asking import DEFAULT, asking
+from tconv.reports.templates import environment
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
@@ -41,32 +42,32 @@ def snippet(problem: Problem, backend: str = DEFAULT) -> str | None:
         UsageError: the backend cannot get the call.
     """
     asked = asking(problem, backend)
-    ask = asked.snippet
-    lines = [*_arrays(problem)]
+    ask, expected = asked.snippet, problem.output
+    inputs = {name: _literal(array) for name, array in problem.call.operands(problem.arrays).items()}
+    constants: dict[str, str] = {}
+    model: list[str] = []
     if ask.of_model:
-        lines += _graph(problem, build(problem.call, problem.arrays))
-        lines.append(f"feeds = {{{', '.join(f'{name!r}: {name}' for name in problem.fed)}}}")
-    lines += [f"# {asked.hint}"] if asked.hint else []
-    lines += [*ask.lines, *_comparison(problem, shape_only=ask.shape_only)]
-    text = "\n".join([*_imports("\n".join(lines), ask.modules), *ask.setup, *lines])
+        proto = build(problem.call, problem.arrays)
+        for each in proto.graph.initializer:
+            # Sizes, axes and limits are constants too, and no inputs of the call.
+            array = numpy_helper.to_array(each)
+            value = each.name if each.name in inputs else f"np.array({array.tolist()}, np.{array.dtype})"
+            constants[each.name] = value
+        del proto.graph.initializer[:]
+        model = [repr(line) for line in onnx.printer.to_text(proto).splitlines(keepends=True)]
+    template = environment("export").get_template("snippet.py.j2")
+    body = template.render(
+        inputs=inputs,
+        constants=constants,
+        model=model,
+        feeds=list(problem.fed) if ask.of_model else [],
+        hint=asked.hint,
+        ask=ask,
+        expected=expected,
+        literal=None if expected is None else _literal(expected),
+    ).rstrip("\n")
+    text = "\n".join([*_imports(body, ask.modules), *ask.setup, body])
     return text if len(text) <= LONGEST else None
-
-
-def _comparison(problem: Problem, *, shape_only: bool) -> Iterator[str]:
-    """Yield lines that print the output, and the element that is farthest from the expected output."""
-    yield "print(y.dtype, y.shape)" if shape_only else "print(y)"
-    if (expected := problem.output) is None:
-        return
-    if shape_only:
-        yield f'print("expected", "{expected.dtype}", {expected.shape})'
-        return
-    yield f"expected = {_literal(expected)}"
-    yield "if y.shape != expected.shape:"
-    yield '    print("shape", y.shape, "expected", expected.shape)'
-    yield "elif y.size:"
-    yield "    distance = np.abs(y.astype(np.float64) - expected.astype(np.float64))"
-    yield "    at = np.unravel_index(distance.argmax(), y.shape)"
-    yield '    print("farthest at", [int(i) for i in at], "expected", expected[at], "got", y[at])'
 
 
 def _imports(body: str, modules: Sequence[str]) -> Iterator[str]:
@@ -83,13 +84,6 @@ def _imports(body: str, modules: Sequence[str]) -> Iterator[str]:
     yield ""
 
 
-def _arrays(problem: Problem) -> Iterator[str]:
-    """Yield a line for each input, with its name in the dialect."""
-    for tensor in problem.call.inputs:
-        array = problem.arrays[tensor.role] if tensor.role in problem.arrays else np.array(tensor.values, np.int64)
-        yield f"{tensor.name} = {_literal(array)}"
-
-
 def _literal(array: Array) -> str:
     """Return an expression for the array: its numbers, or its bytes if there are many."""
     dtype = f"{'ml_dtypes' if array.dtype == NUMPY_TYPES[DType.BF16] else 'np'}.{array.dtype}"
@@ -101,22 +95,3 @@ def _literal(array: Array) -> str:
             f"np.array({(array if array.dtype == np.int64 else array.astype(np.float64)).ravel().tolist()}, {dtype})"
         )
     return f"{values}.reshape({list(array.shape)})"
-
-
-def _constant(tensor: TensorProto) -> str:
-    """Return an expression for a constant of the model that is not an input of the call: sizes, axes or limits."""
-    array = numpy_helper.to_array(tensor)
-    return f"np.array({array.tolist()}, np.{array.dtype})"
-
-
-def _graph(problem: Problem, model: onnx.ModelProto) -> Iterator[str]:
-    names = {tensor.name for tensor in problem.call.inputs}
-    constants = [
-        f"numpy_helper.from_array({each.name if each.name in names else _constant(each)}, {each.name!r})"
-        for each in model.graph.initializer
-    ]
-    del model.graph.initializer[:]
-    yield "model = parser.parse_model("
-    yield from (f"    {line!r}" for line in onnx.printer.to_text(model).splitlines(keepends=True))
-    yield ")"
-    yield f"model.graph.initializer.extend([{', '.join(constants)}])"

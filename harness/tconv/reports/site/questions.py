@@ -7,117 +7,37 @@ the script that looks for a reader's own call use the same list.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
 
 from tconv.cases.patterns import topic_of
 from tconv.dialects import DIALECTS, GEOMETRY_1, Absent, Open
 from tconv.dialects.constraints import CONSTRAINTS, find_broken
-from tconv.dialects.rules import QUESTIONS, WHERE, Odd, Same, Sized
+from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tconv.cases.case import Case
 
 TEXTS = tuple(dialect for dialect in DIALECTS.values() if dialect is not GEOMETRY_1)
-Words = tuple[str, ...]
+Words = Sequence[str]
 Kind = Literal["use", "rule", "open"]
 
+_TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
+    files(__package__).joinpath("questions.yaml").read_text(encoding="utf-8")
+)
 FIELDS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
-    {
-        "mode": (
-            "Padding mode",
-            {
-                "explicit": "pads are written, or 0",
-                "same_upper": "SAME_UPPER",
-                "same_lower": "SAME_LOWER",
-                "valid": "VALID",
-            },
-        ),
-        "size": (
-            "output_shape",
-            {"none": "not given", "given": "given", "beyond": "given, and larger than the taps reach"},
-        ),
-        "pads": (
-            "Pads",
-            {
-                "none": "none",
-                "equal": "the same on both sides",
-                "unequal": "different on the two sides",
-                "beyond": "more than (kernel - 1) * dilation at the beginning",
-            },
-        ),
-        "stride": ("Stride", {"1": "1", "2": "2", "3": "3 or more"}),
-        "gap": ("Stride above what the kernel covers", {"no": "no", "yes": "yes"}),
-        "dilation": ("Dilation", {"1": "1", "2": "2 or more"}),
-        "added": ("output_padding", {"none": "0", "below": "below the stride", "from": "the stride or more"}),
-        "groups": ("Groups", {"dense": "1", "grouped": "several", "depthwise": "one for each channel"}),
-        "axes": ("Spatial axes", {"1": "1", "2": "2", "3": "3"}),
-        "type": ("Type", {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"}),
-    }
+    {name: (field["label"], field["values"]) for name, field in _TABLES["fields"].items()}
 )
 """The words for a call, each with a label and its possible values; for several axes the largest value counts."""
-_TOTAL = "If total is not below 0, the pads do the same."
-_INSTEAD: Mapping[str, str] = MappingProxyType(
-    {
-        "same-upper": f"{Same.INPUT_TIMES_STRIDE.formula}; {Odd.END.formula}, and pads_end has the rest. {_TOTAL}",
-        "same-lower": f"{Same.INPUT_TIMES_STRIDE.formula}; {Odd.BEGIN.formula}, and pads_end has the rest. {_TOTAL}",
-        "valid": "All pads are 0.",
-        "output-shape": f"{Sized.RECOMPUTED.formula}; {Odd.BEGIN.formula}, and pads_end has the rest. {_TOTAL}",
-    }
-)
-"""How to write the pads for an engine without the mode, as ONNX's version 22 says it."""
-_SAME = (AutoPad.SAME_UPPER.value, AutoPad.SAME_LOWER.value)
-_GIVEN = ("given", "beyond")
-_RULES: Mapping[str, Mapping[str, Words]] = MappingProxyType(
-    {
-        "same": {"mode": _SAME, "size": ("none",)},
-        "sized_explicit": {"mode": ("explicit",), "size": _GIVEN},
-        "sized_valid": {"mode": ("valid",), "size": _GIVEN},
-        "odd_upper": {"mode": ("same_upper",), "size": ("none",)},
-        "odd_lower": {"mode": ("same_lower",), "size": ("none",)},
-        "odd_sized_upper": {"mode": ("same_upper",), "size": _GIVEN},
-        "odd_sized_lower": {"mode": ("same_lower",), "size": _GIVEN},
-        "odd_sized": {"mode": ("explicit", "valid"), "size": _GIVEN},
-        "negative_same": {"mode": _SAME, "size": ("none",), "gap": ("yes",)},
-        "negative_sized": {"size": ("beyond",)},
-    }
-)
-_USES: Mapping[str, tuple[str, Mapping[str, Words]]] = MappingProxyType(
-    {
-        "one-axis": ("One spatial axis", {"axes": ("1",)}),
-        "two-axes": ("Two spatial axes", {"axes": ("2",)}),
-        "three-axes": ("Three spatial axes", {"axes": ("3",)}),
-        "strides": ("Strides of 2 or more", {"stride": ("2", "3")}),
-        "stride-above-kernel": ("A stride above what the kernel covers", {"gap": ("yes",)}),
-        "dilations": ("Dilations of 2 or more", {"dilation": ("2",)}),
-        "equal-pads": ("The same padding on both sides", {"mode": ("explicit",), "pads": ("equal",)}),
-        "unequal-pads": ("Different padding on the two sides", {"mode": ("explicit",), "pads": ("unequal",)}),
-        "pads-beyond-kernel": ("Padding above (kernel - 1) * dilation", {"mode": ("explicit",), "pads": ("beyond",)}),
-        "same-upper": ("SAME_UPPER", {"mode": ("same_upper",)}),
-        "same-lower": ("SAME_LOWER", {"mode": ("same_lower",)}),
-        "valid": ("VALID", {"mode": ("valid",)}),
-        "output-shape": ("output_shape", {"size": _GIVEN}),
-        "output-padding": ("output_padding below the stride", {"added": ("below",)}),
-        "output-padding-from-stride": ("output_padding of the stride or more", {"added": ("from",)}),
-        "groups": ("Groups of several channels", {"groups": ("grouped",)}),
-        "depthwise": ("One group for each channel", {"groups": ("depthwise",)}),
-        "float32": ("float32", {"type": ("f32",)}),
-        "float16": ("float16", {"type": ("f16",)}),
-        "bfloat16": ("bfloat16", {"type": ("bf16",)}),
-        "float64": ("float64", {"type": ("f64",)}),
-        "int8-graphs": ("int8 and uint8 in a graph", {"graph": ("quantised",)}),
-        "float-graphs": ("Other operators before and behind it", {"graph": ("float",)}),
-        "symbolic-sizes": ("Sizes that the model does not know", {"shapes": ("symbolic", "unranked")}),
-        "fed-filter": ("A filter that is fed at the run", {"filter": ("input",)}),
-        "special-values": ("NaN, infinity and subnormal numbers", {"values": ("special",)}),
-    }
-)
-"""What a reader may want to use: the title, and the words of the calls that use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +89,9 @@ def list_questions() -> tuple[Question, ...]:
 
 
 def _questions() -> Iterator[Question]:
-    for key, (title, where) in _USES.items():
-        asks = f"Does it compute this as its text says: {title}?"
-        yield Question(key, "use", title, asks, where, _INSTEAD.get(key, ""))
+    for key, use in _TABLES["uses"].items():
+        asks = f"Does it compute this as its text says: {use['title']}?"
+        yield Question(key, "use", use["title"], asks, use["where"], use.get("instead", ""))
     for name in QUESTIONS:
         answers = {getattr(text.rules, name) for text in TEXTS}
         others = any(reading.change.question == name for text in TEXTS for reading in text.disputed)
@@ -179,7 +99,7 @@ def _questions() -> Iterator[Question]:
             title = WHERE[name][:1].upper() + WHERE[name][1:]
             asks = (type(next(iter(answers))).__doc__ or "").partition("\n")[0].rpartition(": ")[2]
             yield Question(
-                name.replace("_", "-"), "rule", title, f"{title}: {asks[:1].lower()}{asks[1:]}", _RULES[name]
+                name.replace("_", "-"), "rule", title, f"{title}: {asks[:1].lower()}{asks[1:]}", _TABLES["rules"][name]
             )
     for name, constraint in CONSTRAINTS.items():
         # If the operator has no value at all, refusing is the only answer.
