@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 from left_behind import gone, having
-from made_records import AGREED
 from small_corpus import (
     BARE_HEAD,
     HEAD,
@@ -664,15 +663,6 @@ def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: 
     assert {kinds[case] for case in kinds if case not in guilty} == {"agreed"}
     assert {kinds[case] for case in guilty} == {"agreed" if backend == "WritesIntoPipes" else "crashed"}
     assert not any(record.alone for record in records.values())
-
-
-def test_a_case_whose_record_a_runtime_takes_away_is_broken(tmp_path: Path) -> None:
-    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
-    with pool_of("LosesItsRecord") as pool:
-        verdicts = {record.case: record.verdict for record in pool.run(asked)}
-    lost = ver.BackendError("must leave the journal of its worker alone (got one without the record of this case)")
-    expected = {True: lost, False: AGREED}
-    assert verdicts == {case.id: expected[case.attributes.strides == (TROUBLE,)] for case in asked}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder is removed while it is in use")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.backends import Outcome, Produced, Refused
-from tconv.execution.journal import Journal
 from wrong_backends.ends import Hangs, write_into_pipes
 from wrong_backends.right import FOREVER, Array, Right, Troubled, troubled
 
@@ -29,19 +28,6 @@ class ClosesItsJournal(Troubled):
             with suppress(OSError):
                 if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
                     os.close(int(path.name))
-
-
-class LosesItsRecord(Troubled):
-    """What it does to memory lets its worker leave out records from then on."""
-
-    def end(self) -> None:
-        write = Journal.write
-
-        def without_records(journal: Journal, word: str, text: str = "") -> None:
-            if word != "record":
-                write(journal, word, text)
-
-        Journal.write = without_records  # type: ignore[method-assign] # that is what is wrong
 
 
 class LeavesChild(Troubled):

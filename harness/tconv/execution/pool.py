@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Self
 
 from tconv.backends.environments import engine_of
-from tconv.backends.outcome import BackendError, Crashed, TimedOut
+from tconv.backends.outcome import Crashed, TimedOut
 from tconv.dialects import find_dialect
 from tconv.errors import BackendLost, BackendMissing
 from tconv.execution.again import WaitingFailures
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tconv.execution.accumulation import SumPath
     from tconv.execution.asking import Asking
     from tconv.execution.supervisor import Introduction
-    from tconv.verdict import kinds as ver
 
 STARTS = 3
 """If so many workers in a row end while they load, the backend is reported as missing."""
@@ -189,9 +188,6 @@ class Pool:
             self._read_loading(worker)
             return
         yield from self._answers(worker, queue)
-        if worker.lost:
-            yield from self._without_records(worker, queue)
-            return
         code = worker.end
         # If it has written since, it may have waited for us: it is not late.
         late = worker.deadline is not None and monotonic() > worker.deadline and not worker.has_gone_on
@@ -261,23 +257,10 @@ class Pool:
             self._unprobed |= {path}
         is_known = code != LOST and worker.has_begun
         if case is not None and (is_known or not queue.asked_in_vain(case)):
-            yield from queue.answered(case, self._unanswered(case, outcome), earlier)
+            record = Record(case.id, self.backend.name, self.dialect.name, outcome)
+            yield from queue.answered(case, record, earlier)
         queue.put_back(worker.pending.values())
         self._remove(worker)
-
-    def _without_records(self, worker: WorkerProcess, queue: Queue) -> Iterator[Record]:
-        """Ask cases without records again, each alone; if a case loses its record several times, the backend failed."""
-        for case in worker.pending.values():
-            if not queue.asked_in_vain(case):
-                outcome = BackendError(
-                    "must leave the journal of its worker alone (got one without the record of this case)"
-                )
-                yield from queue.answered(case, self._unanswered(case, outcome), None)
-        self._remove(worker)
-
-    def _unanswered(self, case: Case, verdict: ver.Verdict) -> Record:
-        """Return the record of a case that no worker has answered."""
-        return Record(case.id, self.backend.name, self.dialect.name, verdict)
 
     def _remove(self, worker: WorkerProcess) -> None:
         with suppress(ValueError):

@@ -95,7 +95,6 @@ class WorkerProcess:
         introduction: its backend; None while it loads.
         pending: the cases without a record that it was given, by their numbers.
         alone: whether its only case is one that must be asked alone.
-        lost: whether it went on from a case without a record: a runtime has damaged its journal.
         has_gone_on: whether the last reading of its journal found anything new.
 
     Raises:
@@ -106,7 +105,7 @@ class WorkerProcess:
     def __init__(self, asking: Asking, log: Path) -> None:
         self.introduction: Introduction | None = None
         self.pending: dict[int, Case] = {}
-        self.alone = self.lost = self.has_gone_on = self._closed = False
+        self.alone = self.has_gone_on = self._closed = False
         self._spec, self._timeout = asking.backend, asking.timeout
         self._log, self._temporary = log, log.with_suffix("")
         self._given = 0
@@ -226,7 +225,6 @@ class WorkerProcess:
         self._at, self._doing, self._since = entry.number, entry.word, max(entry.time, self._resumed)
         if entry.word == "call":
             self._first_called = entry.number if self._first_called is None else self._first_called
-        self.lost = entry.word == "done" and any(number <= entry.number for number in self.pending)
 
     def _record(self, entry: Entry) -> Record | None:
         case = self.pending.get(entry.number)
