@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from tconv.backends.environments import engine_of
@@ -32,8 +32,6 @@ STARTS = 3
 """If so many workers in a row end while they load, the backend is reported as missing."""
 _REFILL = CHUNK // 2
 """A worker with at most so many cases is given more, so that it never waits."""
-_READING_SECONDS = 0.002
-"""The journals of busy workers are read at most once in this time, as each reading takes time from them."""
 _LONGEST_WAIT = 1.0
 _STOPPED_SECONDS = 1.0
 """If a wait takes so much longer than planned, this process was stopped: Ctrl-Z, a paused container, a batch system."""
@@ -170,12 +168,10 @@ class Pool:
         seconds = max(0.0, min(due - monotonic(), _LONGEST_WAIT))
         for worker in self._workers:
             worker.send()
-            if worker.has_unsent:
-                seconds = min(seconds, _READING_SECONDS)
         began = monotonic()
-        if all(len(worker.pending) > _REFILL for worker in self._workers if worker.pending):
-            sleep(min(seconds, _READING_SECONDS))
-        select.select([end for worker in self._workers for end in worker.descriptors], [], [], seconds)
+        written = [end for worker in self._workers for end in worker.descriptors]
+        unsent = [end for worker in self._workers for end in worker.unsent]
+        select.select(written, unsent, [], seconds)
         waited = monotonic() - began
         if waited > seconds + _STOPPED_SECONDS:
             # This process was stopped for a while, perhaps together with the workers: they are not late.

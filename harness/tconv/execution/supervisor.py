@@ -151,9 +151,9 @@ class WorkerProcess:
         return self._doing not in {"load", "wait", "read", "done"}
 
     @property
-    def has_unsent(self) -> bool:
-        """Whether a part of what it was given is not sent yet."""
-        return bool(self._outgoing)
+    def unsent(self) -> list[int]:
+        """The descriptor that can be written when there is room for what it was given; none if all is sent."""
+        return [self._commands] if self._outgoing else []
 
     def give(
         self,
