@@ -34,8 +34,6 @@ default_role = "code"
 autodoc_typehints = "signature"
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
-# The diagram is drawn on GitHub; here its text is shown, as a script from elsewhere would need a network.
-suppress_warnings = ["misc.highlighting_failure"]
 ARCHIVE = "tconv-docs.zip"
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>\.\.?/[^)\s]*)\)")
 
