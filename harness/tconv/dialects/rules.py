@@ -62,15 +62,15 @@ class Sized(Answer):
 
     RECOMPUTED = "recomputed", "the pads are computed from output_shape", "total = full + op - output_shape"
     KEPT = (
-        "kept", "output_shape sets only the size, and the pads stay as written (0 under VALID)", "pads_begin as it is written"
+        "kept", "output_shape sets only the size, and the pads stay as written, or 0 under VALID", "pads_begin as it is written"
     )  # fmt: skip
 
 
 class Odd(Answer):
     """On which side does the odd unit of the padding go?"""
 
-    BEGIN = "begin", "the odd unit of the padding goes to the beginning", "pads_begin = total - total//2"
-    END = "end", "the odd unit of the padding goes to the end", "pads_begin = total//2"
+    BEGIN = "begin", "an odd padding has its larger half at the beginning", "pads_begin = total - total//2"
+    END = "end", "an odd padding has its larger half at the end", "pads_begin = total//2"
 
 
 class Negative(Answer):

@@ -65,7 +65,7 @@ _EXAMPLES = MappingProxyType(
         "unstable": "a call gives 3, and the same call again gives 1.7e15",
         "backend-error": "the adapter raises TypeError, because the runtime returned None",
         "mixed-readings": "in 28 cases half of a negative padding is rounded down, and in 2 cases rounded towards zero",
-        "reading-changed": "version 1 cropped the odd unit at the end, and version 2 crops it at the beginning",
+        "reading-changed": "version 1 put the larger half of an odd padding at the end, and version 2 at the beginning",
     }
 )
 """An example of each ruling."""
@@ -134,8 +134,8 @@ def _of_verdicts() -> Iterator[Entry]:
 def _of_texts() -> Iterator[Entry]:
     for question in QUESTIONS:
         answers = type(getattr(next(iter(DIALECTS.values())).rules, question))
-        listed = "; ".join(f"{answer}: {answer.says}" for answer in answers)
-        meaning = f"texts differ {WHERE[question]}. The answers are: {listed}"
+        listed = "; ".join(f"{answer} ({answer.says})" for answer in answers)
+        meaning = f"texts differ {WHERE[question]}. The answers are {listed}"
         yield Entry("question", question, meaning, "", "pin the answer that your runtime gives")
     for name, constraint in CONSTRAINTS.items():
         meaning = f"a rule for calls: {constraint.says}"
