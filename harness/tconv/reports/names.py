@@ -172,9 +172,7 @@ def _example(rules: Rules, change: AnswerOtherwise) -> str:
                 "auto_pad": mode or "",
             }
             call = ", ".join(f"{name} {value}" for name, value in written.items() if value != "")
-            return (
-                f"input {x}, kernel {k}, {call}: it gives {_said(there)}; the text's first answer gives {_said(here)}"
-            )
+            return f"input {x}, kernel {k}, {call}: {_said(there)}; by the text's first answer: {_said(here)}"
     return ""
 
 

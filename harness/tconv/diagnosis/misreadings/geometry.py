@@ -220,7 +220,7 @@ _OF_AXES = tuple(
          "without output_shape and SAME, the kernel of the first axis gives the size of every axis", _is_summed,
          lambda axis, first: (axis.begin, axis.size - axis.reach + first.reach)),
         ("same-as-of-a-convolution",
-         "SAME crops the padding that a convolution of the same data would have, and the size follows from it",
+         "SAME crops the padding that a convolution of the same data would have; this gives the output size",
          _is_same, _as_of_a_convolution),
         # microsoft/onnxruntime#26665, openvino 2026.4 reading ONNX models with groups
         ("output-shape-pads-nothing", "with output_shape the output begins at the first point that the taps reach",

@@ -199,10 +199,10 @@ MISREADINGS = tuple(
     for name, says, change in (
         # microsoft/onnxruntime#19694, qualcomm/aimet#3149
         ("scales-along-axis-0",
-         "the scales of the filter's output channels are taken along axis 0, its input channels",
+         "the filter's scales are used along axis 0, its input channels, and not along its output channels",
          _scales(_along_inputs)),
         ("scales-along-axis-0-of-a-group",
-         "the scales of the filter's output channels are taken along the input channels of each group",
+         "the filter's scales are used along the input channels of each group, and not along its output channels",
          _scales(_along_inputs_of_a_group)),
         ("scales-dealt-to-groups",
          "each scale of a filter with G groups is used for G consecutive output channels",
@@ -245,7 +245,8 @@ MISREADINGS = tuple(
          _end(lambda y, zero, limits: _wrapped(np.rint(y) + zero, limits))),
         ("saturated-before-the-zero-point", "the output saturates before its zero point is added",
          _end(lambda y, zero, limits: np.clip(np.clip(np.rint(y), *limits) + zero, *limits))),
-        ("saturated-at-the-other-type", "an int8 output saturates at the limits of uint8, or uint8 at those of int8",
+        ("saturated-at-the-other-type",
+         "an int8 output saturates at the limits of uint8, or a uint8 output at the limits of int8",
          _end(lambda y, zero, limits: _wrapped(
              np.clip(np.rint(y) + zero, *next(other for other in LIMITS.values() if other != limits)), limits))),
         ("saturated-at-0", "quanta of the output below its zero point become the zero point",

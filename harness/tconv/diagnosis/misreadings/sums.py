@@ -172,7 +172,8 @@ MISREADINGS = tuple(
         ("bias-doubled", "the bias is added twice", in_operand("b", lambda b, _: 2 * b)),
         ("bias-of-the-first-channel", "every channel has the bias of the first channel",
          in_operand("b", lambda b, _: np.broadcast_to(b[:1], b.shape))),
-        ("bias-of-the-next-channel", "every channel has the bias of the next one, and the last has that of the first",
+        ("bias-of-the-next-channel",
+         "every channel has the bias of the next channel, and the last channel has the bias of the first",
          in_operand("b", lambda b, _: np.roll(b, -1))),
         # robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23
         ("bias-of-the-first-group", "every group has the bias of the first group",
