@@ -179,61 +179,47 @@ def test_a_backend_speaks_the_dialects_that_its_class_names(name: str) -> None:
     assert runtime(name).info().dialects == adapter.DIALECTS
 
 
-@pytest.mark.parametrize(
-    ("dialect", "backend"),
-    [("onnx/ConvTranspose-22", "acme:Acme"), ("geometry/1", "acme:Acme")],
-)
-def test_what_to_replace_for_a_runtime_that_no_python_asks_is_said(dialect: str, backend: str, tmp_path: Path) -> None:
-    """In both scripts, beside the lines: for ONNX onnxruntime stands there, else the script says what it is to be."""
-    problem = expressed(asked(tmp_path)["plain"], DIALECTS[dialect])
-    hint = asking(problem, backend).hint
-    assert "replace" in hint
-    source = snippet(problem, backend)
-    script = (export(problem.case, problem.dialect, tmp_path / "out", backend) / "repro.py").read_text()
+@pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-22", "geometry/1"])
+def test_what_to_replace_for_a_runtime_that_no_python_asks_is_said(dialect: str, tmp_path: Path) -> None:
+    """In both scripts, above the lines: for ONNX these ask onnxruntime, and the last line of the output says so."""
+    problem = expressed(asked(tmp_path)["ungrouped"], DIALECTS[dialect])
+    hint = asking(problem, "acme:Acme").hint
+    folder, source = export(problem.case, problem.dialect, tmp_path / "out", "acme:Acme"), snippet(problem, "acme:Acme")
     assert source is not None
-    for text in (source, script):
-        (line,) = (number for number, line in enumerate(text.splitlines()) if hint in line)
-        assert ("onnxruntime" if dialect.startswith("onnx/") else "SystemExit") in "".join(
-            text.splitlines()[line + 1 : line + 6]
-        )
+    for text in (source, (folder / "repro.py").read_text()):
+        lines = text.splitlines()
+        (at,) = (number for number, line in enumerate(lines) if hint in line)
+        replaced = [line.strip() for line in lines[at + 1 :]]
+        if dialect == "geometry/1":
+            assert "replace the last of these lines" in hint
+            assert replaced[1].startswith("raise SystemExit")
+        else:
+            assert "replace the 5 lines below, which ask onnxruntime: they make `y`, the output, of `model`" in hint
+            assert replaced[4].startswith("y = ")
+    if dialect != "geometry/1":
+        command = [sys.executable, str(folder / "repro.py")]
+        done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+        assert done.stdout.splitlines()[-1].startswith("equal     onnxruntime does what is ")
 
 
-def test_the_script_says_that_it_asks_another_runtime_than_is_meant(tmp_path: Path) -> None:
-    """The last line names the runtime that is asked, and the comment which lines are to be replaced."""
-    case = asked(tmp_path)["ungrouped"]
-    folder = export(case, DIALECTS["onnx/ConvTranspose-22"], tmp_path / "out", "acme:Acme")
-    command = [sys.executable, str(folder / "repro.py")]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1].startswith("equal     onnxruntime does what is ")
-    source = (folder / "repro.py").read_text()
-    lines = source.splitlines()
-    comment = lines.index(
-        "    # For another runtime replace the 5 lines below, which ask onnxruntime: they make `y`, the output,"
-        " of `model` and `feeds`."
-    )
-    assert [lines[comment + 5].split()[0], lines[comment + 6].strip()] == ["y", "return y"]
-
-
-def test_a_runtime_that_cannot_be_given_the_call_has_no_script(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("small/symbols out --backend torch", "a case must be one that torch can be given"),
+        (
+            "small/plain out --backend openvino --dialect onnx/ConvTranspose-22",
+            "--dialect must be one that openvino speaks, openvino/ConvolutionBackpropData-1, openvino/G",
+        ),
+    ],
+)
+def test_a_runtime_that_cannot_be_given_the_call_has_no_script(
+    words: str, message: str, command: Command, tmp_path: Path
+) -> None:
     """Torch takes a geometry, and sizes that are symbols have none: exit 2, and nothing is written."""
-    text = CASES + f"  - {{name: symbols, with: {{{PLAIN}, shapes: symbolic}}}}\n"
-    written(tmp_path, text)
-    done = command("export", "small/symbols", "out", "--backend", "torch", "--cases", "small.yaml")
+    written(tmp_path, CASES + f"  - {{name: symbols, with: {{{PLAIN}, shapes: symbolic}}}}\n")
+    done = command("export", *words.split(), "--cases", "small.yaml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "a case must be one that torch can be given" in done.stderr
-    done = command(
-        "export",
-        "small/plain",
-        "out",
-        "--backend",
-        "openvino",
-        "--dialect",
-        "onnx/ConvTranspose-22",
-        "--cases",
-        "small.yaml",
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--dialect must be one that openvino speaks, openvino/ConvolutionBackpropData-1, openvino/G" in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "out").exists()
 
 

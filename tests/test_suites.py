@@ -10,6 +10,7 @@ import subprocess
 import unittest
 from math import prod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,56 +53,38 @@ def some(corpus: Corpus, name: str, count: int) -> list[Case]:
     return cases[:: len(cases) // count]
 
 
-class OnOnnxRuntime:
-    """ONNX's interface of a backend, with onnxruntime behind it."""
+def _on(prepare: Callable[[onnx.ModelProto], Any]) -> Any:  # noqa: ANN401 - what onnx's runner takes
+    """Return ONNX's interface of a backend for a function that returns what runs a model, and its inputs' names."""
 
-    @classmethod
-    def is_compatible(cls, _model: object, _device: str = "CPU", **_: object) -> bool:
-        """Return True: a model that it refuses fails the test."""
-        return True
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Return whether it is the processor."""
-        return device == "CPU"
-
-    @classmethod
-    def prepare(cls, model: onnx.ModelProto, _device: str = "CPU", **_: object) -> _Prepared:
-        """Return what runs a model."""
+    def prepared(model: onnx.ModelProto, _device: str = "CPU", **_: object) -> object:
         onnx.checker.check_model(model)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 4
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return _Prepared(lambda feeds: session.run(None, feeds), [one.name for one in session.get_inputs()])
+        evaluate, names = prepare(model)
+        return SimpleNamespace(run=lambda inputs, **_: evaluate(None, dict(zip(names, inputs, strict=True))))
+
+    return SimpleNamespace(
+        is_compatible=lambda *_, **__: True, supports_device=lambda device: device == "CPU", prepare=prepared
+    )
 
 
-class OnReference(OnOnnxRuntime):
-    """The same with ONNX's own evaluator behind it."""
-
-    @classmethod
-    def prepare(cls, model: onnx.ModelProto, _device: str = "CPU", **_: object) -> _Prepared:
-        """Return what runs a model."""
-        evaluator = ReferenceEvaluator(model)
-        return _Prepared(lambda feeds: evaluator.run(None, feeds), evaluator.input_names)
+def _by_onnxruntime(model: onnx.ModelProto) -> tuple[Callable[..., list[Any]], list[str]]:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run, [one.name for one in session.get_inputs()]
 
 
-class _Prepared:
-    def __init__(self, evaluate: Callable[[dict[str, Any]], list[Any]], names: list[str]) -> None:
-        self._evaluate, self._names = evaluate, names
-
-    def run(self, inputs: list[Any], **_: object) -> list[Any]:
-        """Return the outputs."""
-        return self._evaluate(dict(zip(self._names, inputs, strict=True)))
+def _by_reference(model: onnx.ModelProto) -> tuple[Callable[..., list[Any]], list[str]]:
+    evaluator = ReferenceEvaluator(model)
+    return evaluator.run, evaluator.input_names
 
 
-def run_by_onnx(backend: type, folder: Path) -> tuple[int, list[str]]:
+def run_by_onnx(prepare: Callable[[onnx.ModelProto], Any], folder: Path) -> tuple[int, list[str]]:
     """Run a folder of node tests by ONNX's own runner; return how many there are, and the names of those that fail."""
     tests = load_model_tests(data_dir=str(folder.parent), kind=folder.name)
     # Of all kinds of tests that it would load, it gets these.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_runner, "load_model_tests", lambda kind: tests if kind == "node" else [])
-        runner = onnx_runner.Runner(backend, "suites")
+        runner = onnx_runner.Runner(_on(prepare), "suites")
     result = unittest.TestResult()
     suite = unittest.TestSuite()
     for case in runner.test_cases.values():
@@ -119,9 +102,13 @@ def test_onnx_node_tests_pass_on_onnxruntime(corpus: Corpus, tmp_path: Path) -> 
         verdict = judge(problem, backend.run(problem.call, problem.arrays), DType.F32)
         wrong |= set() if isinstance(verdict, Agreed) else {f"{name_of(problem)}_cpu"}
     tests, _ = write_suite("onnx-node-tests", cases, tmp_path / "tconv")
-    asked, failed = run_by_onnx(OnOnnxRuntime, tmp_path / "tconv")
+    asked, failed = run_by_onnx(_by_onnxruntime, tmp_path / "tconv")
     assert (asked, set(failed)) == (tests, wrong)
     assert len(wrong) < tests / 4
+    # The runner makes a method of each.
+    assert all(
+        folder.name.isidentifier() and folder.name.startswith(PREFIX) for folder in (tmp_path / "tconv").iterdir()
+    )
 
 
 def test_curated_tests_pass_on_onnxruntime_and_on_the_reference_evaluator(corpus: Corpus, tmp_path: Path) -> None:
@@ -130,12 +117,12 @@ def test_curated_tests_pass_on_onnxruntime_and_on_the_reference_evaluator(corpus
     assert 20 <= len(cases) <= 30
     tests, left_out = write_suite("onnx-node-tests", cases, tmp_path / "tconv")
     assert (tests, left_out) == (len(cases), 0)
-    asked, failed = run_by_onnx(OnOnnxRuntime, tmp_path / "tconv")
+    asked, failed = run_by_onnx(_by_onnxruntime, tmp_path / "tconv")
     assert (asked, failed) == (tests, [])
     dense = [case for case in cases if (case.attributes.groups or 1) == 1]
     assert dense
     write_suite("onnx-node-tests", dense, tmp_path / "dense")
-    assert run_by_onnx(OnReference, tmp_path / "dense") == (len(dense), [])
+    assert run_by_onnx(_by_reference, tmp_path / "dense") == (len(dense), [])
 
 
 def test_node_tests_come_back(corpus: Corpus, tmp_path: Path) -> None:
@@ -343,12 +330,3 @@ def test_what_does_not_fit_a_suite_is_said(command: Command) -> None:
         done = command("export", *words)
         assert done.returncode == 2
         assert "must" in done.stderr or "need" in done.stderr
-
-
-def test_names_of_node_tests_are_names_of_python(corpus: Corpus, tmp_path: Path) -> None:
-    """The runner makes a method of each, and no two are one."""
-    cases = some(corpus, "onnx-node-tests", 60)
-    tests, _ = write_suite("onnx-node-tests", cases, tmp_path)
-    names = [folder.name for folder in tmp_path.iterdir()]
-    assert len(names) == tests
-    assert all(name.isidentifier() and name.startswith(PREFIX) for name in names)
