@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _ONNX = DIALECTS["onnx/ConvTranspose-22"]
 _MOST = 48
 """The most elements of a row."""
-_TRIED = 200
-"""The number of calls to try for a drawing: the one with most answers is drawn."""
+_TRIED = 100
+"""The number of calls to try for a drawing: of those with most answers, one with strides and several taps is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,16 @@ def draw_question(question: Question, simplest: Sequence[tuple[Case, Asked]]) ->
     for case, asked in simplest:
         if question.is_of(asked) and (outputs := _outputs(case, question)):
             found.append((case, outputs))
-        if len(found) == (_TRIED if question.kind == "rule" else 1):
+        if len(found) == _TRIED:
             break
-    drawings = (draw(case, outputs) for case, outputs in sorted(found, key=lambda each: -len(each[1])))
+    drawings = (draw(case, outputs) for case, outputs in sorted(found, key=_rank))
     return next(filter(None, drawings), None)
+
+
+def _rank(found: tuple[Case, Mapping[str, Geometry]]) -> tuple[int, bool]:
+    """Return how little a call shows: few answers, or no stride, or one tap."""
+    geometry = next(iter(found[1].values()))
+    return -len(found[1]), min(geometry.strides[-1], geometry.kernel[-1]) == 1
 
 
 def draw(case: Case, outputs: Mapping[str, Geometry]) -> Drawing | None:

@@ -285,14 +285,15 @@ class Engine:
 
     @cached_property
     def ends(self) -> Sequence[tuple[SiteRun, RecordStatus, bool]]:
-        """The calls of the newest release that crash or hang, and whether each is valid; valid ones come first."""
+        """The calls of the newest release that crash or hang, with whether each is valid; valid and simple ones first."""
         found = [
-            (run, member, describe(case).is_valid)
+            (describe(case).is_valid, case.simplicity, run, member)
             for run in self.current
             for member, case in run.members
             if isinstance(member.record.verdict, _ENDS)
         ]
-        return sorted(found, key=lambda each: not each[2])
+        simplest = sorted(found, key=lambda each: (not each[0], each[1]))
+        return [(run, member, is_valid) for is_valid, _, run, member in simplest]
 
     @property
     def valid_ends(self) -> int:

@@ -45,7 +45,7 @@
       }
       const good = of.right + of.allowed;
       const judged = good + of.differs + of.refuses + of.crashes;
-      const none = of.unsupported ? "not implemented" : of.impossible ? "cannot be written" : "not asked";
+      const none = of.unsupported ? "not implemented" : of.impossible ? (form.elements.mode.value || form.elements.size.value ? "write the pads" : "cannot be written") : "not asked";
       const wrong = of.crashes ? "crashes" : !of.differs ? "refuses" : good ? "part" : "no";
       const mark = !judged ? "unsupported" : good === judged ? "yes" : wrong;
       const says = { unsupported: none, yes: "✓ yes", crashes: "‼ may crash or hang", part: "~ some are wrong", refuses: good ? "⊘ some are refused" : "⊘ refused", no: "✗ no" }[mark];

@@ -41,9 +41,9 @@ QUANTITIES = {
     "dilation": "the dilation",
 }
 CHANGES = {
-    Transition.NEW: "Worse, or other values than before",
+    Transition.NEW: "Worse",
     Transition.FIXED: "Better",
-    Transition.CHANGED: "Different, but no better and no worse",
+    Transition.CHANGED: "Different",
     Transition.GONE: "Not asked any more",
 }
 """The headings for the transitions between two releases."""
@@ -102,7 +102,7 @@ class _Site:
         self._page("texts", "The texts", "contradictions", contradictions=contradictions())
         for engine in self.engines:
             self._engine(engine)
-        drawn = [case for case in cases if len(case.x.shape) > 2 and case.x.shape[2:]]  # noqa: PLR2004 - batch and channels come first
+        drawn = [case for case in cases if case.x.shape[2:] and 0 not in (*case.x.shape, *case.w.shape)]
         simplest = [(case, describe(case)) for case in sorted(drawn, key=lambda case: case.simplicity)]
         for question in list_questions():
             drawing = draw_question(question, simplest)
