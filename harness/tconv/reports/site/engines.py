@@ -285,7 +285,7 @@ class Engine:
 
     @cached_property
     def ends(self) -> Sequence[tuple[SiteRun, RecordStatus, bool]]:
-        """The calls of the newest release that crash or hang, with whether each is valid; valid and simple ones first."""
+        """The calls of the newest release that crash or hang, and whether each is valid; simple, valid ones first."""
         found = [
             (describe(case).is_valid, case.simplicity, run, member)
             for run in self.current
