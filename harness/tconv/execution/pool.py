@@ -62,6 +62,7 @@ class Pool:
         self._workers: list[WorkerProcess] = []
         self._unprobed: frozenset[SumPath] = frozenset()
         self._failed_starts = self._spares = 0
+        self._lost_zygote: int | None = None
         self._introduction: Introduction | None = None
         self._last_end = ""
         try:
@@ -217,7 +218,9 @@ class Pool:
                 pass
             late = worker.deadline is not None and monotonic() > worker.deadline
             if worker.introduction is None and (worker.end is not None or late):
-                self._failed_starts += 1
+                # Several workers end with one zygote: that counts once.
+                self._failed_starts += worker.end != LOST or worker.zygote != self._lost_zygote
+                self._lost_zygote = worker.zygote if worker.end == LOST else None
                 error = worker.silence()
                 if not isinstance(error, EndedWhileLoading) or self._failed_starts == STARTS:
                     raise error

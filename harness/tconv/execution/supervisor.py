@@ -141,6 +141,11 @@ class WorkerProcess:
         return own if self._process.descriptor is None else [*own, self._process.descriptor]
 
     @property
+    def zygote(self) -> int | None:
+        """The number of the process that it was forked from; None for a new interpreter."""
+        return self._process.zygote
+
+    @property
     def is_fresh(self) -> bool:
         """Whether its backend has not been called, and no case waits for it."""
         return self._first_called is None and not self.pending

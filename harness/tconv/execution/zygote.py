@@ -56,11 +56,13 @@ class Forked:
         descriptor: a pipe: the zygote writes the number of the fork, and later how it ended.
 
     Attributes:
+        zygote: the process number of the zygote.
         descriptor: can be read when the fork has ended.
         reason: why it could not be started; empty if it was started.
     """
 
     def __init__(self, zygote: _Zygote, descriptor: int) -> None:
+        self.zygote: int | None = zygote.process.pid
         self._from = zygote
         self.descriptor: int | None = descriptor
         self.reason = ""
@@ -103,6 +105,7 @@ class Forked:
 class Interpreter:
     """A new interpreter, with the interface of `Forked`; it has no descriptor."""
 
+    zygote: int | None = None
     descriptor: int | None = None
     reason = ""
 
