@@ -485,14 +485,11 @@ def rules_on_new_calls(backend: str, count: int, random: Random) -> Iterator[tup
                 members = [cases[case] for case in each.cases]
                 new = list(new_members(each, members, pool.dialect, count, random))
                 learners = learners_of([*known, *ask(new)], cases.get, pool.dialect)
-                asked = {case.id for case in new}
-                said = [
-                    learner.follows(observed, each.what.rules)
-                    for learner in learners
-                    for observed in learner.geometries
-                    if observed.case.id in asked
-                ]
-                yield each, said.count(True), said.count(True) + said.count(False)
+                asked, rules, follow, tell = [case.id for case in new], each.what.rules, 0, 0
+                for learner in learners:
+                    shown = learner.show(rules) & np.isin(learner.cases, asked)
+                    follow, tell = follow + int((shown & learner.follows(rules)).sum()), tell + int(shown.sum())
+                yield each, follow, tell
 
 
 def rules_hold(backend: str) -> bool:

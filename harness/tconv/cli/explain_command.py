@@ -19,7 +19,7 @@ from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.evidence import sheet
-from tconv.evidence.observed_geometry import LEGEND
+from tconv.evidence.observed_axes import LEGEND
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection

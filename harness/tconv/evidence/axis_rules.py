@@ -1,37 +1,29 @@
 """The formulas that the axes of one situation follow: one for all of them, or several.
 
 In a part of a corpus a shorter formula may give the same numbers as the text's own. The text's formula must not depend
-on the cases of a run. So the text's answers for random axes are used too.
+on the cases of a run, so it is learnt from the text's answers for random axes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.dialects.geometry import reach
 from tconv.evidence.formulas import HALVES, SUMS, Form, Formula, TermColumns, covering, simplest
-from tconv.evidence.observed_geometry import (
-    FORWARD,
-    FULL,
-    LENGTHS,
-    OF_TEXT,
-    OTHER_AXES,
-    SPACING,
-    ObservedAxis,
-    terms,
-)
+from tconv.evidence.observed_axes import FORWARD, FULL, LENGTHS, OF_TEXT, OTHER_AXES, SPACING, Axes, axes_of
 from tconv.expectation.expected import Values, expect_of_signature
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from tconv.dialects import Dialect
-    from tconv.dialects.geometry import Geometry
+    from tconv.evidence.observed_axes import Columns
     from tconv.evidence.observed_geometry import Situation
-    from tconv.vocabulary import Array
+    from tconv.vocabulary import Array, Mask
 
 _AXES = 200
 """Number of random axes. The whole gate tier gives no other formulas than these axes, in any dialect and situation."""
@@ -39,8 +31,6 @@ _MOST = {"X": 7, "K": 5, "s": 4, "d": 3, "pad": 3}
 """The largest random numbers of an axis: size, taps, stride, dilation, pads."""
 _FROM_REACH = 4
 """The largest random difference between output_shape and the full size."""
-_Side = Literal["expected", "observed"]
-"""Whose numbers are meant: those that the text expects, or those of the runtime."""
 _WITNESSES = 3
 """A formula must fit at least so many different axes, and more axes than it has terms: fewer may be a coincidence."""
 _MOST_FORMULAS = 3
@@ -89,44 +79,47 @@ _USUAL_OF_RUNTIMES: Mapping[str, tuple[Formula, ...]] = {
 """Other usual formulas of runtimes: the padding of a forward convolution over the output, and sizes off by 1 or 2."""
 
 
-def learn_expected(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return the text's own formula for a quantity, learnt from the expected numbers of these axes."""
-    return _single(axes, quantity, "expected")
+@cache
+def learn_expected(situation: Situation, dialect: Dialect, quantity: str) -> Formula | None:
+    """Return the text's own formula for a quantity in a situation; None if it has no numbers there, or no formula."""
+    axes = text_axes(situation, dialect)
+    if not len(axes.outputs):
+        return None
+    columns, target = axes.terms, axes.expected[quantity]
+    usual = (formula for formula in _usual(_USUAL[quantity], columns) if (formula.values(columns) == target).all())
+    return next(usual, None) or simplest(target, _terms(columns, _TERMS[quantity][0], quantity), _FORMS[quantity])
 
 
-def learn_followed(axes: Sequence[ObservedAxis], quantity: str) -> tuple[Formula, ...]:
+def learn_followed(axes: Axes, quantity: str, of_text: Formula | None) -> tuple[Formula, ...]:
     """Return the formulas that answers follow: one for all axes, or several for the axes that deviate from the text.
 
     Args:
         axes: the axes of a situation.
         quantity: `stride`, `dilation`, `size` or `pads_begin`.
+        of_text: the text's own formula. If another quantity deviates, such as the size, this formula may give another
+            number than the expected one.
     """
-    axes = [axis for axis in axes if quantity in axis.observed]
-    deviating = _deviating(axes, quantity)
-    if not deviating:
-        return ()
-    shared = (
-        _nearly(axes, deviating, quantity) or _single(axes, quantity, "observed") or _mostly(axes, deviating, quantity)
-    )
-    if shared and _witnessed(shared, deviating) and not _is_of_text(shared, deviating, quantity):
+    axes = axes.rows(axes.shown[quantity]).distinct()
+    deviates = axes.observed[quantity] != axes.expected[quantity]
+    if of_text is not None:
+        deviates &= ~_fits(of_text, axes, quantity)
+    deviating = axes.rows(deviates)
+    shared = _best(axes, quantity) if deviates.any() else None
+    if shared and _is_shared(shared, axes, deviating, quantity):
         return (shared,)
     formulas: list[Formula] = []
-    while deviating and len(formulas) < _MOST_FORMULAS:
-        formula = _single(deviating, quantity, "observed") or _covering(deviating, quantity)
-        if formula is None:
+    while len(deviating.outputs) and len(formulas) < _MOST_FORMULAS:
+        formula = _best(deviating, quantity)
+        if formula is None or not _is_witnessed(formula, deviating, quantity):
             break
-        fits = formula.values(_columns(deviating, "observed")) == _target(deviating, quantity, "observed")
-        claimed = [axis for axis, fitting in zip(deviating, fits, strict=True) if fitting]
-        if not _witnessed(formula, claimed):
-            break
-        if _part(formula, axes, quantity) >= MOST:
+        if _fits(formula, axes, quantity).mean() >= MOST:
             return (formula,)
         formulas.append(formula)
-        deviating = [axis for axis, fitting in zip(deviating, fits, strict=True) if not fitting]
+        deviating = deviating.rows(~_fits(formula, deviating, quantity))
     return tuple(formulas)
 
 
-def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[ObservedAxis]) -> Formula:
+def in_terms_of(text: Formula | None, formula: Formula, columns: Columns) -> Formula:
     """Return a formula together with the text's other terms, if these are 0 on every axis and nothing else differs.
 
     No answer shows if a runtime uses these terms. Without them the two formulas would seem to differ more than they do.
@@ -134,140 +127,84 @@ def in_terms_of(text: Formula | None, formula: Formula, axes: Sequence[ObservedA
     Args:
         text: the text's own formula; None if none was found.
         formula: the formula of the axes.
-        axes: the axes.
+        columns: the terms of the axes.
     """
     if text is None or not set(formula.terms) < set(text.terms):
         return formula
-    lacking = {name for _, name in set(text.terms) - set(formula.terms)}
-    unseen = not any(axis.observed_terms[name] for axis in axes for name in lacking)
+    unseen = not any(columns[name].any() for _, name in set(text.terms) - set(formula.terms))
     return Formula(text.terms, formula.form) if unseen else formula
 
 
-def _deviating(axes: Sequence[ObservedAxis], quantity: str) -> list[ObservedAxis]:
-    """Return the axes whose quantity differs from the expected one, and from the result of the text's formula.
+def _fits(formula: Formula, axes: Axes, quantity: str) -> Mask:
+    """Return the axes whose quantity a formula gives."""
+    fits: Mask = formula.values(axes.terms) == axes.observed[quantity]
+    return fits
 
-    If another quantity deviates, such as the size, the text's formula may give another number than the expected one.
+
+def _is_shared(formula: Formula, axes: Axes, deviating: Axes, quantity: str) -> bool:
+    """Return whether a formula is that of all axes: it gives most of them, and differs from the text."""
+    gives_text = (formula.values(axes.text_terms) == axes.expected[quantity]).all()
+    parts = (_fits(formula, of, quantity).mean() for of in (axes, deviating))
+    is_most = all(part >= least for part, least in zip(parts, (MOST, _HALF), strict=True))
+    return is_most and not gives_text and _is_witnessed(formula, deviating, quantity)
+
+
+def _is_witnessed(formula: Formula, axes: Axes, quantity: str) -> bool:
+    """Return whether the axes that a formula fits are enough to believe it, and from more than one output."""
+    fits = _fits(formula, axes, quantity)
+    return len(np.unique(axes.outputs[fits])) > 1 and fits.sum() >= max(_WITNESSES, len(formula.terms) + 1)
+
+
+def _best(axes: Axes, quantity: str) -> Formula | None:
+    """Return the formula that gives most of the axes: a usual one or the simplest one, if it gives all or nearly all.
+
+    Args:
+        axes: the axes; no two have the same numbers.
+        quantity: `stride`, `dilation`, `size` or `pads_begin`.
     """
-    deviating = [axis for axis in axes if axis.observed[quantity] != axis.expected[quantity]]
-    text_formula = learn_expected(axes, quantity) if deviating else None
-    return [
-        axis
-        for axis in deviating
-        if text_formula is None or text_formula.value(axis.observed_terms) != axis.observed[quantity]
-    ]
+    columns, target = axes.terms, axes.observed[quantity]
+
+    def count(formula: Formula) -> int:
+        return int((formula.values(columns) == target).sum())
+
+    usual = max(_usual((*_USUAL[quantity], *_USUAL_OF_RUNTIMES.get(quantity, ())), columns), key=count)
+    if count(usual) == len(target):
+        return usual
+    choices = [_terms(columns, lengths, quantity) for lengths in _TERMS[quantity]]
+    exact = (simplest(target, terms, _FORMS[quantity]) for terms in choices)
+    if (formula := next(filter(None, exact), None)) is not None:
+        return formula
+    return usual if count(usual) >= MOST * len(target) else covering(target, choices[0], _FORMS[quantity])
 
 
-def _nearly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return the usual formula for most axes; None if it gives too few of all axes, or of the axes that deviate."""
-    usual = [*_usual(quantity, _columns(axes, "observed"), "observed")]
-    parts = _parts(usual, axes, quantity)
-    best = usual[parts.index(max(parts))]
-    return best if max(parts) >= MOST and _part(best, deviating, quantity) >= MOST else None
-
-
-def _mostly(axes: Sequence[ObservedAxis], deviating: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return a formula that gives nearly all axes, and most of those that deviate; None if there is none."""
-    formula = _covering(axes, quantity)
-    if formula is None or _part(formula, axes, quantity) < MOST or _part(formula, deviating, quantity) < _HALF:
-        return None
-    return formula
-
-
-def _is_of_text(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> bool:
-    """Return whether a formula also gives the text's numbers: then it shows nothing about the runtime."""
-    return bool((formula.values(_columns(axes, "expected")) == _target(axes, quantity, "expected")).all())
-
-
-def _part(formula: Formula, axes: Sequence[ObservedAxis], quantity: str) -> float:
-    """Return the part of the axes whose quantity a formula gives."""
-    return _parts([formula], axes, quantity)[0]
-
-
-def _parts(formulas: Sequence[Formula], axes: Sequence[ObservedAxis], quantity: str) -> list[float]:
-    """Return the part of the axes whose quantity each formula gives."""
-    columns, target = _columns(axes, "observed"), _target(axes, quantity, "observed")
-    return [float((formula.values(columns) == target).mean()) for formula in formulas]
-
-
-def _single(axes: Iterable[ObservedAxis], quantity: str, side: _Side) -> Formula | None:
-    """Return the simplest formula for the expected or the observed numbers of all axes."""
-    distinct = _distinct(axis for axis in axes if quantity in getattr(axis, side))
-    if not distinct:
-        return None
-    target = _target(distinct, quantity, side)
-    columns = _columns(distinct, side)
-    choices = _TERMS[quantity] if side == "observed" else _TERMS[quantity][:1]
-    for usual in _usual(quantity, columns, side):
-        if (usual.values(columns) == target).all():
-            return usual
-    formulas = (simplest(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in choices)
-    return next(filter(None, formulas), None)
-
-
-def _usual(quantity: str, columns: Mapping[str, Array], side: _Side) -> Iterator[Formula]:
-    """Yield the usual formulas for a quantity, each without its terms that are 0 on every axis."""
-    of_runtimes = _USUAL_OF_RUNTIMES.get(quantity, ()) if side == "observed" else ()
-    for formula in (*_USUAL[quantity], *of_runtimes):
+def _usual(formulas: tuple[Formula, ...], columns: Columns) -> Iterator[Formula]:
+    """Yield usual formulas, each without its terms that are 0 on every axis."""
+    for formula in formulas:
         terms = tuple((sign, name) for sign, name in formula.terms if columns[name].any())
         if terms or not formula.terms:
             yield Formula(terms, formula.form)
 
 
-def _covering(axes: Sequence[ObservedAxis], quantity: str) -> Formula | None:
-    """Return the formula that gives most of the axes."""
-    distinct = _distinct(axes)
-    target, columns = _target(distinct, quantity, "observed"), _columns(distinct, "observed")
-    formulas = [covering(target, _terms(columns, lengths, quantity), _FORMS[quantity]) for lengths in _TERMS[quantity]]
-    return max(filter(None, formulas), key=lambda formula: int((formula.values(columns) == target).sum()), default=None)
-
-
-def _terms(columns: Mapping[str, Array], lengths: Mapping[str, int], quantity: str) -> TermColumns:
+def _terms(columns: Columns, lengths: Mapping[str, int], quantity: str) -> TermColumns:
     # The size is no term of itself.
     names = [name for name in lengths if name != "size" or quantity == "pads_begin"]
     return TermColumns({name: columns[name] for name in names}, lengths)
 
 
-def _target(axes: Sequence[ObservedAxis], quantity: str, side: _Side) -> Array:
-    return np.array([getattr(axis, side)[quantity] for axis in axes], dtype=np.int64)
-
-
-def _columns(axes: Sequence[ObservedAxis], side: _Side) -> dict[str, Array]:
-    """Return the numbers of every term, those of the text or those of the answer."""
-    numbers = [axis.observed_terms if side == "observed" else axis.text_terms for axis in axes]
-    return {name: np.array([terms[name] for terms in numbers], dtype=np.int64) for name in numbers[0]}
-
-
-def _distinct(axes: Iterable[ObservedAxis]) -> list[ObservedAxis]:
-    """Return the axes without duplicates."""
-    return list(
-        {
-            (*axis.observed_terms.values(), *axis.expected.values(), *axis.observed.items()): axis for axis in axes
-        }.values()
-    )
-
-
-def _witnessed(formula: Formula, axes: Sequence[ObservedAxis]) -> bool:
-    """Return whether the axes that a formula fits are enough to believe it, and from more than one case."""
-    fewest = max(_WITNESSES, len(formula.terms) + 1)
-    return len({axis.case for axis in axes}) > 1 and len(_distinct(axes)) >= fewest
-
-
-def text_axes(situation: Situation, dialect: Dialect) -> Iterator[ObservedAxis]:
-    """Yield random axes of calls that the text allows, with the expected numbers and without observed ones.
+@cache
+def text_axes(situation: Situation, dialect: Dialect) -> Axes:
+    """Return random axes of calls that the text allows; none for an invalid padding mode.
 
     Args:
         situation: the padding mode, and whether output_shape is given.
         dialect: the text.
     """
-    if situation.auto_pad not in set(AutoPad):
-        # An invalid word of a case that breaks this rule on purpose: the text gives it no numbers.
-        return
     random = np.random.default_rng(0)
-    for _ in range(_AXES):
-        signature = _drawn(random, situation, dialect)
-        expected = expect_of_signature(signature, dialect)
-        if isinstance(expected, Values):
-            yield _axis(signature, expected.primary.geometry)
+    # An invalid word of a case that breaks this rule on purpose has no numbers.
+    count = _AXES if situation.auto_pad in set(AutoPad) else 0
+    drawn = [_drawn(random, situation, dialect) for _ in range(count)]
+    expected = ((signature, expect_of_signature(signature, dialect)) for signature in drawn)
+    return axes_of((signature, of.primary.geometry, None) for signature, of in expected if isinstance(of, Values))
 
 
 def _drawn(random: np.random.Generator, situation: Situation, dialect: Dialect) -> Signature:
@@ -290,12 +227,3 @@ def _drawn(random: np.random.Generator, situation: Situation, dialect: Dialect) 
     )
     data, filters = (TensorType((1, 1, size), DType.F32) for size in (x, k))
     return Signature(attributes, data, filters, None)
-
-
-def _axis(signature: Signature, geometry: Geometry) -> ObservedAxis:
-    quantities = (geometry.strides, geometry.dilations, geometry.output, geometry.pads_begin)
-    stride, dilation, size, begin = (entries[0] for entries in quantities)
-    of_text = {OF_TEXT["size"]: size, OF_TEXT["pads_begin"]: begin}
-    numbers = terms(signature, 0, stride, dilation, size) | of_text
-    expected = {"stride": stride, "dilation": dilation, "size": size, "pads_begin": begin}
-    return ObservedAxis("", expected, {}, numbers, numbers)

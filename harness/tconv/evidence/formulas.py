@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_TERMS = 4
 """The most terms of a sum that is tried. A longer sum is found only if it is one of the usual formulas."""
+_MOST_COVERING = 3
+"""The most terms if some rows are exceptions: a longer sum may fit a sample of the rows by chance."""
 _TRIED = 20
 """Rows on which all sums are tried; sums that fit are then checked on all rows."""
 _SAMPLES = 8
@@ -102,11 +104,6 @@ class Formula:
         start = np.zeros_like(next(iter(columns.values())))
         return self.form.of(sum((sign * columns[name] for sign, name in self.terms), start=start), columns)
 
-    def value(self, numbers: Mapping[str, int]) -> int:
-        """Return the result of the formula for the numbers of one row."""
-        beside = {self.form.beside: np.array(numbers[self.form.beside])} if self.form.beside else {}
-        return int(self.form.of(np.array(sum(sign * numbers[name] for sign, name in self.terms)), beside))
-
 
 def _folded(text: str) -> str:
     """Return a sum with its constants added up: a term such as the full size ends in a constant too."""
@@ -148,20 +145,23 @@ class TermColumns:
         return tuple(seen.values())
 
 
-def simplest(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) -> Formula | None:
-    """Return the shortest formula that gives every number of `target`; None if no formula of at most four terms does.
+def simplest(
+    target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS, most: int = _MOST_TERMS
+) -> Formula | None:
+    """Return the shortest formula that gives every number of `target`; None if no formula does.
 
     Args:
         target: the numbers, one for each row.
         terms: the columns.
         forms: the forms that are tried.
+        most: the most terms of a sum.
     """
     names = terms.distinct
     if not names:
         return None if target.any() else Formula(())
     tried = _telling(target)
     columns = np.stack([terms.columns[name] for name in names])[:, tried]
-    sums = _Sums(columns, _MOST_TERMS)
+    sums = _Sums(columns, most)
     possible = [form for form in forms if not form.beside or form.beside in names]
     some = {form.beside: terms.columns[form.beside][tried] for form in possible if form.beside}
     fitting: list[tuple[int, int, Form]] = []
@@ -201,7 +201,7 @@ def covering(target: Array, terms: TermColumns, forms: Sequence[Form] = SUMS) ->
         among = by_zeros[: len(target) // 2 + _SAMPLE] if number % 2 else by_zeros
         rows = random.permutation(among)[:_SAMPLE]
         sample = TermColumns({name: column[rows] for name, column in terms.columns.items()}, terms.lengths)
-        formula = simplest(target[rows], sample, forms)
+        formula = simplest(target[rows], sample, forms, _MOST_COVERING)
         if formula is not None:
             fits = int((formula.values(terms.columns) == target).sum())
             if best is None or fits > best[0]:

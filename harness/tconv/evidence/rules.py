@@ -6,21 +6,16 @@ The rule sheet of a runtime has its formulas and the text's in every situation.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from tconv.evidence.axis_rules import MOST, in_terms_of, learn_expected, learn_followed, text_axes
+import numpy as np
+
+from tconv.evidence.axis_rules import MOST, in_terms_of, learn_expected, learn_followed
 from tconv.evidence.hypotheses import Rule
-from tconv.evidence.observed_geometry import (
-    OF_TEXT,
-    QUANTITIES,
-    SHOWING,
-    SPACINGS,
-    observed_geometries,
-    situation_names,
-    situation_of,
-)
+from tconv.evidence.observed_axes import FULL, OF_TEXT, QUANTITIES, SPACINGS, axes_of
+from tconv.evidence.observed_geometry import SHOWING, observed_geometries, situation_names, situation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -28,8 +23,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
     from tconv.evidence.formulas import Formula
-    from tconv.evidence.observed_geometry import ObservedAxis, ObservedGeometry, Situation
+    from tconv.evidence.observed_axes import Axes
+    from tconv.evidence.observed_geometry import ObservedGeometry, Situation
     from tconv.records.record import Record
+    from tconv.vocabulary import Array, Mask
 
 
 @dataclass
@@ -45,11 +42,17 @@ class Learner:
     situation: Situation
     shown: Sequence[tuple[Record, Case]]
     dialect: Dialect
+    _given: dict[tuple[str, Formula], Mask] = field(default_factory=dict, init=False)
 
     @cached_property
     def geometries(self) -> list[ObservedGeometry]:
         """The geometries of its outputs."""
         return list(observed_geometries(self.shown, self.dialect))
+
+    @cached_property
+    def cases(self) -> Array:
+        """The id of the case of each output."""
+        return np.array([observed.case.id for observed in self.geometries], dtype=object)
 
     def deviates(self, wanted: Container[str]) -> bool:
         """Return whether at least one of some outputs, by case ids, deviates from the text's geometry."""
@@ -57,100 +60,116 @@ class Learner:
         return any(observed.deviates for observed in observed_geometries(some, self.dialect))
 
     @cached_property
-    def spacing(self) -> dict[str, tuple[Formula, ...]]:
-        """The formulas that strides and dilations follow, if some answers deviate."""
-        axes = [axis for axes in self._as_written.values() for axis in axes]
-        return {quantity: learn_followed(axes, quantity) for quantity in SPACINGS}
+    def _deviate(self) -> Mask:
+        return np.array([observed.deviates for observed in self.geometries], dtype=bool)
 
     @cached_property
-    def _as_written(self) -> dict[str, list[ObservedAxis]]:
-        """The axes of each answer, by the case's id, without formulas for strides or dilations."""
-        return {observed.case.id: list(observed.axes({})) for observed in self.geometries}
+    def _known(self) -> Mask:
+        """The outputs whose values show at least one placement."""
+        return np.array([bool(observed.placement.pads_begin) for observed in self.geometries], dtype=bool)
 
     @cached_property
-    def axes(self) -> dict[str, list[ObservedAxis]]:
-        """The axes of each answer, by the case's id."""
-        single = {quantity: formulas[0] for quantity, formulas in self.spacing.items() if len(formulas) == 1}
-        if not single:
-            return self._as_written
-        return {observed.case.id: list(observed.axes(single)) for observed in self.geometries}
+    def _lost(self) -> Mask:
+        """The outputs whose values have no placement: they are wrong in another way, or also in another way."""
+        searched = np.array([observed.placement.searched for observed in self.geometries], dtype=bool)
+        return searched & ~self._known
 
     @cached_property
-    def all_axes(self) -> list[ObservedAxis]:
-        """The axes of all answers."""
-        return [axis for axes in self.axes.values() for axis in axes]
+    def _as_written(self) -> Axes:
+        return axes_of((observed.signature, observed.expected, observed.placement) for observed in self.geometries)
+
+    @cached_property
+    def axes(self) -> Axes:
+        """The axes of all outputs; a single formula gives strides or dilations that the values do not show."""
+        followed = {quantity: self._learn(self._as_written, quantity) for quantity in SPACINGS}
+        return replace(self._as_written, spacing={name: of[0] for name, of in followed.items() if len(of) == 1})
 
     @cached_property
     def expected(self) -> dict[str, Formula | None]:
-        """The text's own formulas, by quantity: they hold on the answers' axes, and on all others of the situation."""
-        axes = [*text_axes(self.situation, self.dialect), *self.all_axes]
-        return {quantity: learn_expected(axes, quantity) for quantity in QUANTITIES}
+        """The text's own formulas, by quantity."""
+        return {quantity: learn_expected(self.situation, self.dialect, quantity) for quantity in QUANTITIES}
 
     @cached_property
     def followed(self) -> dict[str, tuple[Formula, ...]]:
         """The formulas that the answers follow, by quantity, if some deviate."""
-        rest = [quantity for quantity in QUANTITIES if quantity not in SPACINGS]
-        return {**self.spacing, **{quantity: learn_followed(self.all_axes, quantity) for quantity in rest}}
+        return {
+            quantity: self._learn(self._as_written if quantity in SPACINGS else self.axes, quantity)
+            for quantity in QUANTITIES
+        }
+
+    def _learn(self, axes: Axes, quantity: str) -> tuple[Formula, ...]:
+        return learn_followed(axes, quantity, self.expected[quantity])
 
     def rule_sets(self) -> Iterator[tuple[Rule, ...]]:
         """Yield the sets of rules that several deviating answers follow."""
-        counts = Counter(self.rules_of(observed) for observed in self.geometries if observed.deviates)
+        counts = Counter(self._rules_of(int(number)) for number in np.flatnonzero(self._deviate))
         yield from (rules for rules, count in counts.items() if rules and count > 1)
 
-    def rules_of(self, observed: ObservedGeometry) -> tuple[Rule, ...]:
+    def _rules_of(self, number: int) -> tuple[Rule, ...]:
         """Return the rules of an answer that differ from the text's; empty if no rules explain all of it."""
         rules = []
         for quantity in QUANTITIES:
-            formulas, of_text = self.followed[quantity], self.of_text(observed, quantity)
-            fitting = next((formula for formula in formulas if self.gives(observed, quantity, (formula,))), None)
-            if not of_text and fitting is None:
+            formulas, is_of_text = self.followed[quantity], self.of_text(quantity)[number]
+            fitting = next((formula for formula in formulas if self.gives(quantity, formula)[number]), None)
+            if not is_of_text and fitting is None:
                 return ()
             # A rule for all answers is also the rule of an answer for which it gives the text's number.
-            if fitting is not None and (not of_text or len(formulas) == 1):
-                of_text_terms = in_terms_of(self.expected[quantity], fitting, self.all_axes)
+            if fitting is not None and (not is_of_text or len(formulas) == 1):
+                of_text_terms = in_terms_of(self.expected[quantity], fitting, self.axes.terms)
                 says_text = any(name in OF_TEXT.values() for _, name in fitting.terms)
                 rules.append(Rule(quantity, of_text_terms, None if says_text else self.expected[quantity]))
         return tuple(rule for rule in rules if str(rule.formula) != str(rule.expected))
 
-    def of_text(self, observed: ObservedGeometry, quantity: str) -> bool:
-        """Return whether a quantity is as expected, or as the text's formula gives it from the other numbers."""
-        formula = self.expected[quantity]
-        if formula is not None and self.gives(observed, quantity, (formula,)):
-            return True
-        return observed.gives(quantity, [axis.expected[quantity] for axis in self.axes[observed.case.id]])
+    def of_text(self, quantity: str) -> Mask:
+        """Return the outputs with the expected quantity, or that of the text's formula from their other numbers."""
+        formula, expected = self.expected[quantity], self._are(quantity, self.axes.expected[quantity])
+        return expected if formula is None else expected | self.gives(quantity, formula)
 
-    def follows(self, observed: ObservedGeometry, rules: Sequence[Rule]) -> bool | None:
-        """Return whether an answer follows these rules; None if its values do not show it.
+    def tells(self, quantity: str) -> Mask:
+        """Return the outputs that show a quantity, or that none of its values gives them."""
+        return self._known | self._lost | (quantity == "size")
 
-        If the values have no placement, the answer is also wrong in another way: it does not show if the rules were
-        followed.
+    def follows(self, rules: Sequence[Rule]) -> Mask:
+        """Return the outputs that follow rules, if their values show it."""
+        return np.logical_and.reduce([self.gives(rule.quantity, rule.formula) for rule in rules])
+
+    def show(self, rules: Sequence[Rule]) -> Mask:
+        """Return the outputs whose values show if they follow rules.
+
+        An output without a placement is also wrong in another way: it does not show this.
         """
-        if observed.lost or not all(observed.tells(rule.quantity) for rule in rules):
-            return None
-        return all(self.gives(observed, rule.quantity, (rule.formula,)) for rule in rules)
+        return np.logical_and.reduce([~self._lost, *(self.tells(rule.quantity) for rule in rules)])
 
-    def is_exactly(self, observed: ObservedGeometry, rules: Sequence[Rule]) -> bool:
-        """Return whether an answer deviates from the text, follows these rules, and follows the text in all else."""
-        formulas = {rule.quantity: rule.formula for rule in rules}
-        return observed.deviates and all(
-            self.gives(observed, quantity, (formulas[quantity],))
-            if quantity in formulas
-            else self.of_text(observed, quantity)
-            for quantity in QUANTITIES
-        )
+    def is_exactly(self, rules: Sequence[Rule]) -> Mask:
+        """Return the outputs that deviate from the text, follow these rules, and follow the text in all else."""
+        others = {*QUANTITIES} - {rule.quantity for rule in rules}
+        return np.logical_and.reduce([self._deviate, self.follows(rules), *map(self.of_text, others)])
 
-    def gives(self, observed: ObservedGeometry, quantity: str, formulas: Sequence[Formula]) -> bool:
-        """Return whether one of these formulas gives a quantity on each axis, if the values show it."""
-        axes = self.axes[observed.case.id]
-        return any(
-            observed.gives(quantity, [formula.value(axis.observed_terms) for axis in axes]) for formula in formulas
-        )
+    def gives(self, quantity: str, formula: Formula) -> Mask:
+        """Return the outputs whose quantity a formula gives on each axis, if the values show it."""
+        if (quantity, formula) not in self._given:
+            self._given[quantity, formula] = self._are(quantity, formula.values(self.axes.terms))
+        return self._given[quantity, formula]
+
+    def _are(self, quantity: str, numbers: Array) -> Mask:
+        """Return the outputs whose quantity has these numbers, one for each axis, if the values show it."""
+        axes, terms = self.axes, self.axes.terms
+        if quantity == "pads_begin":
+            # Beyond this range no tap meets the output.
+            numbers = np.minimum(np.maximum(numbers, -terms["size"]), terms[FULL])
+        wrong = (numbers != axes.observed[quantity]) & axes.shown[quantity]
+        fits: Mask = np.bincount(axes.outputs, weights=wrong, minlength=len(self.geometries)) == 0
+        if quantity == "size":
+            return fits
+        for number in np.flatnonzero(fits & self._known) if quantity == "pads_begin" else ():
+            begins = self.geometries[number].placement.pads_begin
+            if len(begins) > 1:
+                fits[number] = tuple(numbers[axes.outputs == number].tolist()) in begins
+        return fits & ~self._lost
 
     def gives_most(self, quantity: str, formula: Formula) -> bool:
         """Return whether a formula gives a quantity of nearly all answers."""
-        return sum(self.gives(observed, quantity, (formula,)) for observed in self.geometries) >= MOST * len(
-            self.geometries
-        )
+        return bool(self.gives(quantity, formula).mean() >= MOST)
 
     def clause(self, rules: Sequence[Rule]) -> str:
         """Return the text's words on the first question to which these rules give another answer."""
@@ -207,13 +226,11 @@ def learn_rules(
         cases, against = set[str](), set[str]()
         texts = [{str(rule.expected)} for rule in rules]
         for learner in learners:
-            for observed in learner.geometries:
-                if learner.is_exactly(observed, rules):
-                    cases.add(observed.case.id)
-                    for rule, of in zip(rules, texts, strict=True):
-                        of.update([str(learner.expected[rule.quantity])] if rule.expected else [])
-                elif learner.follows(observed, rules) is False:
-                    against.add(observed.case.id)
+            exactly = learner.is_exactly(rules)
+            cases.update(learner.cases[exactly])
+            against.update(learner.cases[learner.show(rules) & ~learner.follows(rules)])
+            for rule, of in zip(rules, texts, strict=True):
+                of.update([str(learner.expected[rule.quantity])] if exactly.any() and rule.expected else [])
         # One formula of a runtime may replace several of the text's.
         said = [rule if len(of) == 1 else replace(rule, expected=None) for rule, of in zip(rules, texts, strict=True)]
         found.append(RuleEvidence(tuple(said), frozenset(cases), frozenset(against), clause))
@@ -303,18 +320,16 @@ def _lines(learner: Learner) -> Iterator[SheetLine]:
             continue
         whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
         formulas = followed if whole or expected is None else (expected, *followed)
-        telling = [observed for observed in learner.geometries if observed.tells(quantity)]
+        telling = learner.tells(quantity)
         # A runtime with its own size may still begin as the text's formula says, computed with the text's size.
-        by_text = expected in formulas
-        fits = sum(
-            learner.gives(observed, quantity, formulas) or (by_text and learner.of_text(observed, quantity))
-            for observed in telling
-        )
-        if not followed and fits < len(telling) / 2:
+        by_text = [learner.of_text(quantity)] if expected in formulas else []
+        given = [*(learner.gives(quantity, formula) for formula in formulas), *by_text]
+        count, fits = int(telling.sum()), int((telling & np.logical_or.reduce([~telling, *given])).sum())
+        if not followed and fits < count / 2:
             # The runtime does not follow the text's formula, and no other formula was found.
             formulas, fits = (), 0
-        if telling:
-            yield SheetLine((learner.situation,), quantity, formulas, expected, fits, len(telling))
+        if count:
+            yield SheetLine((learner.situation,), quantity, formulas, expected, fits, count)
 
 
 def _merged(lines: Sequence[SheetLine]) -> SheetLine:
