@@ -45,7 +45,6 @@ from tconv.backends import Produced
 from tconv.cases.layouts import to_ncx
 from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
-from tconv.corpus.building import ImpossibleCase, build
 from tconv.corpus.case_file import DEFAULTS, Settings, spread_per_axis
 from tconv.corpus.writing import settings
 from tconv.diagnosis import Diagnosis, explains
@@ -55,6 +54,7 @@ from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import AnswerOtherwise
 from tconv.evidence import Calls, Follows, Misreads, answer_of, ask_new_calls, explain
 from tconv.evidence import facts as evidence_facts
+from tconv.evidence.changed_cases import KNOBS, LISTS, MANY, SIZES, WORDS, built, is_possible, knobs_of, settings_with
 from tconv.evidence.rules import learn_rules, learners_of
 from tconv.execution import recording
 from tconv.execution.asking import Asking
@@ -65,7 +65,7 @@ from tconv.investigation.further_cases import misread_output
 from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
-from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType
+from tconv.vocabulary import NEUTRAL, DType
 from wrong_kernels import DIALECT, Kernel, draw, facts_of, ordered
 
 if TYPE_CHECKING:
@@ -353,41 +353,12 @@ def answered_by(kernel: Kernel, case: Case) -> NewCall | None:
     return NewCall(facts, wrong)
 
 
-WORDS: dict[str, tuple[Any, ...]] = {
-    "dtype": tuple(DType),
-    "bias": (True, False),
-    "data": ("integers", "normal"),
-    "data_format": tuple(DataFormat),
-    "filter_format": ("IOX", "XOI"),
-    "auto_pad": tuple(AutoPad),
-    "shapes": ("static", "symbolic"),
-    "data_source": ("input", "initializer"),
-    "filter_source": ("initializer", "input"),
-}
-"""Attributes that are not numbers, and their values."""
-LISTS = ("spatial", "kernel", *NEUTRAL)
-SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
-KNOBS = frozenset((*WORDS, *LISTS, *SIZES, "output"))
-"""The attributes and sizes that are changed in a case, one at a time, to make a new call."""
-LARGEST = {"kernel": 11, "strides": 8, "dilations": 5, "batch": 16, "groups": 16, "spatial": 65, "output": 257}
-MANY = 65
-"""The largest number for any other size."""
 OF_KERNELS = {
     "channels": "channels / groups", "outputs": "out_channels / groups", "groups": "groups", "batch": "batch",
     "kernel": "kernel", "stride": "strides", "dilation": "dilations", "output": "output",
 }  # fmt: skip
 """The sizes of a kernel's condition, by their names in a term."""
 TURNS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
-
-
-def knobs_of(term: str) -> set[str]:
-    """Return what to change to get to the border of a term."""
-    together = {
-        "channels": SIZES[1:], "out_channels": SIZES[1:], "group": SIZES[1:], "batch * out_channels": SIZES,
-        "total padding": ("pads_begin", "pads_end"), "output points": ("output",), "filter_data": ("data",),
-    }  # fmt: skip
-    parts = re.findall(r"(?:out_)?channels / groups|batch \* out_channels|total padding|output points|[a-z_]+", term)
-    return {knob for part in parts for knob in together.get(part, (part,)) if knob in KNOBS}
 
 
 def numbers_of(term: str) -> tuple[int, ...]:
@@ -400,69 +371,28 @@ def numbers_of(term: str) -> tuple[int, ...]:
 
 def with_change(case: Case, knob: str, near: Sequence[int], random: Random, case_id: str) -> Case | None:
     """Return a case with one size or attribute changed; None if there is no such case."""
-    written = settings(case)
-    rank = len(written["spatial"])
-    if knob in WORDS:
-        change: dict[str, Any] = {knob: random.choice(WORDS[knob])}
-    elif knob == "output":
-        change = output_changed(case, written, near, random)
-    elif knob in LISTS:
-        entries = list(spread_per_axis(written.get(knob, NEUTRAL.get(knob, 0)), rank))
-        axis = random.randrange(rank)
-        entries[axis] = turned(knob, entries[axis], near, random)
-        change = {knob: entries}
-    else:
-        change = size_changed(written, knob, near, random)
-    # Operands with explicit values have the old sizes.
-    plain = {name: value for name, value in written.items() if name not in {"x", "w", "b"} or "values" not in value}
-    try:
-        return build(f"{path_of(case.id)}/{case_id}", {**plain, **change})
-    except ImpossibleCase:
-        return None
+    axis = random.randrange(len(case.x.shape) - 2)
+    value = random.choice(WORDS[knob]) if knob in WORDS else turned(case, knob, axis, near, random)
+    return built(f"{path_of(case.id)}/{case_id}", settings_with(case, knob, value, axis, DIALECT))
 
 
-def turned(knob: str, value: int, near: Sequence[int], random: Random) -> int:
+def turned(case: Case, knob: str, axis: int, near: Sequence[int], random: Random) -> int:
     """Return another number: one next to the border, a neighbour of the old one, or any."""
-    least, most = int(knob not in NEUTRAL or knob in {"strides", "dilations"}), LARGEST.get(knob, MANY)
-    choices = [number for number in (*near, value - 1, value + 1) if least <= number <= most and number != value]
-    any_other = [number for number in TURNS if number <= most]
-    beside = bool(choices) and (bool(near) or random.choice([True, False]))
-    return random.choice(choices if beside else any_other)
-
-
-def size_changed(written: Mapping[str, Any], knob: str, near: Sequence[int], random: Random) -> dict[str, Any]:
-    """Return the settings for another batch, another number of groups, or other channels for each group."""
-    full = {**DEFAULTS, **written}
-    groups = full.get("groups") or 1
-    sizes = {"batch": full["batch"], "groups": groups}
-    sizes |= {f"{name} / groups": full[name] // groups for name in ("channels", "out_channels")}
-    if near and knob.endswith("/ groups"):
+    full = {**DEFAULTS, **settings(case)}
+    groups, most = full.get("groups") or 1, MANY if knob == "output" else 65
+    if knob == "output":
+        values = Problem(case, DIALECT).values
+        value = values.primary.geometry.output[axis] if values else 1
+    elif knob in SIZES:
+        value = full[knob.removesuffix(" / groups")] // (groups if knob.endswith("/ groups") else 1)
+    else:
+        value = spread_per_axis(full.get(knob, NEUTRAL.get(knob, 0)), len(case.x.shape) - 2)[axis]
+    if knob.endswith("/ groups"):
         # The number in the term may count the channels of all groups.
         near = (*near, *(number // groups for number in near))
-    sizes[knob] = turned(knob, sizes[knob], near, random)
-    of_all = {name: sizes[f"{name} / groups"] * sizes["groups"] for name in ("channels", "out_channels")}
-    more = {"groups": sizes["groups"]} if sizes["groups"] != groups else {}
-    return {"batch": sizes["batch"], **of_all, **more}
-
-
-def output_changed(case: Case, written: Mapping[str, Any], near: Sequence[int], random: Random) -> dict[str, Any]:
-    """Return the settings for another output size: by output_shape, or by more data and a crop at its end."""
-    values = Problem(case, DIALECT).values
-    assert values is not None
-    geometry = values.primary.geometry
-    axis = random.randrange(len(geometry.output))
-    size = turned("output", geometry.output[axis], near, random)
-    if written.get("output_shape"):
-        shape = list(written["output_shape"])
-        shape[axis] = size
-        return {"output_shape": shape}
-    more = -(-(size - geometry.output[axis]) // geometry.strides[axis])
-    spatial, end = list(written["spatial"]), list(spread_per_axis(written.get("pads_end", 0), len(geometry.output)))
-    more = max(more, 1 - spatial[axis])
-    spatial[axis] += more
-    end[axis] += max(geometry.output[axis] + more * geometry.strides[axis] - size, 0)
-    is_explicit = written.get("auto_pad", "explicit") == "explicit"
-    return {"spatial": spatial, **({"pads_end": end} if is_explicit else {})}
+    choices = [n for n in (*near, value - 1, value + 1) if is_possible(knob, n, most) and n != value]
+    beside = bool(choices) and (bool(near) or random.choice([True, False]))
+    return random.choice(choices if beside else [n for n in TURNS if is_possible(knob, n, most)])
 
 
 def rules_on_new_calls(backend: str, count: int, random: Random) -> Iterator[tuple[Explanation, int, int]]:

@@ -12,8 +12,10 @@ from tconv.backends import Produced, Refused
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import find_dialect
+from tconv.evidence import Calls, answer_of
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
+from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tconv.backends import Outcome
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
+    from tconv.dialects.geometry import Geometry
     from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
     from tconv.vocabulary import Array
@@ -35,10 +38,37 @@ def presented(problem: Problem, y: Array) -> Array:
         return from_ncx(y.astype(NUMPY_TYPES[problem.call.dtype]), problem.call.data_format)
 
 
+def geometry_of(problem: Problem) -> Geometry:
+    """Return the geometry that is expected."""
+    assert problem.values is not None
+    return problem.values.primary.geometry
+
+
+def computed(problem: Problem, geometry: Geometry | None = None, **operands: Array) -> Array:
+    """Return what is expected for another geometry, or other operands, (N, O, Y...), in float64."""
+    truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
+    return truth.compute_values(geometry or geometry_of(problem))
+
+
+def calls_of(records: Sequence[Record], corpus: Corpus) -> Calls:
+    """Return the calls of a run of these records."""
+    return Calls([*map(answer_of, records)], corpus.find, ONNX)
+
+
 def assessment_of(records: Sequence[Record], corpus: Corpus) -> Assessment:
     """Return what the gate says of a run of these records."""
     run = replace(run_of({}), records=sorted(records, key=lambda record: record.case))
     return assess(run, None, corpus.find_facts, find=corpus.find)
+
+
+def reports_of(answer: Callable[[Problem], Array | Outcome], cases: Sequence[Case]) -> list[Record]:
+    """Return the records of a runtime that answers so, with outputs (N, O, Y...) in float64, or with other outcomes."""
+
+    def outcome(problem: Problem) -> Array | Outcome:
+        made = answer(problem)
+        return presented(problem, made) if isinstance(made, np.ndarray) else made
+
+    return records_of(outcome, cases)
 
 
 def records_of(answer: Callable[[Problem], Array | Outcome], cases: Sequence[Case]) -> list[Record]:

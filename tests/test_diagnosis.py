@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -52,18 +52,20 @@ def asked(case: Case, array: np.ndarray) -> Diagnosis:
     return diagnose(problem, to_ncx(array, problem.call.data_format), DType.F32)
 
 
-def small_products() -> Case:
-    """Return a case of sums of which some are subnormal and the others hardly are not."""
-    random = np.random.default_rng(5)
-    values = {role: random.standard_normal(size).astype(np.float32) for role, size in (("x", 80), ("w", 24))}
-    written = {role: {"values": (2.0**-62 * array).tolist()} for role, array in values.items()}
-    settings = {"spatial": [20], "kernel": [3], "channels": 4, "out_channels": 2, "bias": False, **written}
-    return build("topic/file/name", Settings.model_validate(settings).written())
+def problem_of(spatial: int, kernel: int, *sizes: int, **settings: Any) -> Problem:  # noqa: ANN401 - as in case files
+    """Return the problem of a line with literal values; `sizes` are the channels and output channels, if not 1."""
+    channels, outputs = sizes or (1, 1)
+    values = {role: {"values": value} for role, value in settings.items() if role in {"x", "w", "b"}}
+    shape = {"spatial": [spatial], "kernel": [kernel], "channels": channels, "out_channels": outputs}
+    written = {**shape, "bias": "b" in settings, **settings, **values}
+    return Problem(build("topic/file/name", Settings.model_validate(written).written()), ONNX)
 
 
 def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
     """The bound of a sum does not become zero with the sum: a sum in another order is still as near."""
-    problem = Problem(small_products(), ONNX)
+    random = np.random.default_rng(5)
+    x, w = ((2.0**-62 * random.standard_normal(size).astype(np.float32)).tolist() for size in (80, 24))
+    problem = problem_of(20, 3, 4, 2, x=x, w=w)
     assert problem.values is not None
     expected = problem.truth.compute_values(problem.values.primary.geometry)
     rounded = expected.astype(np.float32)
@@ -72,20 +74,6 @@ def test_subnormal_results_are_named_where_the_others_are_rounded() -> None:
     flushed = np.where(np.abs(rounded) < np.finfo(np.float32).tiny, np.float32(0), rounded)
     assert 0 < (flushed == 0).sum() < flushed.size / 2
     assert asked(problem.case, flushed).explained == (Combination(("subnormal-results-are-zero",)),)
-
-
-@pytest.mark.parametrize(("kept", "other"), [("bf16", "f16"), ("f16", "bf16")])
-def test_sums_are_kept_in_the_type_whose_bits_they_have(kept: str, other: str) -> None:
-    """Half precision has the bits of bfloat16 too, so an output of these says nothing of half precision."""
-    random = np.random.default_rng(3)
-    operands = {"x": random.standard_normal((1, 40, 8)), "w": random.standard_normal((40, 2, 3))}
-    geometry = Geometry((8,), (3,), (1,), (1,), (0,), (10,), 1)
-    terms = Truth(operands, DType.F32).compute_terms(geometry)
-    actual = terms.y.astype(NUMPY_TYPES[DType(kept)]).astype(np.float32)
-    for narrow, accounts in ((kept, True), (other, False)):
-        change = misreadings_by_name(ONNX)[f"sums-kept-in-{narrow}"].change
-        assert isinstance(change, PrecisionOtherwise)
-        assert change.accounts(actual, terms, DType.F32) is accounts
 
 
 def shows_numbers(problem: Problem, array: np.ndarray) -> bool:
@@ -229,10 +217,8 @@ def test_what_has_the_shape_of_a_disputed_reading_is_held_against_that(corpus: C
 @pytest.mark.parametrize("value", [0.0, np.nan, -np.inf, 1e308])
 def test_a_diagnosis_of_sums_that_overflow_warns_nobody(value: float) -> None:
     """What misreadings make of them overflows too; numpy's warnings would be printed between the lines of a report."""
-    operands = {"x": {"values": [1.5 * 2.0**1023] * 2}, "w": {"values": [1.0, 1.0]}, "dtype": "f64"}
-    settings = {"spatial": [1], "kernel": [1], "channels": 2, "out_channels": 1, "bias": False, **operands}
-    case = build("topic/file/name", Settings.model_validate(settings).written())
-    assert isinstance(asked(case, np.array([[[value]]])), Diagnosis)
+    problem = problem_of(1, 1, 2, 1, x=[1.5 * 2.0**1023] * 2, w=[1.0, 1.0], dtype="f64")
+    assert isinstance(asked(problem.case, np.array([[[value]]])), Diagnosis)
 
 
 def test_a_search_ends_after_so_many_steps(corpus: Corpus) -> None:
@@ -280,18 +266,10 @@ def test_a_large_output_is_searched_on_a_part_first(name: str, dtype: str) -> No
     assert "too large" not in found.described
 
 
-def overflowing(bias: float) -> Problem:
-    """Return a problem of sums that overflow, of both signs, with a bias."""
-    settings = {"spatial": [4], "kernel": [1], "channels": 1, "out_channels": 2, "bias": True}
-    values = {"x": [3e38, -3e38, 3.2e38, -3.1e38], "w": [4.0, 8.0], "b": [bias, -bias]}
-    written = {role: {"values": numbers} for role, numbers in values.items()}
-    return Problem(build("topic/file/name", Settings.model_validate({**settings, **written}).written()), ONNX)
-
-
 @pytest.mark.parametrize("bias", [1.0, 3e38, np.inf])
 def test_results_that_are_limited_to_the_largest_number(bias: float) -> None:
     """The distance from infinity is infinite, whatever is made of the bias: nothing else is said."""
-    problem = overflowing(bias)
+    problem = problem_of(4, 1, 1, 2, x=[3e38, -3e38, 3.2e38, -3.1e38], w=[4.0, 8.0], b=[bias, -bias])
     assert problem.output is not None
     most = np.finfo(np.float32).max
     found = asked(problem.case, np.clip(problem.output, -most, most))
@@ -301,20 +279,16 @@ def test_results_that_are_limited_to_the_largest_number(bias: float) -> None:
 
 def test_results_that_are_flushed_have_no_other_name() -> None:
     """They are zero, as they would be of operands in half precision; those who say so have more to show."""
-    written = {"x": {"values": [2.0**-120, 2.0**-121, 3.0]}, "w": {"values": [2.0**-10]}}
-    settings = {"spatial": [3], "kernel": [1], "channels": 1, "out_channels": 1, "bias": False, **written}
-    case = build("topic/file/name", Settings.model_validate(settings).written())
-    output = Problem(case, ONNX).output
+    problem = problem_of(3, 1, x=[2.0**-120, 2.0**-121, 3.0], w=[2.0**-10])
+    output = problem.output
     assert output is not None
     flushed = np.where(np.abs(output) < np.finfo(np.float32).tiny, np.float32(0), output)
-    assert asked(case, flushed).explained == (Combination(("subnormal-results-are-zero",)),)
+    assert asked(problem.case, flushed).explained == (Combination(("subnormal-results-are-zero",)),)
 
 
 def test_what_is_wrong_beside_nan_is_explained() -> None:
     """NaN where NaN is expected is right, and the others say what is wrong with them."""
-    written = {"x": {"values": [1.0, float("nan"), 3.0]}, "w": {"values": [1.0, 5.0]}, "b": {"values": [7.0]}}
-    settings = {"spatial": [3], "kernel": [2], "channels": 1, "out_channels": 1, "bias": True, **written}
-    problem = Problem(build("topic/file/name", Settings.model_validate(settings).written()), ONNX)
+    problem = problem_of(3, 2, x=[1.0, float("nan"), 3.0], w=[1.0, 5.0], b=[7.0])
     assert problem.output is not None
     assert np.isnan(problem.output).any()
     assert Combination(("bias-doubled",)) in asked(problem.case, problem.output + 7).explained
@@ -368,9 +342,8 @@ def test_one_cause_has_one_name() -> None:
 )
 def test_what_lies_elsewhere_is_described_by_its_geometry(changed: dict[str, tuple[int]], said: str) -> None:
     """No misreading does so: the values themselves say where they lie, whether or not the shape is right."""
-    settings = {"spatial": [5], "kernel": [3], "strides": [3], "pads_begin": [1], "pads_end": [2], "bias": False}
-    written = {"x": {"values": [3.0, 1.0, 4.0, 1.5, 9.0]}, "w": {"values": [2.0, 7.0, 18.0]}}
-    problem = Problem(build("topic/file/name", Settings.model_validate({**settings, **written}).written()), ONNX)
+    settings = {"strides": [3], "pads_begin": [1], "pads_end": [2]}
+    problem = problem_of(5, 3, x=[3.0, 1.0, 4.0, 1.5, 9.0], w=[2.0, 7.0, 18.0], **settings)
     assert problem.values is not None
     geometry = replace(problem.values.primary.geometry, **changed)  # type: ignore[arg-type] # lists alone
     found = asked(problem.case, problem.truth.compute_values(geometry).astype(np.float32))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from made_records import run_of
-from played_backends import ONNX, assessment_of, presented, records_of
+from played_backends import ONNX, assessment_of, calls_of, computed, geometry_of, reports_of
 from reporting import noted_of, run_report
 from tconv.cases.patterns import topic_of
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from small_corpus import Command
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.dialects.geometry import Geometry
     from tconv.evidence import Answer, Explanation
     from tconv.expectation.problem import Problem
-    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 
@@ -46,18 +44,6 @@ def valid(smoke_cases: tuple[Case, ...]) -> list[Case]:
     """Return valid cases of the smoke tier, few enough for a test."""
     alone = [case for case in smoke_cases if topic_of(case.id) not in {"contexts", "quantised"}]
     return [case for case in alone if case.breaks is None and case.simplicity[1] <= 4096][::2]
-
-
-def geometry_of(problem: Problem) -> Geometry:
-    """Return the geometry that is expected."""
-    assert problem.values is not None
-    return problem.values.primary.geometry
-
-
-def canonical(problem: Problem, geometry: Geometry | None = None, **operands: Array) -> Array:
-    """Return what is expected for another geometry, or other operands, (N, O, Y...), in float64."""
-    truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
-    return truth.compute_values(geometry or geometry_of(problem))
 
 
 def in_group(problem: Problem) -> int:
@@ -74,20 +60,20 @@ def is_explicit(problem: Problem) -> bool:
 def flips_even_kernels(problem: Problem) -> Array:
     """Flip the filter along the axes on which its size is even."""
     w = problem.truth.operands["w"]
-    return canonical(problem, w=np.flip(w, [axis for axis in range(2, w.ndim) if w.shape[axis] % 2 == 0]))
+    return computed(problem, w=np.flip(w, [axis for axis in range(2, w.ndim) if w.shape[axis] % 2 == 0]))
 
 
 def is_one_longer(problem: Problem) -> Array:
     """Give one element more on each axis under SAME_*."""
     geometry = geometry_of(problem)
     if not str(problem.signature.auto_pad).startswith("same"):
-        return canonical(problem)
-    return canonical(problem, replace(geometry, output=tuple(size + 1 for size in geometry.output)))
+        return computed(problem)
+    return computed(problem, replace(geometry, output=tuple(size + 1 for size in geometry.output)))
 
 
 def skips_rows(problem: Problem) -> Array:
     """Leave rows beyond the eighth at 0."""
-    y = canonical(problem).copy()
+    y = computed(problem).copy()
     y[:, :, 8:] = 0
     return y
 
@@ -96,34 +82,34 @@ def shares_the_multiplier(problem: Problem) -> Array:
     """Use the first filter for all outputs of a depthwise channel."""
     w = problem.truth.operands["w"]
     if geometry_of(problem).groups == 1 or in_group(problem) > 1:
-        return canonical(problem)
-    return canonical(problem, w=np.repeat(w[:, :1], w.shape[1], axis=1))
+        return computed(problem)
+    return computed(problem, w=np.repeat(w[:, :1], w.shape[1], axis=1))
 
 
 def biases_the_first_group(problem: Problem) -> Array:
     """Add the bias to the first group only."""
     bias = problem.truth.operands.get("b")
     if bias is None:
-        return canonical(problem)
-    return canonical(problem, b=np.where(np.arange(len(bias)) < len(bias) // geometry_of(problem).groups, bias, 0))
+        return computed(problem)
+    return computed(problem, b=np.where(np.arange(len(bias)) < len(bias) // geometry_of(problem).groups, bias, 0))
 
 
 def biases_the_first_item(problem: Problem) -> Array:
     """Add the bias to the first item of the batch only."""
-    y = canonical(problem)
+    y = computed(problem)
     bias = problem.truth.operands.get("b", np.zeros(y.shape[1])).reshape(-1, *(1,) * (y.ndim - 2))
     return np.concatenate([y[:1], y[1:] - bias])
 
 
 def computes_the_first_item(problem: Problem) -> Array:
     """Leave all items of the batch but the first at 0."""
-    y = canonical(problem)
+    y = computed(problem)
     return np.concatenate([y[:1], np.zeros_like(y[1:])])
 
 
 def reverses_the_batch(problem: Problem) -> Array:
     """Return the items of the batch in reverse if there are groups."""
-    y = canonical(problem)
+    y = computed(problem)
     return y[::-1] if geometry_of(problem).groups > 1 else y
 
 
@@ -131,9 +117,9 @@ def flips_in_groups(problem: Problem) -> Array:
     """Flip the filter of grouped calls."""
     w = problem.truth.operands["w"]
     return (
-        canonical(problem, w=np.flip(w, tuple(range(2, w.ndim))))
+        computed(problem, w=np.flip(w, tuple(range(2, w.ndim))))
         if geometry_of(problem).groups > 1
-        else canonical(problem)
+        else computed(problem)
     )
 
 
@@ -141,9 +127,9 @@ def crops_both_pads_at_the_beginning(problem: Problem) -> Array:
     """Begin where both pads are cropped, with the size that is expected."""
     geometry = geometry_of(problem)
     if not is_explicit(problem):
-        return canonical(problem)
+        return computed(problem)
     pads = (problem.signature.per_axis(name) for name in ("pads_begin", "pads_end"))
-    return canonical(problem, replace(geometry, pads_begin=tuple(map(sum, zip(*pads, strict=True)))))
+    return computed(problem, replace(geometry, pads_begin=tuple(map(sum, zip(*pads, strict=True)))))
 
 
 def refuses_grouped(problem: Problem) -> Array:
@@ -151,32 +137,27 @@ def refuses_grouped(problem: Problem) -> Array:
     groups = geometry_of(problem).groups
     if groups > 1 and in_group(problem) > 1:
         raise RuntimeError(f"no kernel for {groups} groups of {in_group(problem)} channels")
-    return canonical(problem)
+    return computed(problem)
 
 
 def correlates_at_stride_1(problem: Problem) -> Array:
     """Compute a correlation if every stride is 1, as a kernel for convolutions does (alibaba/MNN#933)."""
     geometry, w = geometry_of(problem), problem.truth.operands["w"]
     if set(geometry.strides) != {1}:
-        return canonical(problem)
+        return computed(problem)
     axes = zip(geometry.kernel, geometry.dilations, geometry.pads_begin, strict=True)
     begin = tuple((k - 1) * d - 2 * p for k, d, p in axes)
-    return canonical(problem, replace(geometry, pads_begin=begin), w=np.flip(w, axis=tuple(range(2, w.ndim))))
+    return computed(problem, replace(geometry, pads_begin=begin), w=np.flip(w, axis=tuple(range(2, w.ndim))))
 
 
 def saturates(problem: Problem) -> Array:
     """Cut numbers off at two limits."""
-    return np.clip(canonical(problem), -64, 63)
-
-
-def reports_of(answer: Callable[[Problem], Array], cases: Sequence[Case]) -> list[Record]:
-    """Return the records of a runtime that answers so, (N, O, Y...)."""
-    return records_of(lambda problem: presented(problem, answer(problem)), cases)
+    return np.clip(computed(problem), -64, 63)
 
 
 def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus: Corpus) -> tuple[Explanation, ...]:
     """Return what explains the failures of such a runtime."""
-    return explain(Calls([*map(answer_of, reports_of(answer, cases))], corpus.find, ONNX))
+    return explain(calls_of(reports_of(answer, cases), corpus))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +181,7 @@ def test_a_bug_is_one_explanation_with_its_condition(
 ) -> None:
     """Across all sweeps, whether the catalogue has its name or not."""
     records = reports_of(answer, valid)
-    calls = Calls([*map(answer_of, records)], corpus.find, ONNX)
+    calls = calls_of(records, corpus)
     largest, *rest = explain(calls)
     assert (type(largest.what), " and ".join(sorted(largest.condition or ()))) == (what, condition)
     assert len(largest.cases) > 5 * sum(len(each.cases) for each in rest)
@@ -218,7 +199,7 @@ def test_a_size_that_is_one_too_large_is_one_rule(valid: list[Case], corpus: Cor
 def test_a_rule_that_is_no_misreading_is_learnt(valid: list[Case], corpus: Corpus) -> None:
     """With the text's own formula beside it; hardly a failure has another cause, and no call contradicts it."""
     records = reports_of(crops_both_pads_at_the_beginning, valid)
-    calls = Calls([*map(answer_of, records)], corpus.find, ONNX)
+    calls = calls_of(records, corpus)
     largest = explain(calls)[0]
     assert isinstance(largest.what, Follows)
     assert str(largest.what) == "pads_begin is pads_begin + pads_end, the text says pads_begin"
@@ -247,14 +228,14 @@ def test_nothing_explains_what_is_wrong_at_random(valid: list[Case], corpus: Cor
     random = np.random.default_rng(5)
 
     def answer(problem: Problem) -> Array:
-        y = canonical(problem).copy()
+        y = computed(problem).copy()
         if y.size > 20 and random.random() < 0.1:
             y.flat[random.integers(y.size)] += random.integers(3, 90)
         return y
 
     records = reports_of(answer, valid)
     wrong = sum(record.verdict.kind == "differed" for record in records)
-    found = explain(Calls([*map(answer_of, records)], corpus.find, ONNX))
+    found = explain(calls_of(records, corpus))
     assert wrong > 20
     assert sum(len(each.cases) for each in found) < 0.1 * wrong
 
@@ -290,7 +271,7 @@ def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], 
     def answer(problem: Problem) -> Array:
         found = apply([misreading], problem.signature, ONNX, problem.truth.operands) if where(problem) else None
         if found is None:
-            return canonical(problem)
+            return computed(problem)
         return Truth(found.operands, problem.case.x.dtype).compute_values(found.geometry)
 
     return answer
@@ -316,6 +297,15 @@ def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: 
     assert re.fullmatch(
         r"explains \d+ failures; none of [\d,]+ other calls contradicts it; not tested on new calls", found.evidence
     )
+
+
+def test_a_single_failure_shows_no_condition(spread: list[Case], corpus: Corpus) -> None:
+    """One output has the name; that no other call contradicts it does not say where else it holds."""
+    dense = [case for case in spread if (case.attributes.groups or 1) == 1]
+    one = next(case for case in dense if case.b is not None)
+    cases = [case for case in dense if case.b is None or case is one]
+    (found,) = found_for(misread("bias-doubled", lambda _: True), cases, corpus)
+    assert (found.what, found.condition) == (Misreads(Combination(("bias-doubled",))), None)
 
 
 def test_a_misreading_with_exceptions_counts_them(spread: list[Case], corpus: Corpus) -> None:
@@ -362,7 +352,7 @@ def no_kernel(problem: Problem) -> Array:
     short = geometry.groups > 1 and any((k - 1) * d < s for k, d, s in axes)
     if problem.call.dtype == "f16" or short:
         raise RuntimeError("no kernel")
-    return canonical(problem)
+    return computed(problem)
 
 
 def test_words_of_two_reasons_are_two_causes(valid: list[Case], corpus: Corpus) -> None:
@@ -385,7 +375,7 @@ def test_a_few_calls_without_a_reason_have_no_condition(valid: list[Case], corpu
     def answer(problem: Problem) -> Array:
         if problem.case.id in chosen:
             raise RuntimeError("now and then")
-        return canonical(problem)
+        return computed(problem)
 
     (cause,) = find_causes(assessment_of(reports_of(answer, valid), corpus), Status.FAILED)
     assert cause.explanation is None
@@ -410,7 +400,7 @@ def test_where_answers_vary_is_said(valid: list[Case], corpus: Corpus) -> None:
     random = np.random.default_rng(1)
 
     def answer(problem: Problem) -> Array:
-        y = canonical(problem)
+        y = computed(problem)
         return random.standard_normal(y.shape) * 1e4 if is_grouped(problem) else y
 
     records = reports_of(answer, valid)

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from tconv.execution.asking import Asking
     from tconv.gate.status import RecordStatus, Ruling
 
+    Recorded = Callable[..., tuple[dict[str, Record], str]]
+    """Runs the cases on a backend; returns the records by their last name, and what was printed."""
+
 # All have the same shapes. The first call's pads stay in a backend that remembers them.
 TEXT = f"""{HEAD}
 cases:
@@ -54,7 +57,7 @@ MESSAGE = "Returns wrong values after other calls; if it is asked alone in a fre
 
 
 @pytest.fixture
-def recorded(command: Command, tmp_path: Path) -> Callable[..., tuple[dict[str, Record], str]]:
+def recorded(command: Command, tmp_path: Path) -> Recorded:
     """Return what runs the cases on a backend, and returns the records by their last name, and what was printed."""
     written(tmp_path, TEXT)
 
@@ -68,9 +71,7 @@ def recorded(command: Command, tmp_path: Path) -> Callable[..., tuple[dict[str, 
     return run
 
 
-def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(
-    recorded: Callable[..., tuple[dict[str, Record], str]],
-) -> None:
+def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(recorded: Recorded) -> None:
     """Its values are those of other mistakes, which are recorded and not named in the reports."""
     records, printed = recorded("RemembersPads", "--junit", "junit.xml")
     assert records["first"].verdict == AGREED
@@ -85,9 +86,7 @@ def test_an_answer_that_earlier_calls_spoil_is_explained_by_that_alone(
     assert Path("junit.xml").read_text(encoding="utf-8").count("after other calls; if it is asked alone") == 2
 
 
-def test_what_a_fresh_process_does_too_stays_as_it_is(
-    recorded: Callable[..., tuple[dict[str, Record], str]],
-) -> None:
+def test_what_a_fresh_process_does_too_stays_as_it_is(recorded: Recorded) -> None:
     """Beside failures that depend on earlier calls, one that does not has its own cause."""
     records, printed = recorded("RemembersPadsAndDoublesBias")
     assert records["second"].alone == AGREES
@@ -97,7 +96,7 @@ def test_what_a_fresh_process_does_too_stays_as_it_is(
 
 @pytest.mark.parametrize(("backend", "first_only"), [("WrongAtFirst", True), ("WaversAlways", False)])
 def test_an_answer_that_only_the_first_call_of_a_process_has_is_told_from_one_that_varies(
-    recorded: Callable[..., tuple[dict[str, Record], str]], backend: str, *, first_only: bool
+    recorded: Recorded, backend: str, *, first_only: bool
 ) -> None:
     """Alone in a fresh process the first answer is wrong as well, and those after it are right."""
     records, _ = recorded(backend)
@@ -192,7 +191,7 @@ def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() ->
     assert [is_same(first, other) for other in others] == [False, True]
 
 
-def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tuple[dict[str, Record], str]]) -> None:
+def test_a_backend_that_is_always_wrong_has_its_names(recorded: Recorded) -> None:
     """The records say of which failures it is known that they are so alone."""
     records, printed = recorded("PadsSwapped")
     failures = [record for record in records.values() if record.verdict.kind == "differed"]
@@ -200,9 +199,7 @@ def test_a_backend_that_is_always_wrong_has_its_names(recorded: Callable[..., tu
     assert "pads-exchanged" in printed
 
 
-def test_no_other_run_writes_the_records_meanwhile(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_other_run_writes_the_records_meanwhile(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """What came of the second questions would stand in the file of the other run."""
     refused: list[str] = []
 
@@ -218,7 +215,7 @@ def test_no_other_run_writes_the_records_meanwhile(
 
 
 def test_a_backend_that_does_not_start_again_loses_no_answer(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its failures are reported as they were."""
     own = WorkerProcess.__init__
@@ -236,7 +233,7 @@ def test_a_backend_that_does_not_start_again_loses_no_answer(
 
 
 def test_a_run_that_is_stopped_while_failures_are_asked_again_says_so(
-    recorded: Callable[..., tuple[dict[str, Record], str]], command: Command, monkeypatch: pytest.MonkeyPatch
+    recorded: Recorded, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its failures are written as they are, and every reader says that nobody knows whether they depend on others."""
 
@@ -290,9 +287,7 @@ def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Com
     assert "1  Refuses valid calls" in ended.stdout
 
 
-def test_a_silence_of_an_earlier_call_is_told(
-    recorded: Callable[..., tuple[dict[str, Record], str]], tmp_path: Path
-) -> None:
+def test_a_silence_of_an_earlier_call_is_told(recorded: Recorded, tmp_path: Path) -> None:
     """The case that waits for a lock that another one left is not blamed; the values of others say what they said."""
     written(tmp_path, TEXT.replace("pads_begin: 1, bias: false", "strides: 7, bias: false"))
     records, printed = recorded("HangsOfTheCaseBefore", "--timeout", "1")
@@ -304,17 +299,13 @@ def test_a_silence_of_an_earlier_call_is_told(
     assert not records["second"].answer_varies
 
 
-def test_an_answer_that_is_never_the_same_varies(
-    recorded: Callable[..., tuple[dict[str, Record], str]],
-) -> None:
+def test_an_answer_that_is_never_the_same_varies(recorded: Recorded) -> None:
     """Asked three times in a fresh process, it has three answers there."""
     records, _ = recorded("WaversAlways")
     assert records["first"].alone == FreshAnswer("unstable", same=False)
 
 
-def test_without_time_the_rest_is_said_to_be_unknown(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_time_the_rest_is_said_to_be_unknown(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others may have another cause than those that were asked again, or the same; no name is given to them."""
     clock = iter([0.0, 0.0, 100.0])
     monkeypatch.setattr(again, "monotonic", lambda: next(clock))
@@ -353,9 +344,7 @@ def test_a_refusal_that_varies_shows_the_cause_of_others_as_before() -> None:
         assert {member.status for member in members} == {Status.FAILED}
 
 
-def test_a_failure_is_written_when_it_was_asked_again(
-    recorded: Callable[..., tuple[dict[str, Record], str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_is_written_when_it_was_asked_again(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no failure is there before, and no line is written again."""
     seen: list[str] = []
     own = WaitingFailures.next

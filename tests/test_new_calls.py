@@ -11,9 +11,12 @@ import pytest
 from small_corpus import BARE_HEAD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from small_corpus import Command
+
+    Asked = Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]
 
 RIGHT, WRONG = (3, 5, 8, 12, 17, 21, 26, 30), (40, 44, 49, 57)
 """Rows of an output in the cases: nothing tells what comes of 31 to 39."""
@@ -29,7 +32,7 @@ CONDITION = re.compile(r"output size of the (?:first|last|second-last) axis is a
 
 
 @pytest.fixture
-def asked(command: Command, tmp_path: Path) -> Any:  # noqa: ANN401 - a function with options
+def asked(command: Command, tmp_path: Path) -> Asked:
     """Return what runs the cases on a backend, and returns the run as `--json` has it, and the lines of the records."""
     (tmp_path / "own.yaml").write_text(CASES, encoding="utf-8")
 
@@ -52,7 +55,7 @@ def border(run: dict[str, Any]) -> int:
     return int(found[1])
 
 
-def test_new_calls_settle_what_the_records_cannot_tell(asked: Any) -> None:  # noqa: ANN401 - a fixture's function
+def test_new_calls_settle_what_the_records_cannot_tell(asked: Asked) -> None:
     """Output rows beyond 32 are wrong, and no case has 31 to 39: the line has the true number, and says so."""
     without, none = asked("RowsBeyond32Skipped", "--no-new-calls")
     assert border(without) == WRONG[0]
@@ -64,7 +67,7 @@ def test_new_calls_settle_what_the_records_cannot_tell(asked: Any) -> None:  # n
     assert 0 < len(lines) <= 24
 
 
-def test_new_calls_are_no_cases(asked: Any) -> None:  # noqa: ANN401 - as above
+def test_new_calls_are_no_cases(asked: Asked) -> None:
     """Counts, examples and the cases of a cause are the same with them and without them."""
     without, _ = asked("RowsBeyond32Skipped", "--no-new-calls")
     tested, lines = asked("RowsBeyond32Skipped")
@@ -76,7 +79,7 @@ def test_new_calls_are_no_cases(asked: Any) -> None:  # noqa: ANN401 - as above
     assert (run["causes"], lines) == ([], [])
 
 
-def test_the_records_alone_tell_the_same(asked: Any, command: Command, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+def test_the_records_alone_tell_the_same(asked: Asked, command: Command, tmp_path: Path) -> None:
     """`report` explains as the run did, in any order of lines, and a run that is resumed asks nothing more."""
     tested, lines = asked("RowsBeyond32Skipped")
     (file,) = tmp_path.glob("reports/*.jsonl")
@@ -89,7 +92,7 @@ def test_the_records_alone_tell_the_same(asked: Any, command: Command, tmp_path:
     assert len(after) == len(lines)
 
 
-def test_shards_that_are_joined_have_the_new_calls_of_each(asked: Any, command: Command) -> None:  # noqa: ANN401 - as above
+def test_shards_that_are_joined_have_the_new_calls_of_each(asked: Asked, command: Command) -> None:
     """A shard asks by what it shows itself, and `report` reads what all have asked."""
     for shard in ("1/2", "2/2"):
         asked("RowsBeyond32Skipped", "--shard", shard)
@@ -99,7 +102,7 @@ def test_shards_that_are_joined_have_the_new_calls_of_each(asked: Any, command: 
     assert run["cases"] == 4 * len(RIGHT + WRONG)
 
 
-def test_a_new_call_that_ends_the_process_costs_one_call(asked: Any) -> None:  # noqa: ANN401 - as above
+def test_a_new_call_that_ends_the_process_costs_one_call(asked: Asked) -> None:
     """Each call is isolated: what dies of it is recorded, others are asked, and no case is lost or changed."""
     without, _ = asked("EndsBeforeRow40", "--no-new-calls")
     tested, lines = asked("EndsBeforeRow40")
@@ -110,7 +113,7 @@ def test_a_new_call_that_ends_the_process_costs_one_call(asked: Any) -> None:  #
     assert border(tested) in (WRONG[0], 33)
 
 
-def test_a_waiver_holds_for_new_calls_too(asked: Any, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+def test_a_waiver_holds_for_new_calls_too(asked: Asked, tmp_path: Path) -> None:
     """What is waived is no failure: no new call is asked of it."""
     (tmp_path / "own-waivers.yaml").write_text(
         """format: 1
@@ -132,7 +135,7 @@ waivers:
     assert lines == []
 
 
-def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Any, command: Command, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Asked, command: Command, tmp_path: Path) -> None:
     """Records that somebody has edited end with a sentence."""
     asked("RowsBeyond32Skipped")
     (file,) = tmp_path.glob("reports/*.jsonl")
@@ -146,7 +149,7 @@ def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Any, command:
     assert "a new call must have settings of a case" in done.stderr
 
 
-def test_no_new_call_has_numbers_that_no_formula_can_hold(asked: Any, tmp_path: Path) -> None:  # noqa: ANN401 - as above
+def test_no_new_call_has_numbers_that_no_formula_can_hold(asked: Asked, tmp_path: Path) -> None:
     """The smallest failure has the largest stride that there is: a call beside it has numbers beyond 64 bits."""
     rows = "".join(f"  - {{name: n{n}, with: {{spatial: [{n + 2}], bias: {str(n > 3).lower()}}}}}\n" for n in range(24))
     large = f"  - {{name: large, with: {{spatial: [1], kernel: [1], bias: true, strides: [{2**63 - 1}]}}}}\n"

@@ -13,6 +13,7 @@ import pytest
 import wrong_backends
 from strategies import every
 from tconv.cases.call import write_signature
+from tconv.cases.operands import NUMPY_TYPES
 from tconv.cases.patterns import topic_of
 from tconv.diagnosis import single_explanations
 from tconv.diagnosis.misreadings import CATALOGUE
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tconv.cases.case import Case
+    from tconv.expectation.bound import Terms
     from tconv.records.record import Record
     from tconv.vocabulary import Array
 
@@ -242,19 +244,29 @@ def test_the_search_may_fail(plain: list[Case], monkeypatch: pytest.MonkeyPatch)
     assert {record.described for record in found} == {"undiagnosed, the search failed: ZeroDivisionError: by us"}
 
 
+def sums_of(dtype: DType, x: Array, w: Array, stride: int = 1) -> Terms:
+    """Return the terms of the sums of a line of nine positions under three taps."""
+    size = (9 - 1) * stride + 3
+    geometry = Geometry((9,), (3,), (stride,), (1,), (0,), (size,), 1)
+    operands = {role: np.asarray(array, float).astype(NUMPY_TYPES[dtype]) for role, array in (("x", x), ("w", w))}
+    return Truth(operands, dtype).compute_terms(geometry)
+
+
+def accounts(name: str, actual: Array, terms: Terms, dtype: DType) -> bool:
+    """Return whether a loss of bits of the catalogue accounts for an output."""
+    (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == name)
+    assert isinstance(change, PrecisionOtherwise)
+    return change.accounts(actual, terms, dtype)
+
+
 @pytest.mark.parametrize(("count", "named"), [(2, False), (3, True)])
 def test_two_elements_are_no_evidence_of_rounded_steps(count: int, *, named: bool) -> None:
     """So few may be wrong for any reason; all others here are off by their one rounding, as they may be."""
     generator = np.random.default_rng(0)
-    operands = {role: generator.standard_normal(shape) for role, shape in {"x": (1, 9, 9), "w": (9, 2, 3)}.items()}
-    truth = Truth({role: array.astype(np.float16) for role, array in operands.items()}, DType.F16)
-    geometry = Geometry((9,), (3,), (1,), (1,), (0,), (11,), 1)
-    actual = truth.compute_values(geometry).astype(np.float16)
-    unit = np.spacing(np.abs(actual[0, 0, 3 : 3 + count]))
-    actual[0, 0, 3 : 3 + count] += 2 * unit
-    (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "steps-rounded-to-16-bits")
-    assert isinstance(change, PrecisionOtherwise)
-    assert change.accounts(actual, truth.compute_terms(geometry), DType.F16) == named
+    terms = sums_of(DType.F16, generator.standard_normal((1, 9, 9)), generator.standard_normal((9, 2, 3)))
+    actual = terms.y.astype(np.float16)
+    actual[0, 0, 3 : 3 + count] += 2 * np.spacing(np.abs(actual[0, 0, 3 : 3 + count]))
+    assert accounts("steps-rounded-to-16-bits", actual, terms, DType.F16) == named
 
 
 @pytest.mark.parametrize(("data", "off"), [("integers", 2.0), ("normal", 12.0)])
@@ -262,29 +274,29 @@ def test_errors_that_no_steps_have_are_no_rounded_steps(data: str, off: float) -
     """Integers of few bits are added without an error; and many errors near the worst case are no roundings."""
     generator = np.random.default_rng(0)
     draw = {"integers": lambda shape: generator.integers(-3, 4, shape), "normal": generator.standard_normal}[data]
-    operands = {role: np.asarray(draw(shape), float) for role, shape in {"x": (1, 9, 9), "w": (9, 2, 3)}.items()}
-    truth = Truth({role: array.astype(np.float16) for role, array in operands.items()}, DType.F16)
-    geometry = Geometry((9,), (3,), (1,), (1,), (0,), (11,), 1)
-    terms = truth.compute_terms(geometry)
+    terms = sums_of(DType.F16, draw((1, 9, 9)), draw((9, 2, 3)))
     unit = np.spacing(np.abs(terms.y.astype(np.float16))).astype(float)
     actual = (terms.y + np.where(unit > 0, off * unit, 0)).astype(np.float16)
-    (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == "steps-rounded-to-16-bits")
-    assert isinstance(change, PrecisionOtherwise)
-    assert not change.accounts(actual, terms, DType.F16)
+    assert not accounts("steps-rounded-to-16-bits", actual, terms, DType.F16)
 
 
 def test_results_beyond_the_largest_half_are_sums_kept_in_half_precision() -> None:
     """They are infinite there, and bfloat16 would have them; the smallest are multiples of the smallest number."""
     generator = np.random.default_rng(0)
-    operands = {role: generator.standard_normal(shape) for role, shape in {"x": (1, 3, 9), "w": (3, 2, 3)}.items()}
-    operands["x"] *= np.logspace(-8, 7, 9)
-    truth = Truth({role: array.astype(np.float32) for role, array in operands.items()}, DType.F32)
-    terms = truth.compute_terms(Geometry((9,), (3,), (3,), (1,), (0,), (27,), 1))
+    x = generator.standard_normal((1, 3, 9)) * np.logspace(-8, 7, 9)
+    terms = sums_of(DType.F32, x, generator.standard_normal((3, 2, 3)), stride=3)
     with np.errstate(over="ignore"):
         actual = terms.y.astype(np.float16).astype(np.float32)
     assert {np.isinf(actual).any(), (np.abs(actual) < 2.0**-14).any()} == {True}
-    known = {misreading.name: misreading.change for misreading in CATALOGUE}
-    for name in ("sums-kept-in-f16", "sums-kept-in-bf16"):
-        change = known[name]
-        assert isinstance(change, PrecisionOtherwise)
-        assert change.accounts(actual, terms, DType.F32) == (name == "sums-kept-in-f16")
+    assert accounts("sums-kept-in-f16", actual, terms, DType.F32)
+    assert not accounts("sums-kept-in-bf16", actual, terms, DType.F32)
+
+
+@pytest.mark.parametrize(("kept", "other"), [("bf16", "f16"), ("f16", "bf16")])
+def test_sums_are_kept_in_the_type_whose_bits_they_have(kept: str, other: str) -> None:
+    """Half precision has the bits of bfloat16 too, so an output of these says nothing of half precision."""
+    random = np.random.default_rng(3)
+    terms = sums_of(DType.F32, random.standard_normal((1, 40, 9)), random.standard_normal((40, 2, 3)))
+    actual = terms.y.astype(NUMPY_TYPES[DType(kept)]).astype(np.float32)
+    assert accounts(f"sums-kept-in-{kept}", actual, terms, DType.F32)
+    assert not accounts(f"sums-kept-in-{other}", actual, terms, DType.F32)

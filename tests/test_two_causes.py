@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from played_backends import ONNX, presented, records_of
+from played_backends import ONNX, calls_of, computed, geometry_of, reports_of
 from tconv.backends import Crashed, Refused
 from tconv.cases.patterns import topic_of
-from tconv.evidence import Calls, Errs, Follows, Misreads, Says, answer_of, explain
+from tconv.evidence import Errs, Follows, Misreads, Says, explain
 from tconv.expectation.problem import Problem
-from tconv.expectation.truth import Truth
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
@@ -27,18 +26,6 @@ if TYPE_CHECKING:
 
     Line = tuple[type, str, str]
     """A hypothesis, how it begins, and how its condition begins."""
-
-
-def geometry_of(problem: Problem) -> Geometry:
-    """Return the geometry that is expected."""
-    assert problem.values is not None
-    return problem.values.primary.geometry
-
-
-def computed(problem: Problem, geometry: Geometry | None = None, **operands: Array) -> Array:
-    """Return what is expected for another geometry, or other operands."""
-    truth = Truth(dict(problem.truth.operands) | operands, problem.case.x.dtype)
-    return truth.compute_values(geometry or geometry_of(problem))
 
 
 def bias(problem: Problem, times: float) -> dict[str, Array]:
@@ -173,11 +160,7 @@ def test_two_bugs_are_two_lines(
     integers = [case for case in small if case.x.data == "integers"]
     asked = [*integers[::3], *(case for case in small if case.x.data != "integers")]
 
-    def outcome(problem: Problem) -> Array | Outcome:
-        made = answer(problem)
-        return presented(problem, made) if isinstance(made, np.ndarray) else made
-
-    calls = Calls([*map(answer_of, records_of(outcome, asked))], corpus.find, ONNX)
+    calls = calls_of(reports_of(answer, asked), corpus)
     found = explain(calls)
     explained = 0
     for kind, what, where in (first, second):

@@ -62,6 +62,11 @@ class Diagnosis:
     placement: Placement | None = None
     by_others: bool = False
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the output was compared with every single misreading."""
+        return bool(self.explained or self.described) and not self.described.startswith(UNDIAGNOSED)
+
 
 def diagnose(problem: Problem, actual: Array, accumulator: DType, steps: int = STEPS) -> Diagnosis:
     """Return why an output differs from what a dialect expects.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tconv.dialects import Dialect
     from tconv.evidence.observed_axes import Columns
     from tconv.evidence.observed_geometry import Situation
-    from tconv.vocabulary import Array, Mask
+    from tconv.vocabulary import Mask
 
 _AXES = 200
 """Number of random axes. The whole gate tier gives no other formulas than these axes, in any dialect and situation."""

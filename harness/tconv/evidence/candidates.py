@@ -53,7 +53,6 @@ class Candidate:
         misreadings: the misreadings whose changed calls are computed later; `against` lacks some of these calls until
             then.
         clause: the text's words on the question.
-        tested: whether any call could contradict it.
     """
 
     what: Hypothesis
@@ -61,7 +60,6 @@ class Candidate:
     against: Mask
     misreadings: Sequence[Misreading] = ()
     clause: str = ""
-    tested: bool = True
 
 
 def suggest(calls: Calls) -> Iterator[Candidate]:
@@ -88,9 +86,7 @@ def _misreads(calls: Calls) -> Iterator[Candidate]:
 
     for name in sorted(names, key=place)[:_MOST_NAMES]:
         confirmed = np.array([name in of for of in named], dtype=bool)
-        misreadings = changing(name, calls.dialect)
-        against = np.zeros_like(confirmed)
-        yield Candidate(Misreads(name), confirmed, against, misreadings, tested=bool(misreadings))
+        yield Candidate(Misreads(name), confirmed, np.zeros_like(confirmed), changing(name, calls.dialect))
 
 
 def names_of(answer: Answer) -> frozenset[Combination]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +37,7 @@ from tconv.evidence.hypotheses import (
 from tconv.evidence.misread import changed, denied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tconv.dialects.readings import Combination
     from tconv.evidence.calls import Answer, Calls
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 _HARDLY_ANY = 0.01
 """So few calls against a misreading or a rule, as a part of those that it explains, are exceptions."""
-_FEW = 0.2
-"""The most new calls under a condition that may contradict a misreading or a rule, as a part of these new calls.
+_FEW, _HALF = 0.2, 0.5
+"""The most new calls under a condition that may contradict it, as a part of these new calls.
 
-A condition on wrong values has the same limit for new calls as for others: a defect does not show in each output.
+The first number is for misreadings and rules. The second one is for all others: a defect does not show in each output.
 """
 _NEARLY = 0.9
 """The condition of a misreading must hold for this part of the failures that it gives."""
@@ -61,64 +61,56 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
         return ()
     found = [*explain_contexts(calls)]
     left[[calls.numbers[case] for of in found for case in of.cases]] = False
-    candidates = dict(enumerate(suggest(calls)))
-    known: dict[int, tuple[bytes, _Weighed | None]] = {}
-    cover = _cover(candidates, left, calls, known)
-    tried = set[int]()
-    while names_of_others := dict(_of_others(candidates, cover, calls)):
-        for number, denials in names_of_others.items():
-            candidate = candidates.pop(number)
-            # The name may be right and only its condition too wide.
-            if number not in tried:
-                candidates[number] = replace(candidate, against=candidate.against | denials)
-                known.pop(number)
-            tried.add(number)
-        cover = _cover(candidates, left, calls, known)
+    candidates = [*suggest(calls)]
+    weighed = cache(partial(_weigh, calls=calls))
+    cover = _cover(candidates, left, calls, weighed)
+    doubted = set[object]()
+    while denied_names := dict(_of_others(cover, calls)):
+        # The name may be right and only its condition too wide: it is denied only if other outputs deny it again.
+        again = {of: replace(of, against=of.against | denials) for of, denials in denied_names.items()}
+        candidates = [again.get(of, of) for of in candidates if of not in again or of.what not in doubted]
+        doubted |= {of.what for of in again}
+        cover = _cover(candidates, left, calls, weighed)
     return (*found, *_tested(cover, calls))
 
 
 def _cover(
-    candidates: Mapping[int, Candidate], left: Mask, calls: Calls, known: dict[int, tuple[bytes, _Weighed | None]]
+    candidates: Sequence[Candidate], left: Mask, calls: Calls, weighed: Callable[[Candidate, bytes], _Weighed | None]
 ) -> list[_Weighed]:
     """Return the hypotheses that explain the remaining failures, those that save most bits first.
 
     Args:
-        candidates: the hypotheses, by number.
+        candidates: the hypotheses.
         left: the failures.
         calls: the calls of the run.
-        known: results so far: for each hypothesis, by number, its failures and its weighed form.
+        weighed: returns a hypothesis with some of its failures, as bytes of a mask, under its best condition.
     """
     left, cover = left.copy(), list[_Weighed]()
     while True:
         best: _Weighed | None = None
-        most = {number: _most(of, left, calls) for number, of in candidates.items()}
-        for number in sorted(most, key=lambda n: (-most[n], n)):
-            if best and most[number] <= best.saved:
+        most = [_most(of, left, calls) for of in candidates]
+        for number in sorted(range(len(most)), key=lambda number: -most[number]):
+            if not most[number] or (best and most[number] <= best.saved):
                 break
             candidate = candidates[number]
-            members = candidate.confirmed & left
-            if number not in known or known[number][0] != members.tobytes():
-                known[number] = members.tobytes(), _weigh(candidate, members, calls)
-            weighed = known[number][1]
-            if weighed is not None and weighed.saved > (best.saved if best else 0):
-                best = weighed
+            found = weighed(candidate, (candidate.confirmed & left).tobytes())
+            if found is not None and found.saved > (best.saved if best else 0):
+                best = found
         if best is None:
             return cover
         cover.append(best)
         left &= ~(best.members | (calls.new & best.claimed))
 
 
-def _of_others(
-    candidates: Mapping[int, Candidate], cover: Sequence[_Weighed], calls: Calls
-) -> Iterator[tuple[int, Mask]]:
-    """Yield misreadings that name another bug by mistake, by number, and the wrong outputs that deny them.
+def _of_others(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
+    """Yield misreadings that name another bug by mistake, and the wrong outputs that deny them.
 
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
     misreading.
     """
-    for number, candidate in candidates.items():
-        name = next((of for of in cover if of.candidate is candidate), None)
-        if name is None or not candidate.misreadings or name.condition is None:
+    for name in cover:
+        candidate = name.candidate
+        if not candidate.misreadings or name.condition is None:
             continue
         # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
         others = calls.wrong & name.holds & ~candidate.confirmed & ~(calls.new & calls.vary)
@@ -131,7 +123,7 @@ def _of_others(
                     others &= ~of.holds
         denials = denied(candidate.misreadings, others, calls)
         if (denials & calls.new).any() or denials.sum() > _HARDLY_ANY * name.claimed.sum():
-            yield number, denials
+            yield candidate, denials
 
 
 def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:
@@ -160,14 +152,15 @@ def _bits(met: int, against: int, count: int, others: int) -> float:
     return float(bits_saved(np.array([met], float), np.array([against], float), count, others)[0])
 
 
-def _weigh(candidate: Candidate, members: Mask, calls: Calls) -> _Weighed | None:
+def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
     """Return a hypothesis under its best condition; None if there is none.
 
     Args:
         candidate: the hypothesis.
-        members: the failures that it gives and that are not yet explained.
+        its: the failures that it gives and that are not yet explained, as the bytes of a mask.
         calls: the calls of the run.
     """
+    members = np.frombuffer(its, dtype=bool)
     count, strong = int(members.sum()), isinstance(candidate.what, Misreads | Follows)
     # New calls alone show no cause of a failure.
     if (members & ~calls.new).sum() < (1 if isinstance(candidate.what, Misreads) else 2):
@@ -188,7 +181,7 @@ def _weigh(candidate: Candidate, members: Mask, calls: Calls) -> _Weighed | None
         contradicting = contradicting | changed(candidate.misreadings, calls.right & holds & ~against, calls)
     limit = SELDOM if isinstance(candidate.what, Errs | Relates) else HARDLY
     new = (met | contradicting) & calls.new
-    if (contradicting & new).sum() > (_FEW if strong else limit) * new.sum():
+    if (contradicting & new).sum() > (_FEW if strong else _HALF) * new.sum():
         return None
     if contradicting.sum() > limit * met.sum() and not everywhere:
         return None
@@ -258,7 +251,10 @@ def _explained(
     shown = strong and strength > CONTRADICTED and settled
     if saved < BELIEVED and not shown:
         return None
-    return _Weighed(saved, candidate, terms if candidate.tested else None, calls, members & ~calls.new, against)
+    # No call contradicts a loss of bits, as chance decides where it is visible. A single failure shows no condition.
+    is_lossy = isinstance(candidate.what, Misreads) and not candidate.misreadings
+    old = members & ~calls.new
+    return _Weighed(saved, candidate, None if is_lossy or old.sum() == 1 else terms, calls, old, against)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ For example, these terms and some hundred others hold for a call with 34 channel
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,10 +41,6 @@ _MULTIPLES = (2, 4, 8, 16, 32)
 """Sizes of vectors in kernels; the rest of a division by them is computed separately."""
 _IN_VECTORS = ("spatial", "output", "kernel", "strides", "dilations")
 """Numbers of an axis for which kernels are unrolled or vectorized."""
-_POINTS = tuple(2**power for power in range(4, 17))
-"""Points of an output from which a kernel may use tiles or threads, or overflow."""
-_PLANES = (4, 8, 16, 32, 64)
-"""Planes of an output, one for each item and channel, from which a kernel may use threads."""
 _PAIRS = (("kernel", "strides"), ("spatial", "kernel"), ("dilations", "strides"), ("output_padding", "strides"))
 """Pairs of attributes of an axis that are compared."""
 _SAME = (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
@@ -249,7 +244,6 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
         yield f"{name} of every axis is odd", axes.every(odd)
         yield f"{name} differs between axes", axes.any(axes.numbers != axes.numbers[:, :1])
     yield from _of_pairs(tables)
-    yield from _of_products(calls, tables["output"])
 
 
 def _of_pairs(tables: Mapping[str, _Axes]) -> Iterator[tuple[str, Mask]]:
@@ -274,18 +268,6 @@ def _of_pairs(tables: Mapping[str, _Axes]) -> Iterator[tuple[str, Mask]]:
     yield "total padding is odd on an axis", total.any(total.numbers % 2 == 1)
     yield "total padding < 0 on an axis", total.any(total.numbers < 0)
     yield "total padding > 0 on an axis", total.any(total.numbers > 0)
-
-
-def _of_products(calls: Sequence[Features], output: _Axes) -> Iterator[tuple[str, Mask]]:
-    """Yield terms on numbers of output elements, from which a kernel may use tiles or threads, or overflow."""
-    known = output.known.any(axis=1)
-    points = np.where(output.known, output.numbers, 1).prod(axis=1)
-    yield from ((f"output points of a channel >= {limit}", known & (points >= limit)) for limit in _POINTS)
-    channels = np.array([call.sizes["out_channels"] for call in calls], np.int64)
-    elements = points * channels
-    yield from ((f"output elements of an item >= {limit}", known & (elements >= limit)) for limit in _POINTS)
-    planes = np.array([prod((call.sizes["batch"], call.sizes["out_channels"])) for call in calls], np.int64)
-    yield from ((f"batch * out_channels >= {limit}", planes >= limit) for limit in _PLANES)
 
 
 def _of_the_second(name: str, axes: _Axes) -> Iterator[tuple[str, Mask]]:

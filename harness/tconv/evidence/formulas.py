@@ -38,29 +38,14 @@ class Form(Enum):
     PLAIN = "{}", 0, lambda sums, _: sums
     AT_LEAST_0 = "max(0, {})", 3, lambda sums, _: np.maximum(sums, 0)
     AT_MOST_SHAPE = "min(output_shape, {})", 3, np.minimum, "output_shape"
-    AT_LEAST_SHAPE = "max(output_shape, {})", 3, np.maximum, "output_shape"
     AT_MOST_INPUT = "min(X*s, {})", 3, np.minimum, "X*s"
-    AT_LEAST_INPUT = "max(X*s, {})", 3, np.maximum, "X*s"
     AT_MOST_ADDED = "min(X*s + op, {})", 3, np.minimum, "X*s + op"
     HALF_DOWN = "floor(({}) / 2)", 2, lambda sums, _: sums // 2
     HALF_UP = "ceil(({}) / 2)", 2, lambda sums, _: -(-sums // 2)
     HALF_TO_0 = "trunc(({}) / 2)", 3, lambda sums, _: np.sign(sums) * (np.abs(sums) // 2)
-    HALF_FROM_0 = "sign * ceil(|{}| / 2)", 4, lambda sums, _: np.sign(sums) * -(-np.abs(sums) // 2)
     HALF_DOWN_AT_LEAST_0 = "max(0, floor(({}) / 2))", 5, lambda sums, _: np.maximum(sums // 2, 0)
     HALF_UP_AT_LEAST_0 = "max(0, ceil(({}) / 2))", 5, lambda sums, _: np.maximum(-(-sums // 2), 0)
     AT_MOST_TAPS = "min((K-1)*d, {})", 3, np.minimum, "(K-1)*d"
-    HALF_DOWN_AT_MOST_TAPS = (
-        "min((K-1)*d, floor(({}) / 2))",
-        5,
-        lambda sums, taps: np.minimum(sums // 2, taps),
-        "(K-1)*d",
-    )
-    HALF_UP_AT_MOST_TAPS = (
-        "min((K-1)*d, ceil(({}) / 2))",
-        5,
-        lambda sums, taps: np.minimum(-(-sums // 2), taps),
-        "(K-1)*d",
-    )
 
     def __init__(self, pattern: str, length: int, compute: Callable[[Array, Array], Array], beside: str = "") -> None:
         self.pattern = pattern
@@ -159,7 +144,8 @@ def simplest(
     names = terms.distinct
     if not names:
         return None if target.any() else Formula(())
-    tried = _telling(target)
+    # In random order: an order that follows the corpus would show less.
+    tried = np.random.default_rng(0).permutation(len(target))[:_TRIED]
     columns = np.stack([terms.columns[name] for name in names])[:, tried]
     sums = _Sums(columns, most)
     possible = [form for form in forms if not form.beside or form.beside in names]
@@ -173,10 +159,11 @@ def simplest(
                 break
             beside = {name: column[row : row + 1] for name, column in some.items()}
             at = at[form.of(sums.of(row)[at], beside) == target[number]]
-        lengths = _lengths(sums.signs(at), names, terms) + form.length
+        lengths = np.abs(sums.signs(at)) @ np.array([terms.lengths[name] for name in names]) + form.length
         fitting += [(int(length), int(number), form) for length, number in zip(lengths, at, strict=True)]
     for _, number, form in sorted(fitting, key=lambda fit: fit[:2]):
-        formula = _formula(sums.signs(np.array([number]))[0], names, form)
+        signs = sums.signs(np.array([number]))[0].tolist()
+        formula = Formula(tuple((sign, name) for sign, name in zip(signs, names, strict=True) if sign), form)
         if (formula.values(terms.columns) == target).all():
             return formula
     return None
@@ -248,17 +235,3 @@ def _choices(count: int, size: int) -> tuple[Array, Array]:
     sets, signs = [*combinations(range(count), size)], [*product((1, -1), repeat=size)]
     shaped = np.array(sets, dtype=np.int64).reshape(len(sets), size)
     return shaped, np.array(signs, dtype=np.int64).reshape(len(signs), size)
-
-
-def _telling(target: Array) -> Array:
-    """Return the rows on which sums are tried, in random order: an order that follows the corpus would show less."""
-    return np.random.default_rng(0).permutation(len(target))[:_TRIED]
-
-
-def _lengths(signs: Array, names: Sequence[str], terms: TermColumns) -> Array:
-    lengths: Array = np.abs(signs) @ np.array([terms.lengths[name] for name in names])
-    return lengths
-
-
-def _formula(signs: Sequence[int] | Array, names: Sequence[str], form: Form) -> Formula:
-    return Formula(tuple((int(sign), name) for sign, name in zip(signs, names, strict=True) if sign), form)

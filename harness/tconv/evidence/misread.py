@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.layouts import permutation
-from tconv.cases.operands import NUMPY_TYPES
 from tconv.diagnosis.in_context import is_changed
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +22,8 @@ if TYPE_CHECKING:
 
 _SMALL = 2**14
 """The most elements of the operands of a call that is not large."""
+_ORDINARY = {"integers", "sparse", "normal"}
+"""Data whose sums are finite and not subnormal."""
 _SAMPLE = 300
 """The most calls that are checked for changes by a misreading; they are chosen at even distances, without large calls.
 """
@@ -80,31 +79,15 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
 def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask:
     """Return the wrong outputs that misreadings do not give although they would change them, (calls,).
 
-    This is decided by a record alone, by the number of wrong elements and the first of them, so only for integers.
+    The search for misreadings has compared each output with all single ones, so an output without the name denies it.
+    Several misreadings together were compared only if no single one gives the output. Zeros, infinities, NaN and
+    subnormal numbers deny nothing, as they also show no name.
     """
-    found = np.zeros_like(among)
-    for number, problem in _chosen(among, calls, _SAMPLE):
-        found[number] = _denies(misreadings, problem, calls.answers[number].verdict)
-    return found
+    single = len(misreadings) == 1
+    compared = calls.holding(lambda of: of.why.is_complete and (single or not of.why.explained))
+    return changed(misreadings, among & compared & np.array([*map(_is_ordinary, calls.problems)], dtype=bool), calls)
 
 
-def _denies(misreadings: Sequence[Misreading], problem: Problem, verdict: object) -> bool:
-    case = problem.case
-    if problem.values is None or case.context:
-        return False
-    if any(operand.data != "integers" for operand in (case.x, case.w, case.b) if operand is not None):
-        return False
-    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
-    if misread is None:
-        return False
-    geometry = problem.values.primary.geometry
-    match verdict:
-        case ver.WrongShape(actual=actual):
-            axes = permutation(problem.call.data_format, problem.call.rank)
-            return [actual[axis] for axis in axes[2:]] != [*misread.output]
-        case ver.Differed(wrong=wrong, first=first, actual=actual) if misread.output == geometry.output:
-            expected = problem.truth.compute_values(geometry)
-            values = misread.values(case.x.dtype).astype(NUMPY_TYPES[case.x.dtype]).astype(np.float64)
-            return int((values != expected).sum()) != wrong or float(values[first]) != actual
-        case _:
-            return misread.output != geometry.output
+def _is_ordinary(problem: Problem | None) -> bool:
+    operands = () if problem is None else (problem.case.x, problem.case.w, problem.case.b)
+    return bool(operands) and all(operand is None or operand.data in _ORDINARY for operand in operands)

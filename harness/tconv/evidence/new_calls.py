@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from itertools import combinations, product
@@ -26,22 +25,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tconv.cases.patterns import path_of
-from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.case_file import DEFAULTS, spread_per_axis
+from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.writing import settings
 from tconv.evidence.calls import is_right
+from tconv.evidence.changed_cases import (
+    KNOBS,
+    LARGEST,
+    LISTS,
+    MANY,
+    SIZES,
+    WORDS,
+    built,
+    is_possible,
+    knobs_of,
+    resized,
+    settings_with,
+)
 from tconv.evidence.explanation import explain
 from tconv.evidence.hypotheses import Follows, Misreads, Says
 from tconv.evidence.misread import changes, changing
 from tconv.expectation.problem import Problem
 from tconv.verdict.kinds import WrongOutput
-from tconv.vocabulary import NEUTRAL, AutoPad, DataFormat, DType
+from tconv.vocabulary import NEUTRAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.dialects.geometry import Geometry
     from tconv.evidence.calls import Answer, Calls
     from tconv.evidence.hypotheses import Explanation
     from tconv.vocabulary import Mask
@@ -72,32 +82,10 @@ _LARGEST = 2**18
 """The most products, output elements and numbers of attributes of a new call."""
 _CASES = 12
 """The most right answers to which the condition of a failure is copied, chosen at even distances."""
-_WORDS: Mapping[str, Sequence[Any]] = {
-    "dtype": [str(dtype) for dtype in DType],
-    "bias": [True, False],
-    "data": ["integers", "normal"],
-    "data_format": [str(layout) for layout in DataFormat],
-    "filter_format": ["IOX", "XOI"],
-    "auto_pad": [str(mode) for mode in AutoPad],
-    "shapes": ["static", "symbolic"],
-    "data_source": ["input", "initializer"],
-    "filter_source": ["initializer", "input"],
-}
-"""Settings that are no numbers, and their values."""
-_LISTS = ("spatial", "kernel", *NEUTRAL)
-_SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
-_KNOBS = {*_WORDS, *_LISTS, *_SIZES, "output"}
-_LIMITS = {"kernel": 11, "strides": 8, "dilations": 5, "batch": 16, "groups": 16}
-"""The largest numbers that are tried of each attribute, and of any other size."""
-_LIMIT = 257
 _TURNS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 """Further numbers of a size, apart from those of the condition: sizes of vectors in kernels, and their neighbours."""
-_TOGETHER = {
-    "channels": _SIZES[1:], "out_channels": _SIZES[1:], "group": _SIZES[1:], "batch * out_channels": _SIZES,
-    "total padding": ("pads_begin", "pads_end"), "output points": ("output",), "output elements": ("output",),
-    "filter_data": ("data",),
-}  # fmt: skip
-"""The settings to change for a word of a term that is not the name of a setting."""
+_FEW_TURNS = (1, 2, 3, 5, 8)
+"""Numbers of a size that the condition does not mention."""
 _GENERAL_SIZES = {"batch": 3, "channels / groups": 3, "out_channels / groups": 2}
 _GENERAL = {"kernel": (4, 2, 3), "spatial": (5, 4, 6)}
 """Different sizes on each axis: they show a bug that uses one part instead of another."""
@@ -146,7 +134,7 @@ def _choose(
     made: list[list[Problem]] = []
     for each in explanations:
         telling = (*_with_other_numbers(each, calls), *_in_general_position(each, calls))
-        found = (Problem(case, calls.dialect) for case in (*telling, *_changed(each, calls)))
+        found = (Problem(case, calls.dialect) for case in (*telling, *_changed(each, calls)) if case is not None)
         of_each = {of.case.content: of for of in found if of.case.content not in seen and _can_be_asked(of)}
         seen |= of_each.keys()
         made.append([*of_each.values()])
@@ -296,27 +284,25 @@ def _failing(each: Explanation, calls: Calls) -> list[Case]:
     return sorted(small, key=lambda case: (case.x.data != "integers", case.simplicity))
 
 
-def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case]:
+def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case | None]:
     """Yield two cases in which all attributes of a learnt formula have numbers that no failure has."""
     if not isinstance(each.what, Follows) or not (failing := _failing(each, calls)):
         return
     names = {name for rule in each.what.rules for name in re.findall("[A-Za-z_]+", str(rule.formula))}
-    knobs = [knob for name, knob in _IN_FORMULAS.items() if name in names]
     base = failing[0]
     written, rank = settings(base), len(base.x.shape) - 2
     for turn in range(_DISTINCT):
         change: dict[str, Any] = {"spatial": [12 + turn + axis for axis in range(rank)]}
-        for knob in knobs:
+        for knob in (knob for name, knob in _IN_FORMULAS.items() if name in names):
             seen = {number for case in failing for number in _entries(case, knob)}
-            unseen = [number for number in range(1, _LIMITS.get(knob, _LIMIT)) if number not in seen]
-            if knob == "output_shape":
-                unseen = [number for number in range(20, _LIMIT) if number not in seen]
+            every = range(20 if knob == "output_shape" else 1, LARGEST.get(knob, MANY))
+            unseen = [number for number in every if number not in seen]
             if len(unseen) > turn + rank:
-                change[knob] = [unseen[turn + axis] for axis in range(rank)]
-        yield from _built(base, written, change, _FIRST)
+                change[knob] = unseen[turn : turn + rank]
+        yield _named(base, {**written, **change}, _FIRST)
 
 
-def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case]:
+def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case | None]:
     """Yield failures of a misreading with several, different numbers for all that its condition does not mention.
 
     Special sizes hide differences: in a batch of two the last item is also the second, and a single channel is first
@@ -324,15 +310,15 @@ def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case]:
     """
     if not isinstance(each.what, Misreads):
         return
-    knobs = {knob for term in each.condition or () for knob in _knobs(term)}
+    knobs = {knob for term in each.condition or () for knob in knobs_of(term)}
     failing = _failing(each, calls)
     for base in {len(case.x.shape): case for case in reversed(failing)}.values():
-        written, rank = settings(base), len(base.x.shape) - 2
+        written: Mapping[str, Any] = settings(base)
         for knob, number in _GENERAL_SIZES.items():
-            written = {**written, **(_resized(written, knob, number) if knob not in knobs else {})}
-        lists = {knob: list(numbers[:rank]) for knob, numbers in _GENERAL.items() if knob not in knobs}
-        yield from _built(base, written, lists, _FIRST)
-        yield from _built(base, written, {}, _FIRST)
+            written = written if knob in knobs else resized(written, knob, number)
+        lists = {knob: numbers[: len(base.x.shape) - 2] for knob, numbers in _GENERAL.items() if knob not in knobs}
+        yield _named(base, {**written, **lists}, _FIRST)
+        yield _named(base, written, _FIRST)
 
 
 def _entries(case: Case, knob: str) -> Sequence[int]:
@@ -342,20 +328,19 @@ def _entries(case: Case, knob: str) -> Sequence[int]:
     return case.attributes.output_shape or () if knob == "output_shape" else case.signature.per_axis(knob)
 
 
-def _changed(each: Explanation, calls: Calls) -> Iterator[Case]:
+def _changed(each: Explanation, calls: Calls) -> Iterator[Case | None]:
     """Yield the cases from which new calls for an explanation are chosen."""
     condition, failing = each.condition or (), _failing(each, calls)
-    if not failing:
-        return
-    knobs = {knob for term in condition for knob in _knobs(term)}
-    near = [number for term in condition for number in _numbers(term, calls)]
+    knobs = {knob for term in condition for knob in knobs_of(term)}
+    near = [*_TURNS, *(number for term in condition for number in _numbers(term, calls))]
     ranks = {len(case.x.shape): case for case in reversed(failing)}
-    bases = sorted(ranks.values(), key=failing.index)[:2]
-    for base in bases:
-        for knob in sorted(knobs):
-            yield from _turned(base, knob, near, _TURNS, calls)
-        for knob in sorted({*_WORDS, *_LISTS, *_SIZES} - knobs):
-            yield from _turned(base, knob, (), (1, 2, 3, 5, 8), calls)
+    for base in sorted(ranks.values(), key=failing.index)[:2]:
+        for knob in sorted(KNOBS - {"output"} | knobs):
+            numbers = sorted({*near} if knob in knobs else _FEW_TURNS)
+            values = WORDS.get(knob) or [number for number in numbers if is_possible(knob, number)]
+            axes = range(1 if knob in {*WORDS, *SIZES} else len(base.x.shape) - 2)
+            for axis, value in product(axes, values):
+                yield _named(base, settings_with(base, knob, value, axis, calls.dialect))
     right = [calls.problems[number] for number in np.flatnonzero(calls.right)]
     small = sorted((of.case for of in right if of is not None), key=lambda case: case.id)
     for case in small[:: -(-len(small) // _CASES) or 1]:
@@ -363,22 +348,14 @@ def _changed(each: Explanation, calls: Calls) -> Iterator[Case]:
             own = settings(alike)
             taken = {name: own.get(name, DEFAULTS.get(name)) for knob in knobs for name in _written(knob)}
             given = {name: value for name, value in taken.items() if value is not None}
-            yield from _built(case, settings(case), given)
+            yield _named(case, {**settings(case), **given})
 
 
 def _written(knob: str) -> Sequence[str]:
     """Return the settings that a knob stands for."""
-    if knob in _SIZES[1:]:
+    if knob in SIZES[1:]:
         return ("channels", "out_channels", "groups")
-    return ("spatial", "kernel", *NEUTRAL, "output_shape") if knob == "output" else (knob,)
-
-
-def _knobs(term: str) -> set[str]:
-    """Return the knobs that move a call to the limit of a term."""
-    parts = re.findall(
-        r"(?:out_)?channels / groups|batch \* out_channels|total padding|output (?:points|elements)|[a-z_]+", term
-    )
-    return {knob for part in parts for knob in _TOGETHER.get(part, (part,)) if knob in _KNOBS}
+    return (*LISTS, "output_shape") if knob == "output" else (knob,)
 
 
 def _numbers(term: str, calls: Calls) -> Iterator[int]:
@@ -391,56 +368,7 @@ def _numbers(term: str, calls: Calls) -> Iterator[int]:
         yield from range(below, number, -(-(number - below) // _BETWEEN))
 
 
-def _turned(base: Case, knob: str, near: Iterable[int], turns: Sequence[int], calls: Calls) -> Iterator[Case]:
-    """Yield cases with another value of a knob."""
-    written = settings(base)
-    if knob in _WORDS:
-        for word in _WORDS[knob]:
-            yield from _built(base, written, {knob: word})
-        return
-    least = int(knob not in NEUTRAL or knob in {"strides", "dilations"})
-    numbers = [n for n in sorted({*near, *turns}) if least <= n <= _LIMITS.get(knob, _LIMIT)]
-    if knob in _SIZES:
-        for number in numbers:
-            yield from _built(base, written, _resized(written, knob, number))
-        return
-    values = Problem(base, calls.dialect).values
-    for axis, number in product(range(len(base.x.shape) - 2), numbers):
-        if knob != "output":
-            entries = list(spread_per_axis(written.get(knob, NEUTRAL.get(knob, 0)), len(base.x.shape) - 2))
-            yield from _built(base, written, {knob: [*entries[:axis], number, *entries[axis + 1 :]]})
-        elif values is not None:
-            yield from _built(base, written, _with_output(base, values.primary.geometry, axis, number))
-
-
-def _resized(written: Mapping[str, Any], knob: str, number: int) -> dict[str, Any]:
-    """Return the settings with another batch, number of groups, or number of channels of each group."""
-    full = {**DEFAULTS, **written}
-    groups = full.get("groups") or 1
-    sizes = {"batch": full["batch"], "groups": groups}
-    sizes |= {f"{name} / groups": full[name] // groups for name in ("channels", "out_channels")}
-    sizes[knob] = number
-    of_all = {name: sizes[f"{name} / groups"] * sizes["groups"] for name in ("channels", "out_channels")}
-    return {"batch": sizes["batch"], **of_all} | ({"groups": sizes["groups"]} if sizes["groups"] != groups else {})
-
-
-def _with_output(base: Case, geometry: Geometry, axis: int, size: int) -> dict[str, Any]:
-    """Return the settings for another output size: another output_shape, or more data and a crop at its end."""
-    if base.attributes.output_shape:
-        return {"output_shape": [*geometry.output[:axis], size, *geometry.output[axis + 1 :]]}
-    spatial, end = list(base.x.shape[2:]), list(base.signature.per_axis("pads_end"))
-    more = max(-(-(size - geometry.output[axis]) // geometry.strides[axis]), 1 - spatial[axis])
-    spatial[axis] += more
-    end[axis] += max(geometry.output[axis] + more * geometry.strides[axis] - size, 0)
-    explicit = base.attributes.auto_pad in {None, AutoPad.EXPLICIT}
-    return {"spatial": spatial, **({"pads_end": end} if explicit and any(end) else {})}
-
-
-def _built(base: Case, written: Mapping[str, Any], change: Mapping[str, Any], about: str = "") -> Iterator[Case]:
-    """Yield a case with some settings changed, and an id made from them; nothing if no such case is possible."""
-    # Written values have the old sizes, so they are left out.
-    plain = {name: value for name, value in written.items() if name not in {"x", "w", "b"} or "values" not in value}
-    new = {**plain, **change}
-    name = blake2b(json.dumps(new, sort_keys=True).encode(), digest_size=8).hexdigest()
-    with suppress(ImpossibleCase):
-        yield build(f"{path_of(base.id)}[asked={name}]", new, about=about)
+def _named(base: Case, written: Mapping[str, Any], about: str = "") -> Case | None:
+    """Return the case with some settings, and an id made from them; None if no such case is possible."""
+    name = blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return built(f"{path_of(base.id)}[asked={name}]", written, about)

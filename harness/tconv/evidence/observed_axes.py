@@ -6,7 +6,7 @@ the output shows no stride, as if the data has one element, `s` is the stride th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tconv.dialects.geometry import Geometry
     from tconv.diagnosis.placement import Placement
+    from tconv.dialects.geometry import Geometry
     from tconv.evidence.formulas import Formula
     from tconv.vocabulary import Array, Mask, Signature
 
@@ -59,7 +59,7 @@ _WRITTEN = (
     "strides[-1-i]", "dilations[-1-i]", "pads_begin[-1-i]", "pads_end[-1-i]", "output_padding[-1-i]",
     "strides[0]", "dilations[0]",
 )  # fmt: skip
-"""Terms that a call says, whatever the answer is."""
+"""Terms of the call, which do not depend on the answer."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,17 @@ class Axes:
     @cached_property
     def text_terms(self) -> Columns:
         """The columns of all terms, with the numbers of the text."""
-        return self._terms(*(self.expected[name] for name in QUANTITIES[:3]))
+        return self._terms(self.expected["stride"], self.expected["dilation"], self.expected["size"])
 
     @cached_property
     def terms(self) -> Columns:
         """The columns of all terms, with the numbers that the values show."""
-        used = []
-        for name in SPACINGS:
-            formula = self.spacing.get(name)
-            unshown = self.expected[name] if formula is None else formula.values(self.text_terms)
-            used.append(np.where(self.shown[name], self.observed[name], unshown))
-        return self._terms(*used, self.observed["size"])
+        return self._terms(self._used("stride"), self._used("dilation"), self.observed["size"])
+
+    def _used(self, spacing: str) -> Array:
+        formula = self.spacing.get(spacing)
+        unshown = self.expected[spacing] if formula is None else formula.values(self.text_terms)
+        return np.where(self.shown[spacing], self.observed[spacing], unshown)
 
     def _terms(self, s: Array, d: Array, size: Array) -> Columns:
         w = self.written
@@ -104,7 +104,8 @@ class Axes:
         one, first = np.ones_like(x), (k - 1) * d
         return {
             **w, "1": one, "2": 2 * one, "size": size, "s": s, "d": d,
-            "X*s": x * s, "X*s + op": x * s + op, "K*d": k * d, "op*s": op * s, "(X-1)*s": (x - 1) * s, "(K-1)*d": first,
+            "X*s": x * s, "X*s + op": x * s + op, "K*d": k * d, "op*s": op * s,
+            "(X-1)*s": (x - 1) * s, "(K-1)*d": first,
             FULL: (x - 1) * s + first + 1, FORWARD: (-(-size // np.maximum(s, 1)) - 1) * s + first + 1,
             "2*pads_begin": 2 * begin, "2*pads_end": 2 * end,
             "pads_begin*s": begin * s, "pads_end*s": end * s, "pads_begin*d": begin * d, "pads_end*d": end * d,
@@ -113,16 +114,20 @@ class Axes:
 
     def rows(self, at: Array | Mask) -> Axes:
         """Return some of the axes."""
-        groups = (self.written, self.expected, self.observed, self.shown)
-        cut = ({name: column[at] for name, column in columns.items()} for columns in groups)
-        return Axes(self.outputs[at], *cut, self.spacing)
+        written, expected, observed, shown = (
+            {name: column[at] for name, column in columns.items()}
+            for columns in (self.written, self.expected, self.observed, self.shown)
+        )
+        return Axes(self.outputs[at], written, expected, observed, shown, self.spacing)
 
     def distinct(self) -> Axes:
         """Return the axes without those that have the same numbers as another one."""
         columns = [*self.terms.values(), *self.expected.values(), *self.observed.values(), *self.shown.values()]
         # Equal rows have equal sums, and other rows almost surely have others.
         weights = np.random.default_rng(0).integers(1, 2**62, len(columns))
-        sums = sum((column * weight for column, weight in zip(columns, weights, strict=True)), np.zeros_like(columns[0]))
+        sums = sum(
+            (column * weight for column, weight in zip(columns, weights, strict=True)), np.zeros_like(columns[0])
+        )
         return self.rows(np.sort(np.unique(sums, return_index=True)[1]))
 
 

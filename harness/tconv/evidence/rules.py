@@ -131,19 +131,19 @@ class Learner:
 
     def follows(self, rules: Sequence[Rule]) -> Mask:
         """Return the outputs that follow rules, if their values show it."""
-        return np.logical_and.reduce([self.gives(rule.quantity, rule.formula) for rule in rules])
+        return _all(self.gives(rule.quantity, rule.formula) for rule in rules)
 
     def show(self, rules: Sequence[Rule]) -> Mask:
         """Return the outputs whose values show if they follow rules.
 
         An output without a placement is also wrong in another way: it does not show this.
         """
-        return np.logical_and.reduce([~self._lost, *(self.tells(rule.quantity) for rule in rules)])
+        return ~self._lost & _all(self.tells(rule.quantity) for rule in rules)
 
     def is_exactly(self, rules: Sequence[Rule]) -> Mask:
         """Return the outputs that deviate from the text, follow these rules, and follow the text in all else."""
         others = {*QUANTITIES} - {rule.quantity for rule in rules}
-        return np.logical_and.reduce([self._deviate, self.follows(rules), *map(self.of_text, others)])
+        return _all([self._deviate, self.follows(rules), *map(self.of_text, others)])
 
     def gives(self, quantity: str, formula: Formula) -> Mask:
         """Return the outputs whose quantity a formula gives on each axis, if the values show it."""
@@ -186,6 +186,11 @@ class Learner:
         else:
             return ""
         return self.dialect.cites.get(question, "")
+
+
+def _all(masks: Iterable[Mask]) -> Mask:
+    every: Mask = np.logical_and.reduce([*masks])
+    return every
 
 
 class RuleEvidence(NamedTuple):

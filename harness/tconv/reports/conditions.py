@@ -151,9 +151,6 @@ _OWN_WORDS = {
 """Values with sentences of their own: for a fact that has the value, and for one that does not."""
 NUMBERS: Mapping[str, str] = MappingProxyType(
     {
-        "batch * out_channels": "batch * output channels",
-        "output points of a channel": "the number of output elements of a channel",
-        "output elements of an item": "the number of output elements of a batch item",
         "channels / groups": "the number of input channels of a group",
         "out_channels / groups": "the number of output channels of a group",
         "batch": "the batch size",
