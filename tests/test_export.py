@@ -360,7 +360,7 @@ def test_a_record_that_does_not_show_a_failure_has_no_report(change: dict[str, o
         ("RefusesEverything", "plain", "refuses a valid call", "I do not like ['b', 'w', 'x']"),
         ("AcceptsEverything", "invalid", "answers an invalid call", "breaks pads-without-auto-pad, and was answered"),
         ("WrongShape", "plain", "gives an output of the wrong shape", "must be [1, 6, 7] (got [1, 6, 6])"),
-        ("WrongDtype", "plain", "gives an output of the wrong type", "must be f32 (got f64)"),
+        ("WrongDtype", "plain", "gives an output of the wrong type", "must be f32 (got f64, with the right values)"),
         ("Scalar", "plain", "gives an output of the wrong shape", "must be [1, 6, 7] (got [])"),
         ("UnsupportedEverywhere", "plain", "does not implement a valid call", "['b', 'w', 'x'] to come"),
         ("Raises", "plain", "fails", "RuntimeError: no kernel"),
