@@ -155,7 +155,9 @@ def test_it_says_what_crashes_and_what_changed(site: Path) -> None:
     assert [crash["valid"] for crash in crashes] == [True, True]
     assert "2: 2 valid, 0 invalid" in (site / "index.html").read_text()
     # A waiver names one of them.
-    assert "Without a name yet, acme 1.10" in (site / "engines/acme.html").read_text()
+    page = (site / "engines/acme.html").read_text()
+    assert "Without a name yet, acme 1.10" in page
+    assert "It was not asked in graphs." in page
     changes = (site / "changes.html").read_text()
     assert "acme 1.2" in changes
     assert "SIGSEGV" in changes or "dies" in changes

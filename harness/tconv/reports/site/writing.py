@@ -188,7 +188,10 @@ class _Site:
             facts=facts,
             failing=FAILING,
             most_ends=_MOST_ENDS,
-            phrases=phrases,
+            headline=phrases.headline,
+            contexts=[
+                line for run in engine.current for line in phrases.contexts_executed(run.report.assessment.statuses)
+            ],
         )
 
     def _calls(self) -> dict[str, Any]:
