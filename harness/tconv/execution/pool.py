@@ -61,7 +61,7 @@ class Pool:
         self._numbers = count()
         self._workers: list[WorkerProcess] = []
         self._unprobed: frozenset[SumPath] = frozenset()
-        self._failed_starts = self._spares = 0
+        self._failed_starts = 0
         self._lost_zygote: int | None = None
         self._introduction: Introduction | None = None
         self._last_end = ""
@@ -133,11 +133,7 @@ class Pool:
         for worker in self._workers:
             if worker.pending and not worker.alone and len(worker.pending) <= _REFILL and queue.has_others:
                 worker.give(queue.take(), self._unprobed)
-        # Fresh workers are kept for cases that are asked alone, so the other workers come first. If only such cases are
-        # left, fresh workers come first, as at most `jobs` workers are busy.
-        others = queue.has_others
-        idle = sorted(self._idle(), key=lambda worker: worker.is_fresh is others)
-        for worker in idle[: max(0, self._jobs - self._busy())]:
+        for worker in self._idle():
             if queue.alone and worker.is_fresh:
                 case = queue.alone.popleft()
                 worker.give([case], self._unprobed, alone=True, again=queue.has_answer(case))
@@ -148,8 +144,7 @@ class Pool:
         is_left = bool(queue.alone or queue.has_others)
         if queue.alone and self._idle() and not any(worker.is_fresh for worker in self._workers):
             self._remove(self._idle()[0])
-        wanted = (self._jobs if is_left else self._busy()) + self._spares
-        while (is_left or self._busy()) and len(self._workers) < wanted:
+        while is_left and len(self._workers) < self._jobs:
             self._start()
         return is_left or self._busy() > 0
 
@@ -250,7 +245,6 @@ class Pool:
         """Yield the record of the case at which a worker ended, if that is certain; put the other cases back."""
         number, earlier, path = worker.number, worker.earlier, worker.probed
         case = None if number is None or path is not None else worker.pending.pop(number)
-        self._spares = 1
         self._last_end = f" after a worker had ended at {case.id}" if case else self._last_end
         if path is not None and code != LOST:
             self._unprobed |= {path}
