@@ -18,7 +18,9 @@ from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.waivers import WaiverFile
+from tconv.records.record import Record
 from tconv.reports.report import make_report
+from tconv.reports.site.engines import list_engines
 from tconv.reports.site.questions import FIELDS, describe, list_questions
 from tconv.reports.site.writing import write
 from tconv.verdict import kinds as ver
@@ -213,6 +215,23 @@ def test_each_question_has_cases(corpus: Corpus) -> None:
     """What nobody asks has no answer."""
     asked = [describe(case) for case in corpus.cases("gate")]
     assert [question.key for question in list_questions() if not any(map(question.is_of, asked))] == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    [("geometry/1", "write the pads"), ("tflite/TransposeConv", "cannot be written")],
+)
+def test_a_mode_that_a_call_does_not_have_is_written_as_pads_if_it_has_pads(
+    dialect: str, words: str, corpus: Corpus
+) -> None:
+    """A runtime with written pads can have the call; TFLite has neither SAME_LOWER nor pads."""
+    cases = list(corpus.cases("smoke", ["padding/auto-pad/**"]))
+    records = [Record(case.id, "acme", dialect, ver.NotApplicable("no word")) for case in cases]
+    run = replace(run_of(cases, dialect, lambda _: ()), records=records)
+    assessment = assess_with_corpus(run, None, corpus, strict=False, own=False)
+    (engine,) = list_engines(make_report([assessment]).runs, corpus.find)
+    question = next(question for question in list_questions() if question.key == "same-lower")
+    assert engine.first.cell(question).words == words
 
 
 def test_every_runner_is_of_an_engine() -> None:

@@ -60,9 +60,9 @@ def draw_question(question: Question, simplest: Sequence[tuple[Case, Asked]]) ->
 
 
 def _rank(found: tuple[Case, Mapping[str, Geometry]]) -> tuple[int, bool]:
-    """Return how little a call shows: few answers, or no stride, or one tap."""
+    """Return how little a call shows: few answers, or no stride, few elements, or one tap."""
     geometry = next(iter(found[1].values()))
-    return -len(found[1]), min(geometry.strides[-1], geometry.kernel[-1]) == 1
+    return -len(found[1]), min(geometry.strides[-1] - 1, geometry.spatial[-1] - 2, geometry.kernel[-1] - 1) <= 0
 
 
 def draw(case: Case, outputs: Mapping[str, Geometry]) -> Drawing | None:

@@ -217,7 +217,8 @@ class SiteRun:
             if counts["unsupported"]:
                 return Cell("unsupported", "not implemented")
             if counts["impossible"]:
-                return Cell("impossible", "write the pads" if question.instead else "cannot be written")
+                can_pad = question.instead and self.dialect.has_word("pads")
+                return Cell("impossible", "write the pads" if can_pad else "cannot be written")
             return Cell("unasked", "not asked")
         good = counts["right"] + counts["allowed"]
         apart = {"refused": counts["refuses"], "crash": counts["crashes"]}

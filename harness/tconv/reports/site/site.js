@@ -38,14 +38,14 @@
   const answer = () => {
     const chosen = fields.map((name) => form.elements[name].value);
     const like = calls.filter(([words]) => chosen.every((value, at) => !value || words[at] === value));
-    const rows = runs.map(([name, address], at) => {
+    const rows = runs.map(([name, address, pads], at) => {
       const of = { right: 0, allowed: 0, differs: 0, refuses: 0, crashes: 0 };
       for (const [, counts] of like) {
         for (const [word, count] of Object.entries(counts[at] ?? {})) of[word] = (of[word] ?? 0) + count;
       }
       const good = of.right + of.allowed;
       const judged = good + of.differs + of.refuses + of.crashes;
-      const none = of.unsupported ? "not implemented" : of.impossible ? (form.elements.mode.value || form.elements.size.value ? "write the pads" : "cannot be written") : "not asked";
+      const none = of.unsupported ? "not implemented" : of.impossible ? (pads && (form.elements.mode.value || form.elements.size.value) ? "write the pads" : "cannot be written") : "not asked";
       const wrong = of.crashes ? "crashes" : !of.differs ? "refuses" : good ? "part" : "no";
       const mark = !judged ? "unsupported" : good === judged ? "yes" : wrong;
       const says = { unsupported: none, yes: "✓ yes", crashes: "‼ may crash or hang", part: "~ some are wrong", refuses: good ? "⊘ some are refused" : "⊘ refused", no: "✗ no" }[mark];

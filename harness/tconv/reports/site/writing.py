@@ -205,7 +205,7 @@ class _Site:
         return {
             "fields": list(FIELDS),
             "few": FEW,
-            "runs": [(run.title, address) for run, address in runs],
+            "runs": [(run.title, address, run.dialect.has_word("pads")) for run, address in runs],
             "questions": [(q.title, f"questions/{q.key}.html", q.where) for q in list_questions() if q.where],
             "calls": sorted(calls.items()),
         }
