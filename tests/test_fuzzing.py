@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from made_records import AGREED, DIFFERED, named
-from small_corpus import HEAD, written
 from tconv.cli import fuzz_command
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
@@ -16,8 +14,6 @@ from tconv.corpus.writing import settings
 from tconv.dialects import find_dialect
 from tconv.errors import BackendLost
 from tconv.investigation import fuzzing
-from tconv.investigation.fuzzing import RightAnswers
-from tconv.records.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,27 +69,6 @@ def test_what_is_wrong_is_found(fuzz: Command, command: Command, tmp_path: Path)
     again = done.stdout.splitlines()[-1].split()
     assert again[:4] == ["tconv", "run", "--cases", "out/findings.yaml"]
     assert command(*again[1:]).returncode == 1
-
-
-def test_a_name_that_no_drawn_case_contradicts_stands_without_a_doubt(fuzz: Command) -> None:
-    """A misreading of SAME_LOWER changes no other call."""
-    said = fuzz("LowerAsUpper", "--examples", "300").stdout
-    assert "differed as if upper-for-lower" in said
-    assert "only fits" not in said
-
-
-def test_a_name_that_drawn_cases_deny_only_fits(tmp_path: Path) -> None:
-    """Where failures are too few for a condition, the finding says that right answers contradict the name."""
-    cases = "\n".join(f"  - {{name: biased-{stride}, with: {{strides: {stride}}}}}" for stride in (1, 2, 3))
-    corpus = Corpus.load(written(tmp_path, f"{HEAD}\ncases:\n{cases}\n"))
-    right, (*agreeing, wrong) = RightAnswers(), [*corpus.cases()]
-    for case in agreeing:
-        right.keep(case, Record(case.id, "acme", ROW.name, AGREED, 0.0))
-    failed = Record(wrong.id, "acme", ROW.name, DIFFERED, 0.0, diagnosis=named("bias-ignored"))
-    doubts = right.doubts([(wrong, failed)], ROW)
-    assert doubts == dict.fromkeys(
-        named("bias-ignored"), "; drawn cases that agree contradict it, so it only fits these"
-    )
 
 
 def test_the_same_seed_finds_the_same(fuzz: Command, tmp_path: Path) -> None:

@@ -226,18 +226,6 @@ def test_a_waiver_file_is_for_default_options_unless_it_names_others(
     assert any("other options" in text for text in notes_on(result)) is not applies
 
 
-def test_proofs_run_with_the_options(command: Command, tmp_path: Path) -> None:
-    settings = waiver(cases="small/*", example="small/padded")
-    file = tmp_path / "own.yaml"
-    content = {"format": 1, "backend": "PadsAsChosen", "options": {"pads": "swapped"}, "waivers": [settings]}
-    file.write_text(json.dumps(content))
-    words = ("waivers", "prove", "--cases", str(written(tmp_path)), "--waivers", str(file))
-    stands = command(*words, *SWAPPED)
-    assert stands.stdout.startswith("stands ")
-    assert "PadsAsChosen 1.0 pads=swapped" in stands.stdout
-    assert "not here" in command(*words, "--backend", SPEC).stdout.splitlines()[0]
-
-
 def test_a_proposal_for_other_options_is_a_file_of_its_own(command: Command, tmp_path: Path) -> None:
     """It names the options, and its entries would not apply in the file by which the records were judged."""
     cases = ("--cases", str(written(tmp_path)))

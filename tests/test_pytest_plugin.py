@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from junitparser import JUnitXml
 
-from exported_models import write
 from made_records import waiver
 from small_corpus import CASES, HEAD, NAMES, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.cases.case import Case
 
 pytest_plugins = ["pytester"]
 
@@ -87,23 +85,6 @@ def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pyteste
     result.stdout.fnmatch_lines(
         ["tconv: wrong_backends:Right, gate tier", "Right 1.0, onnx/ConvTranspose-22: 6 passed"]
     )
-
-
-def test_models_are_audited(pytester: pytest.Pytester) -> None:
-    """Each is an item: it passes if it is safe, or its findings are accepted, and else fails with what was found."""
-    for name in ("keras-same", "volume"):
-        write(name, pytester.mkdir(name))
-    pytester.makeini("[pytest]\ntconv_audit = */*.onnx\ntconv_accept = known.txt\n")
-    known = pytester.path / "known.txt"
-    known.write_text("# nothing yet")
-    result = pytester.runpytest()
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["unsafe on onnxruntime *negative-same-shrunk*"])
-    known.write_text("keras-same.onnx up_b onnxruntime reading")
-    pytester.runpytest().assert_outcomes(passed=2)
-    assert pytester.runpytest("-o", "tconv_audit=*.onnx").ret == pytest.ExitCode.USAGE_ERROR
-    missing = pytester.runpytest("-o", "tconv_backend=onnxruntime==0.0.1", "-k", "volume")
-    missing.assert_outcomes(failed=1, deselected=1)
 
 
 def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Pytester]) -> None:
@@ -375,29 +356,3 @@ def test_the_ini_file_of_the_docs_collects_and_passes(pytester: pytest.Pytester)
     pytester.makeini(block)
     pytester.mkdir("cases").joinpath("small.yaml").write_text(CASES, encoding="utf-8")
     pytester.runpytest("-k", "plain or padded").assert_outcomes(passed=2)
-
-
-@pytest.mark.thorough
-def test_the_conformance_folder_is_the_gate_on_the_shipped_corpus(gate_cases: tuple[Case, ...]) -> None:
-    """`pytest conformance/` from the repository's root: every case of the gate tier, and with -k some."""
-
-    def pytest_on_it(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-            cwd=ROOT,
-            env=environment(),
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-
-    all_of_it = pytest_on_it("conformance/", "--collect-only", "-q")
-    collected = [line for line in all_of_it.stdout.splitlines() if "::" in line]
-    # A node names its file, and an id leaves it out if it has the name of its folder.
-    nodes = [line.removeprefix("pytest.ini::").replace(".yaml::", "/") for line in collected]
-    ids = [re.sub(r"^([^/]+)/\1/", r"\1/", node) for node in nodes]
-    assert sorted(ids) == sorted(case.id for case in gate_cases)
-    file = "conformance/pytest.ini::padding/output-shape.yaml"
-    some = pytest_on_it(file, "-k", "odd-unit-by-hand")
-    assert some.returncode == 0, some.stdout
-    assert ", onnx/ConvTranspose-22: 1 passed" in some.stdout

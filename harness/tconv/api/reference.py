@@ -8,6 +8,7 @@ import numpy as np
 
 from tconv.api.arguments import (
     DEFAULT_DIALECT,
+    Written,
     arrays_of,
     attributes_of,
     dialect_of,
@@ -89,18 +90,9 @@ def conv_transpose(
         >>> conv_transpose(x, w, strides=2, auto_pad="same_upper")
         array([[[  1.,  10., 102.,  20., 203.,  30.]]])
     """
+    written = {name: value for name, value in locals().items() if name in Written.__annotations__}
     dialect = dialect_of(dialect)
-    written = {
-        "strides": strides,
-        "dilations": dilations,
-        "pads_begin": pads_begin,
-        "pads_end": pads_end,
-        "auto_pad": auto_pad,
-        "output_padding": output_padding,
-        "output_shape": output_shape,
-    }
-    formats = {"groups": groups, "data_format": data_format, "filter_format": filter_format}
-    arrays = arrays_of(x, w, bias, dialect, formats)
+    arrays = arrays_of(x, w, bias, dialect, written)
     attributes = attributes_of(written | {"groups": arrays.groups}, max(arrays.x.ndim - 2, 0))
     shapes = arrays.x.shape, arrays.w.shape, None if arrays.b is None else arrays.b.shape
     signature = complete_signature(signature_of(attributes, *shapes), dialect)
@@ -159,17 +151,8 @@ def resolve(
         >>> resolve(**asked, dialect="openvino/ConvolutionBackpropData-1").pads_begin
         (2,)
     """
+    written = {name: value for name, value in locals().items() if name in Written.__annotations__}
     dialect = dialect_of(dialect)
-    written = {
-        "strides": strides,
-        "dilations": dilations,
-        "pads_begin": pads_begin,
-        "pads_end": pads_end,
-        "auto_pad": auto_pad,
-        "output_padding": output_padding,
-        "output_shape": output_shape,
-        "groups": groups,
-    }
     sizes, taps = sizes_of("spatial", spatial), sizes_of("kernel", kernel)
     attributes = attributes_of(written, len(sizes))
     count = attributes.groups or 1

@@ -41,7 +41,7 @@ GROUPS = {
         "import": "Write ONNX node tests as a case file.",
     },
     "Keep cases and waivers": {
-        "waivers": "Propose waivers for failures, pin readings, prove waivers.",
+        "waivers": "Propose waivers for failures, and pin readings.",
         "list": "Print the topics or the ids of cases.",
         "check": "Check case files and waiver files for mistakes.",
         "backends": "Print the installed backends and their dialects.",

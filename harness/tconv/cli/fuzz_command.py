@@ -106,7 +106,7 @@ def command(arguments: FuzzArguments) -> int:
         cases = islice(drawing, arguments.examples)
         fuzzing = Fuzzing(pool.dialect)
         try:
-            fuzzing.draw(cases, looking(pool, passes, fuzzing.right.keep), clock)
+            fuzzing.draw(cases, looking(pool, passes), clock)
             fuzzing.shrink(looking(pool, passes), _shrinking)
         except (Stopped, BackendLost) as end:
             saved = _saved(fuzzing, _title(pool, arguments.seed, clock.ran), arguments.output)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from packaging.version import InvalidVersion, Version
 
 from tconv.backends.environments import engine_of
 from tconv.cli import options
@@ -22,7 +23,6 @@ from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
 from tconv.gate.entries import make_failure_test
 from tconv.gate.waivers import choose_waivers
-from tconv.investigation.history import chosen_releases
 from tconv.reports.history import print_histories
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class HistoryArguments:
 
     backend: str | None = option_field(click.argument("backend", required=False))
     releases_and_patterns: tuple[str, ...] = option_field(
-        click.argument("releases_and_patterns", nargs=-1, metavar="[VERSION|FROM..TO]... [PATTERN]...")
+        click.argument("releases_and_patterns", nargs=-1, metavar="[VERSION]... [PATTERN]...")
     )
     records: Path | None = option_field(
         "--records", type=click.Path(path_type=Path, exists=True), help="Run nothing: read these records."
@@ -58,8 +58,7 @@ def command(arguments: HistoryArguments) -> int:
     """Run several releases of a runtime, each in an environment of its own, and print the deviations of each release.
 
     BACKEND is a runner that `tconv backends` lists. Each VERSION is run as by `tconv run --backend BACKEND==VERSION`.
-    FROM..TO stands for all minor releases between them, each in its last patch. TO may be `latest`. PATTERN selects
-    cases, as for `tconv run`. A record file is written for each release.
+    PATTERN selects cases, as for `tconv run`. A record file is written for each release.
     """
     if arguments.records is not None:
         files = record_files([arguments.records], arguments.cases)
@@ -73,14 +72,15 @@ def command(arguments: HistoryArguments) -> int:
     patterns = tuple(word for word in arguments.releases_and_patterns if not word[:1].isdigit())
     selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""))
     dialect = None if arguments.dialect is None else find_dialect(arguments.dialect)
-    if not named:
-        raise UsageError("releases must be named, as in 1.15.1 or 1.15..latest (got none)")
+    releases = sorted({_version(word) for word in named})
+    if not releases:
+        raise UsageError("releases must be named, as in 1.15.1 1.20.1 (got none)")
     engine = engine_of(f"runner:{arguments.backend}")
     assert engine is not None  # noqa: S101 - the check above found it
     _ = selection.count
     _ = choose_waivers(arguments.waivers, engine.name)
     paths = []
-    for version in chosen_releases(named, engine):
+    for version in releases:
         asking = Asking(f"runner:{arguments.backend}=={version}", dialect, timeout=_SECONDS)
         settings = RunSettings(
             asking,
@@ -98,3 +98,10 @@ def command(arguments: HistoryArguments) -> int:
         raise BackendMissing(f"a release of {engine.name} must be there (got none)")
     print_histories(paths, corpus, arguments.waivers)
     return 0
+
+
+def _version(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        raise UsageError(f"a release must be a version such as 1.15.1 (got {text!r})") from None

@@ -1,46 +1,39 @@
-"""`tconv waivers`: propose waivers for failures, pin the followed readings, and prove the entries that exist."""
+"""`tconv waivers`: propose waivers for failures, and pin the followed readings."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 import tconv
-from tconv.backends import is_named_by_start, names
 from tconv.cli import options
 from tconv.cli.output import printing
 from tconv.cli.record_files import argument, cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.documents import read
-from tconv.errors import BackendLost, BackendMissing, FileError, OptionError, UsageError, writing
+from tconv.errors import FileError, UsageError, writing
 from tconv.gate.entries import is_whole, select_active
 from tconv.gate.pins import choose_pins, write_pins
-from tconv.gate.proof import Prover, Standing
 from tconv.gate.record_files import assess_files, read_selected
 from tconv.gate.status import ReadingChanged, Status
-from tconv.gate.waivers import OPEN, Waiver, choose_waivers, load
+from tconv.gate.waivers import OPEN, choose_waivers, load
 from tconv.records.shards import merged
-from tconv.reports import phrases
 from tconv.reports.atomic_write import write
 from tconv.reports.phrases import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
-    from tconv.gate.proof import Proof
     from tconv.gate.waivers import Pin
-
-_WIDTH = max(map(len, Standing))
 
 
 @click.group(name="waivers")
 def command() -> None:
-    """Keep a file of waivers and pins: propose, pin, prove."""
+    """Keep a file of waivers and pins: propose, pin."""
 
 
 @command.command(name="propose", short_help="Write a waiver for each cause of failures.")
@@ -110,55 +103,6 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
 _MIXED = "the answers follow several readings, and no fact of the calls says which"
 
 
-@command.command(name="prove", short_help="Run the examples of waivers and pins alone.")
-@click.option(
-    "--backend",
-    "backends",
-    multiple=True,
-    help="The backend to run; default: the backend of --waivers, or every installed one.",
-)
-@options.backend_options
-@options.cases
-@options.waivers
-@options.timeout(text="The most seconds for one example.")
-@options.isolate
-def prove(
-    backends: tuple[str, ...],
-    option: dict[str, str],
-    cases: Path | None,
-    waivers: str | None,
-    timeout: float,
-    isolate: bool | None,  # noqa: FBT001 - click passes it by name
-) -> int:
-    """Check whether waivers and pins are still true: run the example of each waiver, and two cases of each pin.
-
-    Each example runs in a process of its own, on the installed backend. A line for each entry and dialect begins with
-    "stands", "stands no longer" or "not here". "not here" means that this backend, machine or process cannot show it;
-    the line says why. The exit code is 1 if an entry stands no longer.
-    """
-    corpus, standings = Corpus.load(cases), Counter[Standing]()
-    if not backends and waivers not in {None, "none"}:
-        backends = (load(Path(waivers)).backend,)
-    for spec in backends or names():
-        try:
-            prover = Prover(spec, corpus, timeout, option, isolate)
-        except (BackendMissing, OptionError) as error:
-            if backends or isinstance(error, BackendLost):
-                raise
-            click.echo(f"tconv: {spec} is left out: {error}", err=True)
-            continue
-        file = choose_waivers(waivers, prover.backend.name if is_named_by_start(spec) else spec)
-        for proof in prover.proofs(file) if file else ():
-            standings[proof.standing] += 1
-            with printing():
-                click.echo(_line(prover, proof))
-    if not standings:
-        raise UsageError("there must be waivers to prove (got none); name their file with --waivers FILE")
-    with printing():
-        click.echo(", ".join(f"{standing}: {standings[standing]}" for standing in Standing))
-    return int(standings[Standing.FALLEN] > 0)
-
-
 def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
     text = proposed(assessment)
     if changed := sum(isinstance(member.ruling, ReadingChanged) for member in assessment.statuses):
@@ -185,11 +129,3 @@ def _then(assessment: Assessment, path: Path, waivers: str | None) -> str:
     own = f"a copy of tconv's own {file.backend}.yaml"
     together = shlex.join([*again, "--waivers", waivers or "FILE"])
     return f", and add its entries to {waivers or own}, by which these records were judged; then {together}"
-
-
-def _line(prover: Prover, proof: Proof) -> str:
-    backend = prover.backend
-    name = proof.entry.name if isinstance(proof.entry, Waiver) else f"pin {proof.entry}"
-    words = f"{backend.title}  {proof.dialect}  {name}"
-    outcome = f"{proof.record.case}: {phrases.summary(proof.record)}" if proof.record else ""
-    return f"{proof.standing:{_WIDTH}}  {words}: {proof.reason or outcome}"

@@ -5,7 +5,6 @@ Pins are made from records, and written into a waiver file.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from tconv.gate.entries import ActiveEntries
     from tconv.gate.waivers import WaiverFile
     from tconv.records.headers import BackendHeader
-    from tconv.records.record import Record
     from tconv.records.record_file import Run
 
 
@@ -150,39 +148,6 @@ def _find_changes(one: Answered, pins: Mapping[str, Pin], dialect: Dialect) -> l
             return []
     fewest = min(map(len, left), default=0)
     return [change for of_answers in left if len(of_answers) == fewest for change in of_answers]
-
-
-def choose_decisive_cases(
-    pin: Pin, cases: Iterable[Case], dialect: Dialect, has_entry: Callable[[Case], bool], most: int
-) -> list[Case]:
-    """Return the smallest cases of a pin in which no other reading of its question gives the same result.
-
-    Args:
-        pin: the pin.
-        cases: the cases to choose from.
-        dialect: one of its dialects.
-        has_entry: says which cases another entry of the file covers: these come last.
-        most: how many cases are wanted.
-    """
-    wanted = pin.answer(dialect)
-
-    def decides(case: Case) -> bool:
-        expected = share_problem(case, dialect).values if pin.covers(case.id, case.facts) else None
-        if expected is None or not {pin.question}.issuperset(expected.open_constraints):
-            # Another open constraint may be the reason of a refusal.
-            return False
-        answers = [(branch.answers.get(pin.question, ""), branch.result) for branch in expected.branches]
-        own = {result for answer, result in answers if answer == wanted}
-        others = {result for answer, result in answers if answer not in {wanted, ""}}
-        return bool(expected.open_constraints or (own and others and own.isdisjoint(others)))
-
-    return heapq.nsmallest(most, filter(decides, cases), key=lambda case: (has_entry(case), case.simplicity))
-
-
-def follows_pin(record: Record, case: Case, pin: Pin, dialect: Dialect) -> bool:
-    """Return whether the pinned reading may give the answer of a case."""
-    possible = find_possible_answers(share_problem(case, dialect), record.verdict)
-    return any(answers.get(pin.question) == pin.answer(dialect) for answers in possible)
 
 
 _MOST_PARTS = 8

@@ -9,16 +9,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis import single_explanations
-from tconv.evidence import Calls, Misreads, answer_of, explain, is_right
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import Failure, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.dialects.readings import Combination
     from tconv.execution.pool import Pool
     from tconv.records.record import Record
 
@@ -26,8 +24,6 @@ BATCH = 64
 """The number of cases between two looks at the clock."""
 MOST_SHRUNK = 40
 """The most findings that are shrunk; further ones are reported as they were drawn."""
-_MOST_KEPT = 2000
-"""The most cases with right answers that are kept: a run may have no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +58,16 @@ class Finding:
     is_shrunk: bool = True
 
 
-def looking(
-    pool: Pool, known: Callable[[Case, Record], bool], keep: Callable[[Case, Record], None] = lambda *_: None
-) -> Look:
+def looking(pool: Pool, known: Callable[[Case, Record], bool]) -> Look:
     """Return a function that runs cases in a pool and returns those that fail.
 
     Args:
         pool: the pool of a backend.
         known: whether the record of a case is already known.
-        keep: is called with each case and its record.
     """
 
     def look(cases: Sequence[Case]) -> list[Deviation]:
         records = pool.records(cases)
-        for case in cases:
-            keep(case, records[case.id])
         return [
             Deviation(case, record, new)
             for case, record in ((case, records[case.id]) for case in cases)
@@ -87,59 +78,17 @@ def looking(
 
 
 @dataclass(slots=True)
-class RightAnswers:
-    """The first of the drawn cases with right answers.
-
-    Attributes:
-        records: their records, by the case's id.
-        cases: the cases, by id.
-    """
-
-    records: dict[str, Record] = field(default_factory=dict)
-    cases: dict[str, Case] = field(default_factory=dict)
-
-    def keep(self, case: Case, record: Record) -> None:
-        """Keep a case if its answer is right."""
-        if len(self.cases) < _MOST_KEPT and is_right(record.verdict):
-            self.records[case.id], self.cases[case.id] = record, case
-
-    def doubts(self, failed: Iterable[tuple[Case, Record]], dialect: Dialect) -> Mapping[Combination, str]:
-        """Return words to add to a name, by name: its condition, or that right answers contradict it.
-
-        Args:
-            failed: the drawn cases that failed, with their records.
-            dialect: the dialect of the run.
-        """
-        wrong = {case.id: (case, record) for case, record in failed if record.diagnosis}
-        if not wrong:
-            return {}
-        find = (self.cases | {case_id: case for case_id, (case, _) in wrong.items()}).get
-        known = self.records | {case_id: record for case_id, (_, record) in wrong.items()}
-        found = explain(Calls([*map(answer_of, known.values())], find, dialect))
-        explained = {case_id for each in found for case_id in each.cases}
-        names = {
-            name for case_id, (_, record) in wrong.items() if case_id not in explained for name in record.diagnosis
-        }
-        where = {each.what.name: each.where for each in found if isinstance(each.what, Misreads)}
-        doubt = "; drawn cases that agree contradict it, so it only fits these"
-        denied = dict.fromkeys(names - where.keys(), doubt)
-        return denied | {name: f" where {terms}" for name, terms in where.items() if terms}
-
-
-@dataclass(slots=True)
 class Fuzzing:
     """The findings of drawn cases so far; they remain if drawing or shrinking is interrupted.
 
     Attributes:
         dialect: the dialect.
         deviations: the cases that failed, in the order in which they were drawn.
-        right: the drawn cases with right answers, if they are kept: they may contradict the name of a failure.
         smallest: the shrunk first case of each kind of failure, if it is already shrunk.
     """
 
     dialect: Dialect
     deviations: list[Deviation] = field(default_factory=list)
-    right: RightAnswers = field(default_factory=RightAnswers)
     smallest: dict[Failure, Deviation] = field(default_factory=dict)
 
     def draw(self, cases: Iterable[Case], look: Look, more: Callable[[int, int], bool]) -> None:
@@ -172,10 +121,9 @@ class Fuzzing:
         """Return the kinds of deviations, the most frequent first; those that are not shrunk are as they were drawn."""
         findings: dict[object, Finding] = {}
         order = {deviation.case.id: number for number, deviation in enumerate(self.deviations)}
-        doubts = self.right.doubts(((member.case, member.record) for member in self.deviations), self.dialect)
         for kind, members in _grouped(self.deviations).items():
             smallest = self.smallest.get(kind, members[0])
-            what = _in_words(kind, smallest.failure, doubts)
+            what = _in_words(kind, smallest.failure)
             finding = Finding(what, len(members), members[0].case.id, smallest, is_shrunk=kind in self.smallest)
             content = smallest.case.content
             # Two explanations of the same cause may shrink to the same case.
@@ -208,10 +156,10 @@ def _grouped(deviations: Sequence[Deviation]) -> dict[Failure, list[Deviation]]:
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def _in_words(failure: Failure, smallest: Failure, doubts: Mapping[Combination, str]) -> str:
+def _in_words(failure: Failure, smallest: Failure) -> str:
     """Return a failure in words; the smallest case may have an explanation that the search lacked time for at first."""
     if explained := failure.explained or smallest.explained:
-        return f"{failure.kind} as if {explained[0]}{doubts.get(explained[0], '')}"
+        return f"{failure.kind} as if {explained[0]}"
     return f"{failure.kind}: {failure.words}" if failure.words else failure.kind
 
 
