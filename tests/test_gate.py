@@ -473,11 +473,6 @@ def test_a_waiver_is_not_stale_where_an_earlier_one_waives_its_example_too() -> 
         assessment = judged({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED}, file)
         assert assessment.waivers.of_state("stale") == []
         assert assessment.counts[Status.WAIVED] == 2
-        idle = [use.waiver.name for use in assessment.waivers.shadowed]
-        assert idle == (["narrow"] if file.waivers[0].name == "broad" else [])
-        assert [note for note in notes_on(assessment) if "'narrow' waives nothing, as 'broad'" in note] == (
-            notes_on(assessment) if idle else []
-        )
 
 
 def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
@@ -567,20 +562,17 @@ def test_a_waiver_of_another_version_is_neither_used_nor_stale() -> None:
     assert red_lines(judged({FIRST: DIFFERED, OTHER: AGREED}, file, "1.1.9")) == []
 
 
-def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void(capsys: pytest.CaptureFixture[str]) -> None:
-    """It cannot be checked here, and says so; on its own machine it can."""
+def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void() -> None:
+    """It cannot be checked here; on its own machine it can."""
     file = waiver_file(
         waiver(machine={"without": ["avx512_fp16"]}), waiver(name="gone", machine={"with": ["amx_bf16"]})
     )
     verdicts = {FIRST: DIFFERED, OTHER: AGREED}
     old = assess(run_of(verdicts, machine={"simd": "avx avx2"}), file, facts)
-    assert (red_lines(old), old.waived, [waiver_.name for waiver_ in old.waivers.elsewhere]) == ([], {FIRST}, ["gone"])
+    assert (red_lines(old), old.waived) == ([], {FIRST})
     new = assess(run_of(verdicts | {FIRST: AGREED}, machine={"simd": "avx512_fp16"}), file, facts)
-    assert (red_lines(new), [waiver_.name for waiver_ in new.waivers.elsewhere]) == ([], ["known", "gone"])
+    assert (red_lines(new), new.waived) == ([], frozenset())
     assert assess(run_of(verdicts, machine={"simd": "avx512_fp16"}), file, facts).counts[Status.FAILED] == 1
-    terminal.show(run_report(old), None)
-    note = "note: waiver 'gone' is for machines with amx_bf16, which this one is not: it was not checked"
-    assert note in capsys.readouterr().out
 
 
 def test_waivers_of_other_versions_are_told_where_they_would_cover_failures(capsys: pytest.CaptureFixture[str]) -> None:
@@ -593,12 +585,6 @@ def test_waivers_of_other_versions_are_told_where_they_would_cover_failures(caps
     terminal.show(run_report(old), None)
     shown = " ".join(capsys.readouterr().out.split())
     assert "note: waivers that would cover failures are not for version 1.2.0: known (>=1.3)" in shown
-
-
-def test_a_waiver_of_another_version_and_machine_is_not_told() -> None:
-    """Of the machines that it is for nothing is missed in this version."""
-    file = waiver_file(waiver(machine={"with": ["amx_bf16"]}, versions="<1"))
-    assert assess(run_of({OTHER: AGREED}, machine={"simd": "avx"}), file, facts).waivers.elsewhere == ()
 
 
 def test_what_is_unsupported_may_depend_on_the_machine() -> None:

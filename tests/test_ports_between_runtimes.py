@@ -22,7 +22,6 @@ from tconv.dialects.geometry import Geometry
 from tconv.errors import UsageError
 from tconv.execution.asking import Asking
 from tconv.investigation.random_cases import drawn
-from tconv.porting.between_runtimes import Asked
 from tconv.porting.port import ported as port_of
 from tconv.porting.runtime import Runtime
 from tconv.vocabulary import Attributes, DType
@@ -54,7 +53,7 @@ def test_what_a_runtime_computes_is_ported_and_not_what_its_text_says_first() ->
 def test_a_runtime_that_is_not_there_is_known_by_pins_and_waivers() -> None:
     """It gives what its pins say, and does not run what a waiver says that it refuses in this version."""
     x, w = Operand((1, 1, 5), DType.F32), Operand((1, 1, 2), DType.F32)
-    known = Asked(Runtime(Asking("onnxruntime==1.32"), runs=False))
+    known = Runtime(Asking("onnxruntime==1.32"), runs=False)
     given = known.gives(Case("c", Attributes(strides=(4,), auto_pad="same_upper"), x, w), DIALECTS[ONNX])
     assert isinstance(given, Geometry)
     assert given.output == (18,)
@@ -238,9 +237,9 @@ def test_what_is_written_gives_what_the_source_gives(source: str) -> None:
     """Random calls of a source, written for onnxruntime, have the same geometry there; most of them can be written."""
     dialect, written = DIALECTS[ONNX], 0
     with ExitStack() as stack:
-        ends = [Asked(Runtime(Asking(name), runs=True)) for name in (source, "onnxruntime")]
+        ends = [Runtime(Asking(name), runs=True) for name in (source, "onnxruntime")]
         for end in ends:
-            stack.callback(end.runtime.close)
+            stack.callback(end.close)
         for case in islice(drawn(49, dialect, broken=False), 60):
             followed = ends[0].gives(case, dialect)
             if isinstance(followed, Geometry):

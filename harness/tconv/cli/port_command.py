@@ -17,7 +17,6 @@ from tconv.cli.output import json_text, print_text, write_output
 from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
 from tconv.execution.asking import Asking
-from tconv.porting.between_runtimes import Asked
 from tconv.porting.model import Model
 from tconv.porting.model_calls import ModelCall
 from tconv.porting.port import Port, is_of_every_size, ported
@@ -117,10 +116,10 @@ def _spoken(runtime: str) -> str:
     return str(backend.DIALECTS[0])
 
 
-def _started(name: str, stack: ExitStack) -> Asked:
+def _started(name: str, stack: ExitStack) -> Runtime:
     runtime = Runtime(Asking(name), runs=True)
     stack.callback(runtime.close)
-    return Asked(runtime)
+    return runtime
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -175,8 +174,8 @@ def _answer(
     call: ModelCall,
     target: Dialect,
     reading: str | None,
-    source_end: Asked | None,
-    target_end: Asked | None,
+    source_end: Runtime | None,
+    target_end: Runtime | None,
     *,
     every_only: bool,
 ) -> tuple[ModelCall, Port | str, str, bool]:

@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from tconv.cases.columns import FactColumns
 from tconv.cases.patterns import path_of
 from tconv.gate.status import AGREEING, FAILING, RecordStatus, Status
 from tconv.records.failure import without_numbers
@@ -158,7 +155,6 @@ class WaiverUse:
         state: see below.
         waived: how many records it waives.
         agreeing: the ids of the cases that it covers and that agree.
-        shadowed_by: if this waiver waives nothing, the name of an earlier one that waives its example; empty if not.
         example: the record of its example, if it ran.
 
     The states are
@@ -178,7 +174,6 @@ class WaiverUse:
     state: State
     waived: int = 0
     agreeing: tuple[str, ...] = ()
-    shadowed_by: str = ""
     example: RecordStatus | None = None
 
 
@@ -207,7 +202,6 @@ class WaiverUses:
         of_other_options: whether it is for other options of the backend, so that nothing in it applies.
         uses: the effects of the waivers for this dialect, version and machine.
         declarations: the effects of the declarations for this backend and machine.
-        elsewhere: waivers of this dialect and version for other machines; they are not checked.
         of_other_versions: waivers of this dialect for other versions of the backend that would waive a failure.
     """
 
@@ -216,17 +210,11 @@ class WaiverUses:
     of_other_options: bool = False
     uses: tuple[WaiverUse, ...] = ()
     declarations: tuple[DeclarationUse, ...] = ()
-    elsewhere: tuple[Waiver, ...] = ()
     of_other_versions: tuple[Waiver, ...] = ()
 
     def of_state(self, *states: State) -> list[WaiverUse]:
         """Return the effects of the waivers with one of these states."""
         return [use for state in states for use in self.uses if use.state == state]
-
-    @property
-    def shadowed(self) -> list[WaiverUse]:
-        """The waivers that waive nothing, as earlier ones in the file waive their examples."""
-        return [use for use in self.uses if use.shadowed_by]
 
     @property
     def implemented(self) -> list[DeclarationUse]:
@@ -266,15 +254,14 @@ def find_uses(
     by_case = {member.record.case: member for member in members}
     failed = [member for member in members if member.status is Status.FAILED]
     of_dialect = [waiver for waiver in file.waivers if applies and header.dialect in waiver.dialects]
-    of_version = [waiver for waiver in of_dialect if waiver.of_version(header.dialect, backend.version)]
-    # Each entry is compared with all records, so their facts are columns.
-    columns = FactColumns.of([facts[member.record.case] for member in members])
-    paths: dict[str, int] = {}
-    of_path = [paths.setdefault(path_of(member.record.case), len(paths)) for member in members]
+    # Each entry is compared with all records: of each path first.
+    by_path: dict[str, list[RecordStatus]] = {}
+    for member in members:
+        by_path.setdefault(path_of(member.record.case), []).append(member)
 
     def find_covered(entry: Scope) -> list[RecordStatus]:
-        named = np.array([entry.is_for(path) for path in paths], dtype=bool)[of_path]
-        return [members[index] for index in np.flatnonzero(named & entry.holding(columns)).tolist()]
+        named = (member for path, of_path in by_path.items() if entry.is_for(path) for member in of_path)
+        return [member for member in named if entry.holds(facts[member.record.case])]
 
     def judge_waiver(waiver: Waiver) -> WaiverUse:
         example, example_facts = by_case.get(waiver.example), facts_of(waiver.example)
@@ -286,10 +273,9 @@ def find_uses(
         waived = sum(member.waiver is waiver for member in covered)
         agreeing = tuple(member.record.case for member in covered if member.status is Status.PASSED)
         state: State = "wide" if agreeing and not waiver.after_others else "fitting"
-        earlier = example.waiver.name if example and example.waiver and not waived else ""
         if example is not None and not _may_deviate(example, waiver, example_facts or {}, whole=is_whole(run)):
-            state, earlier = "unneeded" if relative else "stale", ""
-        return WaiverUse(waiver, state, waived, agreeing, earlier, example)
+            state = "unneeded" if relative else "stale"
+        return WaiverUse(waiver, state, waived, agreeing, example)
 
     def judge_declaration(entry: Declaration) -> DeclarationUse:
         covered = find_covered(entry)
@@ -304,7 +290,6 @@ def find_uses(
         of_other_options=not applies,
         uses=tuple(map(judge_waiver, active.waivers)),
         declarations=tuple(map(judge_declaration, active.unsupported)),
-        elsewhere=tuple(waiver for waiver in of_version if not waiver.on_machine(backend.machine)),
         of_other_versions=tuple(
             waiver
             for waiver in of_dialect

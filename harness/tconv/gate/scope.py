@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Self
 
-import numpy as np
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from tconv.backends.machine import SIMD
@@ -17,8 +16,6 @@ from tconv.vocabulary import ATTRIBUTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tconv.cases.columns import FactColumns
-    from tconv.vocabulary import Mask
 
 Scalar = str | int | bool | None
 
@@ -113,13 +110,6 @@ class Scope(Part):
     def holds(self, facts: Mapping[str, str]) -> bool:
         """Return whether a case with these facts is covered, if its path is."""
         return all(facts.get(key, default) in labels for key, default, labels in self._wanted)
-
-    def holding(self, facts: FactColumns) -> Mask:
-        """Return which of many cases are covered, if their paths are; the same as `holds` for each."""
-        mask = np.ones(len(facts), dtype=bool)
-        for key, default, labels in self._wanted:
-            mask &= facts.holding(key, labels, default)
-        return mask
 
     def lacks(self, facts: Mapping[str, str]) -> tuple[str, str | None, set[str]] | None:
         """Return the first condition of pattern or `where` that a case does not meet: fact, its value, wanted texts."""

@@ -16,7 +16,6 @@ from tconv.dialects.geometry import Geometry
 from tconv.expectation.expected import Values, expect
 from tconv.expectation.surrounded import reach_of_quanta
 from tconv.porting.alone import fitted, presented, run_alone
-from tconv.porting.between_runtimes import Asked
 from tconv.porting.findings import Finding, NodeAudit, by_reading, printed
 from tconv.porting.fixing import prove
 from tconv.porting.model import Model
@@ -114,10 +113,9 @@ def _find_recipe(model: Model, node: NodeAudit, runtimes: Sequence[Runtime]) -> 
         return
     if all(node.answer(runtime.title)[0] != "unsafe" for runtime in runtimes):
         return
-    ends = [Asked(runtime) for runtime in runtimes]
 
     def accepts(way: PortedCase, target: Dialect) -> str:
-        return next(filter(None, (end.accepts(way, target) for end in ends)), "")
+        return next(filter(None, (runtime.accepts(way, target) for runtime in runtimes)), "")
 
     node.recipe = ported(presented(model, fitted(case)), dialect, dialect, accepts=accepts, pads_first=True)
     asked = [runtime.asking for runtime in runtimes if not runtime.missing]

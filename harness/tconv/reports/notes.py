@@ -78,9 +78,7 @@ def find_notes(assessment: Assessment) -> Iterator[Note]:
         ("waivers-of-other-options", phrases.waivers_of_other_options(assessment)),
         ("waivers-of-other-versions", phrases.waivers_of_other_versions(assessment)),
         *(("wide-declaration", phrases.implemented(use)) for use in uses.implemented),
-        *(("shadowed-waiver", phrases.shadowed(use)) for use in uses.shadowed),
         ("unpinned", phrases.unpinned(assessment)),
-        *(("waiver-elsewhere", phrases.waiver_elsewhere(waiver)) for waiver in uses.elsewhere),
     )
     yield from (Note(name, text) for name, text in named if text)
     for number, use in enumerate(uses.of_state("wide")):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.entries import DeclarationUse, WaiverUse
     from tconv.gate.status import RecordStatus, Ruling
-    from tconv.gate.waivers import Waiver
     from tconv.records.headers import RunHeader
     from tconv.records.record import Change, Record
 
@@ -295,14 +294,6 @@ def implemented(use: DeclarationUse) -> str:
     return f"{covers}, together with {unsupported}: narrow it"
 
 
-def shadowed(use: WaiverUse) -> str:
-    """Return that a waiver does nothing, because another waives its cases first, and what to do about it."""
-    name, other = use.waiver.name, use.shadowed_by
-    return (
-        f"waiver {name!r} waives nothing, as {other!r} before it also waives its cases: narrow that one, or remove one"
-    )
-
-
 def unasked(assessment: Assessment) -> str:
     """Return that no failure was asked again; empty if one was, or if no failure may depend on other calls."""
     if not (count := assessment.unasked):
@@ -355,11 +346,6 @@ def relative_waivers(assessment: Assessment) -> str:
         f"the waivers are those of {uses.relative!r}, for whatever version: {len(assessment.waived)} cases are "
         f"waived, and {len(uses.of_state('unneeded'))} waivers are not needed here"
     )
-
-
-def waiver_elsewhere(waiver: Waiver) -> str:
-    """Return that a waiver is for other machines."""
-    return f"waiver {waiver.name!r} is for machines {waiver.machine}, which this one is not: it was not checked"
 
 
 def wide(use: WaiverUse) -> str:
