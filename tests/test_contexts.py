@@ -27,7 +27,6 @@ from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition
 from tconv.expectation.truth import Truth
-from tconv.investigation.in_graph import narrow_down
 from tconv.investigation.smaller_contexts import ask_smaller
 from tconv.records.record import Record
 from tconv.records.record_file import Run
@@ -464,24 +463,6 @@ def test_a_condition_of_a_context_holds_for_all_of_its_failures(corpus: Corpus, 
     for found in explain_contexts(calls):
         holds = calls.meeting(found.condition or ())
         assert all(holds[calls.numbers[case]] for case in found.cases)
-
-
-def test_explain_narrows_a_context_down(corpus: Corpus) -> None:
-    """The levels that matter, and the options with which onnxruntime is right: it quantises a float filter."""
-    case = corpus.find(
-        f"{SWEEP}[geometry=multiplier,context.data=int8-zero-point,context.bias=operand,context.use=slice-channels,"
-        "context.end=uint8,context.values=zero-channel]"
-    )
-    assert case is not None
-    found = narrow_down(case, Asking("onnxruntime"))
-    assert found is not None
-    assert found.case.context.levels == {"data": "int8-zero-point", "end": "uint8"}
-    assert isinstance(found.alone.verdict, ver.Agreed)
-    assert [change.option for change in found.right if change.option] == [
-        "graph_optimization_level=disable_all",
-        "disabled_optimizers=WeightBiasQuantization",
-    ]
-    assert found.record.executed
 
 
 @pytest.mark.parametrize("use", ["beside", "second-operator"])

@@ -16,7 +16,6 @@ from tconv.cli.progress import showing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
-from tconv.dialects import find_dialect
 from tconv.errors import UsageError
 from tconv.evidence import sheet
 from tconv.evidence.observed_axes import LEGEND
@@ -26,12 +25,11 @@ from tconv.execution.selection import Selection
 from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
-from tconv.investigation.in_graph import narrow_down
 from tconv.nearest_word import nearest
 from tconv.records.headers import cases_option
 from tconv.records.shards import merged
 from tconv.reports.names import TO_DO, entries
-from tconv.reports.phrases import headline, right_with
+from tconv.reports.phrases import headline
 from tconv.verdict.kinds import WrongOutput
 
 if TYPE_CHECKING:
@@ -132,8 +130,6 @@ def _print_sheets(runs: Sequence[Run], corpus: Corpus) -> None:
 
 def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     """Run a case, and print what explains the backend's answer; return the exit code."""
-    if case.context:
-        return _explain_context(case, asking)
     own = tuple(Corpus.load().cases("gate"))
     reasoning = separate(case, own, asking)
     record = reasoning.record
@@ -152,6 +148,9 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
         print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif record.diagnosis:
         print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
+    if case.context:
+        words = ["tconv", "run", case.id, *reasoning.backend.arguments, "--dialect", record.dialect]
+        print_text(f"the smallest context that fails: {shlex.join([*words, *cases_option(str(cases or ''))])}")
     print_text(f"to conform: {_remedy(reasoning, learnt.rules if learnt else (), says, cases)}")
     return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and learnt is None)
 
@@ -171,22 +170,6 @@ def _remedy(reasoning: Reasoning, rules: Sequence[Rule], says: Mapping[str, str]
         smaller = shlex.join([*words, *cases_option(str(cases or ""))])
         return f"nothing explains this output; a smaller case may: {smaller}"
     return TO_DO[record.verdict.kind]
-
-
-def _explain_context(case: Case, asking: Asking) -> int:
-    """Print the smallest context that fails, and the options with which its output is right; return the exit code."""
-    found = narrow_down(case, asking)
-    if found is None:
-        print_text(f"{case.id}\n  right")
-        return 0
-    levels = ", ".join(f"{axis}={level}" for axis, level in found.case.context.levels.items())
-    print_text(f"{case.id}\n  {headline(found.record.verdict)}")
-    print_text(f"smallest context that fails so: {levels or 'none: the operator alone does'}")
-    print_text(f"the operator alone: {headline(found.alone.verdict)}")
-    _print_names(found.record, meanings(find_dialect(found.record.dialect)))
-    for change in found.right:
-        print_text(right_with(change))
-    return 1
 
 
 def _print_names(record: Record, says: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Failures in a context: the smallest context that fails, and the changes of the graph that make it right.
+"""Failures in a context: the changes of the graph that make the smallest context that fails right.
 
 If a runtime is right with one change, this change shows the step that makes it wrong. A change is an option that lets
 the runtime change graphs less, or one of its optimisers left out. It may also be a tensor between two operations as a
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tconv.cases.context import NEUTRAL
 from tconv.cases.patterns import with_levels
 from tconv.errors import BackendMissing
-from tconv.evidence import InContext, answer_of
+from tconv.evidence import InContext
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
 from tconv.records.record import Change
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tconv.cases.case import Case
-    from tconv.cases.context import Context
     from tconv.dialects import Dialect
     from tconv.evidence import Explanation
     from tconv.execution.asking import Asking
@@ -35,49 +33,6 @@ if TYPE_CHECKING:
 
 MOST = 8
 """The most causes of a run whose contexts are tried with changes: each change needs its own process."""
-
-
-@dataclass(frozen=True, slots=True)
-class InGraph:
-    """A failure in a context, narrowed down.
-
-    Attributes:
-        case: the same case with the fewest levels that fail in the same way.
-        record: its record.
-        alone: the record of the operator alone.
-        right: the changes with which the smallest context is right.
-    """
-
-    case: Case
-    record: Record
-    alone: Record
-    right: tuple[Change, ...]
-
-
-def narrow_down(case: Case, asking: Asking) -> InGraph | None:
-    """Return the smallest context of a case that fails in the same way; None if the case does not fail.
-
-    Args:
-        case: the case, in a context.
-        asking: how the backend is asked.
-
-    Raises:
-        BackendMissing: the backend is not there or does not start.
-    """
-    with Pool(asking) as pool:
-        record, options, dialect = pool.record(case), pool.options, pool.dialect
-    shown = answer_of(record).failure
-    if shown is None:
-        return None
-    for axis in case.context.levels:
-        smaller = _with(case, replace(case.context, **{axis: getattr(NEUTRAL, axis)}), axis)
-        other, _ = _asked(smaller, asking)
-        if (same := answer_of(other).failure) is not None and same.kind == shown.kind:
-            case, record = smaller, other
-    alone, _ = _asked(_with(case, NEUTRAL, "alone"), asking)
-    changes = [*(change for option in options for change in _of_option(case, option, asking))]
-    changed = [_changed(case, change, asking) for change in changes] + [*_apart(case, dialect, asking)]
-    return InGraph(case, record, alone, tuple(of.changed for of in changed if of.changed and _is_right(of)))
 
 
 def ask_with_changes(
@@ -125,10 +80,6 @@ def _until_right(case: Case, asking: Asking) -> Iterator[Record]:
         yield record
         if _is_right(record):
             return
-
-
-def _with(case: Case, context: Context, name: str) -> Case:
-    return replace(case, id=f"{case.id}/without/{name}", context=context)
 
 
 def _of_option(case: Case, option: OfferedOption, asking: Asking) -> Iterator[Change]:
