@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.cases.case import Operand
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.expected import LARGEST_OUTPUT, Values, expect
 from tconv.expectation.problem import share_problem
@@ -21,9 +20,7 @@ from tconv.verdict.judge import find_geometry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import onnx
-
-    from tconv.cases.case import Case
+    from tconv.cases.case import Case, Operand
     from tconv.gate.status import RecordStatus
     from tconv.porting.findings import By, NodeAudit
     from tconv.porting.model import Model
@@ -72,49 +69,14 @@ def _cases(model: Model, call: ModelCall) -> Iterator[tuple[By, Case]]:
     yield "integers", as_it_is
     if w is None or w.size > _MOST_VALUES or w.shape != case.w.shape:
         return
-    b = _bias(model, call, w)
-    own_b = case.b and replace(case.b, data="normal")
-    if b is not None:
-        own_b = _operand(b, Operand(b.shape, case.x.dtype))
+    b = model.constant(call.node.input[2], call.scope) if case.b else None
+    own_b = case.b and (replace(case.b, data="normal") if b is None else _operand(b, case.b))
     yield "own filter", replace(as_it_is, x=replace(case.x, data="normal"), w=_operand(w, case.w), b=own_b)
 
 
 def _operand(array: Array, like: Operand) -> Operand:
     values = array.astype(NUMPY_TYPES[like.dtype]).astype(np.float64).ravel().tolist()
     return replace(like, data="values", values=tuple(values))
-
-
-def _only_user(call: ModelCall, name: str) -> onnx.NodeProto | None:
-    """Return the only node that uses a tensor; None if several do, or none."""
-    users = [user for user in call.scope[-1].node if name in user.input]
-    return users[0] if len(users) == 1 else None
-
-
-def _bias(model: Model, call: ModelCall, w: Array) -> Array | None:
-    """Return the bias of a node: its own, or that of an Add behind it, which runtimes fuse into the node."""
-    node = call.node
-    if node is None:
-        return None
-    channels = w.shape[1] * (call.case.attributes.groups or 1) if call.case else 0
-    if len(node.input) > 2 and node.input[2]:  # noqa: PLR2004 - X, W and B
-        return model.constant(node.input[2], call.scope)
-    output = node.output[0]
-    while (user := _only_user(call, output)) is not None and user.op_type == "Identity":
-        output = user.output[0]
-    if user is None:
-        return None
-    if user.op_type == "Add":
-        (other,) = [name for name in user.input if name != output] or [""]
-        b = model.constant(other, call.scope) if other else None
-        per_channel = (channels, *(1,) * (w.ndim - 2))
-        return b.reshape(-1) if b is not None and b.shape in {per_channel, (1, *per_channel)} else None
-    if user.op_type == "BatchNormalization" and user.input[0] == output:
-        scale, shift, mean, variance = (model.constant(name, call.scope) for name in user.input[1:5])
-        if scale is None or shift is None or mean is None or variance is None:
-            return None
-        epsilon = next((a.f for a in user.attribute if a.name == "epsilon"), 1e-5)
-        return np.asarray(shift - mean * scale / np.sqrt(variance + epsilon))
-    return None
 
 
 def fitted(case: Case) -> Case:
