@@ -337,18 +337,6 @@ def test_a_waiver_lowers_no_answer() -> None:
     )
 
 
-def test_a_cause_that_changed_is_said_as_it_was_and_as_it_is() -> None:
-    """Whoever reads the line sees what the runtime said before."""
-    case = CASES[3]
-    (group,) = compared(
-        run({case: ver.RefusedValid("too wide")}), run({case: ver.RefusedValid("out of memory")})
-    ).groups
-    assert (
-        group.what
-        == "failed -> failed: Refuses valid calls; message: out of memory; was: Refuses valid calls; message: too wide"
-    )
-
-
 def test_the_example_of_a_comparison_is_that_of_the_run() -> None:
     """The smallest case rather than the shortest id, and rather no invalid one; of what is gone the old record's."""
 
@@ -417,14 +405,6 @@ def test_the_gate_of_both_runs_is_told_where_it_changed(capsys: pytest.CaptureFi
     """Green before, and red now for a failure without a waiver."""
     show(compared(run({CASES[0]: AGREED}), run({CASES[0]: DIFFERED})))
     assert "the result, by today's waivers: green -> red" in capsys.readouterr().out
-
-
-def test_what_became_worse_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
-    """Who reads from the top sees what to act on before what became better; the answer is the last line."""
-    old, new = run({CASES[0]: DIFFERED, CASES[3]: AGREED}), run({CASES[0]: AGREED, CASES[3]: DIFFERED})
-    show(compared(old, new))
-    out = capsys.readouterr().out
-    assert out.index("new: ") < out.index("fixed: ") < out.index("1 case became worse")
 
 
 def test_the_numbers_of_a_comparison_add_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
@@ -164,34 +165,24 @@ def assess(
     pins = PinUses() if find is None else hold_pins(run, active, find)
     rulings: dict[str, Ruling] = dict(pins.changed)
     mixed: tuple[QuestionAnswers, ...] = ()
-    explained: tuple[Explanation, ...] = ()
-    calls: Calls | None = None
-    compares = find is not None and not run.header.shard
-    if find is not None and compares:
-        found, mixed = compare_answers(run, find, pins, vary=vary)
+    find_others = None if run.header.shard else find
+    if find_others is not None:
+        found, mixed = compare_answers(run, find_others, pins, vary=vary)
         rulings |= found
     members = tuple(assign(record, rulings.get(record.case)) for record in run.records)
-    if compares and any(member.status in FAILING for member in members):
+    if find_others is not None and any(member.status in FAILING for member in members):
         members = tuple(correct_refusals(members, assign))
     members = tuple(active.excuse_end(member, facts) if member.record.earlier else member for member in members)
     members = tuple(_without_twins(members))
-    failed = {member.record.case for member in members if member.status in FAILING}
-    if find is not None and compares and failed:
-        asked = {record.case: record.new_call for record in run.asked}
-        new = [_answer_new(active, record) for record in run.asked]
-
-        def find_any(case: str) -> Case | None:
-            return asked.get(case) or find(case)
-
-        to_explain = failed | {answer.record.case for answer in new if answer.failure is not None}
-        joint = explain_by_others(replace(run, records=[*run.records, *run.asked]), to_explain, find_any)
-        members = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
-        new = [answer._replace(why=joint.get(answer.record.case, answer.why)) for answer in new]
-        calls = Calls([*map(_answer, members), *new], find_any, run.dialect)
-        explained = tuple(with_changes(each, run.changed) for each in explain(calls))
-        members = without_doubtful(members, explained) if vary else members
-    elif failed:
-        explained = explain_alone([*map(_answer, members)])
+    explained: tuple[Explanation, ...] = ()
+    calls: Calls | None = None
+    if failed := {member.record.case for member in members if member.status in FAILING}:
+        if find_others is None:
+            explained = explain_alone([*map(_answer, members)])
+        else:
+            members, calls = _explain_by_others(run, members, failed, active, find_others)
+            explained = tuple(with_changes(each, run.changed) for each in explain(calls))
+            members = without_doubtful(members, explained) if vary else members
     whole = own and is_whole(run) and len(whole_run.records) == run.header.cases
     return Assessment(
         run=whole_run,
@@ -205,6 +196,35 @@ def assess(
         incomplete=tuple(find_incomplete(whole_run, digest)),
         strict=strict,
     )
+
+
+def _explain_by_others(
+    run: Run,
+    members: Sequence[RecordStatus],
+    failed: AbstractSet[str],
+    active: ActiveEntries,
+    find: Callable[[str], Case | None],
+) -> tuple[tuple[RecordStatus, ...], Calls]:
+    """Return the records with what other cases of the run show of their outputs, and the calls to explain.
+
+    Args:
+        run: the records, and the new calls that the run asked.
+        members: the records with their statuses.
+        failed: the ids of the cases that failed.
+        active: the entries of the waiver file.
+        find: returns a case by its id.
+    """
+    asked = {record.case: record.new_call for record in run.asked}
+    new = [_answer_new(active, record) for record in run.asked]
+
+    def find_any(case: str) -> Case | None:
+        return asked.get(case) or find(case)
+
+    to_explain = failed | {answer.record.case for answer in new if answer.failure is not None}
+    joint = explain_by_others(replace(run, records=[*run.records, *run.asked]), to_explain, find_any)
+    explained = tuple(replace(m, why=joint[m.record.case]) if m.record.case in joint else m for m in members)
+    new = [answer._replace(why=joint.get(answer.record.case, answer.why)) for answer in new]
+    return explained, Calls([*map(_answer, explained), *new], find_any, run.dialect)
 
 
 def _with_contexts(run: Run, facts_of: FactsOf) -> Run:

@@ -248,12 +248,10 @@ def find_uses(
     """
     if file is None:
         return WaiverUses()
-    header, backend = run.header, run.header.backend
+    backend = run.header.backend
     applies = file.for_options(backend.options)
     relative = file.backend if file.backend != backend.name else ""
     by_case = {member.record.case: member for member in members}
-    failed = [member for member in members if member.status is Status.FAILED]
-    of_dialect = [waiver for waiver in file.waivers if applies and header.dialect in waiver.dialects]
     # Each entry is compared with all records: of each path first.
     by_path: dict[str, list[RecordStatus]] = {}
     for member in members:
@@ -290,13 +288,20 @@ def find_uses(
         of_other_options=not applies,
         uses=tuple(map(judge_waiver, active.waivers)),
         declarations=tuple(map(judge_declaration, active.unsupported)),
-        of_other_versions=tuple(
-            waiver
-            for waiver in of_dialect
-            if not waiver.of_version(header.dialect, backend.version) and waiver.on_machine(backend.machine)
-            if any(waiver.waives(member, facts[member.record.case]) for member in failed)
-        ),
+        of_other_versions=tuple(_find_of_other_versions(file, run.header, members, facts)) if applies else (),
     )
+
+
+def _find_of_other_versions(
+    file: WaiverFile, header: RunHeader, members: Sequence[RecordStatus], facts: Facts
+) -> Iterator[Waiver]:
+    """Yield the waivers that would waive a failure, if they were for this version."""
+    failed = [member for member in members if member.status is Status.FAILED]
+    for waiver in file.waivers:
+        is_other = header.dialect in waiver.dialects and not waiver.of_version(header.dialect, header.backend.version)
+        is_here = is_other and waiver.on_machine(header.backend.machine)
+        if is_here and any(waiver.waives(member, facts[member.record.case]) for member in failed):
+            yield waiver
 
 
 def _may_deviate(example: RecordStatus, waiver: Waiver, facts: Mapping[str, str], *, whole: bool) -> bool:
