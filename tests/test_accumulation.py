@@ -17,7 +17,7 @@ from tconv.execution.accumulation import SumPath, path_of, probe
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.records.record import Sums
-from tconv.reports.phrases import sums_found
+from tconv.reports.notes import sums_found
 from tconv.vocabulary import DType
 from wrong_backends import LOG, F16Sums, Right, StepsIn16Bits, WrongAtFirst
 

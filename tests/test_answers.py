@@ -22,7 +22,7 @@ from tconv.gate.pins import PinUses
 from tconv.gate.status import MixedReadings, RecordStatus, Status, choose_example
 from tconv.records.record import Record
 from tconv.reports import junit
-from tconv.reports.phrases import mixed_answers
+from tconv.reports.notes import mixed_answers
 from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 

@@ -13,7 +13,8 @@ from tconv.gate.entries import ActiveEntries
 from tconv.gate.status import ReadingChanged, Ruling
 from tconv.records.headers import WaiversHeader
 from tconv.records.record import Record
-from tconv.reports.phrases import headline, phrase, reproduce, reproduce_in, summary, tolerance
+from tconv.reports.commands import reproduce, reproduce_in
+from tconv.reports.phrases import headline, phrase, summary, tolerance
 from tconv.verdict import kinds as ver
 
 MESSAGE = "first\n\tsecond \x1b[31mred\x1b[0m\x07\n"

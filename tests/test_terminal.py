@@ -19,7 +19,8 @@ from tconv.gate.status import Status
 from tconv.records.record import Sums
 from tconv.reports import terminal
 from tconv.reports.causes import find_causes
-from tconv.reports.phrases import phrase, sums_found
+from tconv.reports.notes import sums_found
+from tconv.reports.phrases import phrase
 from tconv.reports.statuses import STATUSES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType

@@ -23,7 +23,7 @@ from tconv.records.headers import BackendHeader, RunHeader
 from tconv.records.record import CallSummary, Record
 from tconv.records.record_file import Run
 from tconv.reports import html
-from tconv.reports.phrases import reproduce
+from tconv.reports.commands import reproduce
 from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 

@@ -25,8 +25,9 @@ from tconv.investigation.fuzzing import Fuzzing, looking
 from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.records.headers import timeout_option
+from tconv.reports.commands import NO_WAIVERS
 from tconv.reports.listing import console, print_line, show
-from tconv.reports.phrases import NO_WAIVERS, summary
+from tconv.reports.phrases import summary
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli.streams import PrintableStream
-from tconv.errors import writing
+from tconv.errors import FileError, writing
 from tconv.reports import atomic_write
 from tconv.reports.listing import console, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 
 @contextmanager
@@ -88,22 +88,6 @@ def refuse_unwritable(paths: Sequence[Path | None]) -> None:
         FileError: a file cannot be written.
     """
     for path in filter(None, paths):
-        with writing(path):
-            # The reader of a pipe would take the end of this trial for the end of the data.
-            if not atomic_write.is_stream(path):
-                _try(path)
-
-
-def _try(path: Path) -> None:
-    is_new = not path.exists()
-    missing = [folder for folder in path.parents if not folder.exists()]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("ab").close()
-        if is_new:
-            # If the path is a link, its target is the new file.
-            Path(os.path.realpath(path)).unlink()
-    finally:
-        for folder in missing:
-            with suppress(OSError):
-                folder.rmdir()
+        at = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        if not os.access(at, os.W_OK) or (at != path and not at.is_dir()):
+            raise FileError(path, f"must be a file that can be written (got {at}, which cannot); choose another")

@@ -18,7 +18,8 @@ from tconv.execution.pool import Pool
 from tconv.investigation.shrinking import shrunk
 from tconv.records.failure import failure
 from tconv.records.headers import timeout_option
-from tconv.reports.phrases import excused_by_nothing, headline, summary
+from tconv.reports.commands import excused_by_nothing
+from tconv.reports.phrases import headline, summary
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:

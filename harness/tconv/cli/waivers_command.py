@@ -23,7 +23,7 @@ from tconv.gate.status import ReadingChanged, Status
 from tconv.gate.waivers import OPEN, choose_waivers, load
 from tconv.records.shards import merged
 from tconv.reports.atomic_write import write
-from tconv.reports.phrases import run_again
+from tconv.reports.commands import run_again
 from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:

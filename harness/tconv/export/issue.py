@@ -22,7 +22,8 @@ from tconv.export.snippet import snippet
 from tconv.records import artifacts
 from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
 from tconv.reports.case_details import node_lines
-from tconv.reports.phrases import explanation, phrase, reproduce
+from tconv.reports.commands import reproduce
+from tconv.reports.phrases import explanation, phrase
 from tconv.reports.templates import environment
 from tconv.shown_texts import one_line, printable
 from tconv.verdict import kinds as ver

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tconv.gate.status import FAILING, Status
-from tconv.reports.phrases import explanation, phrase, reason, reproduce_in, tolerance
+from tconv.reports.commands import reproduce_in
+from tconv.reports.phrases import explanation, phrase, reason, tolerance
 from tconv.shown_texts import one_line
 from tconv.verdict import kinds as ver
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -15,8 +14,8 @@ from tconv.errors import writing
 def write(destination: Path, text: str) -> None:
     """Write a file in UTF-8, and create its folder if it is missing.
 
-    A link stays, and its target is replaced. A pipe or a device is written into. So is standard output, even if it is a
-    file: if another file took its place, later prints would not go there.
+    A link stays, and its target is replaced. A pipe or a device is written into. If standard output goes into the file,
+    the text is printed: if another file took its place, later prints would not go there.
 
     Raises:
         FileError: it cannot be written; the old file is unchanged.
@@ -24,8 +23,12 @@ def write(destination: Path, text: str) -> None:
     # A byte of standard error that is not UTF-8 was decoded to a lone surrogate, which UTF-8 cannot encode.
     data = text.encode("utf-8", "backslashreplace")
     with writing(destination):
+        if _is_printed_to(destination):
+            sys.stdout.write(text)
+            return
         if is_stream(destination):
-            _write_into(destination, data)
+            with destination.open("ab") as stream:
+                stream.write(data)
             return
         file = Path(os.path.realpath(destination))
         # A name that nobody can guess, for a file that does not exist: a link there would be followed.
@@ -40,7 +43,7 @@ def write(destination: Path, text: str) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path is a pipe, a device or standard output, which no file can replace.
+    """Return whether a path is a pipe or a device, which no file can replace.
 
     Raises:
         OSError: the system does not say.
@@ -49,26 +52,12 @@ def is_stream(path: Path) -> bool:
         status = path.stat()
     except FileNotFoundError:
         return False
-    return not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) or _printed_to(status) is not None
+    return not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
 
 
-def _write_into(stream: Path, data: bytes) -> None:
-    number = _printed_to(stream.stat())
-    if number is None:
-        with stream.open("ab") as file:
-            file.write(data)
-        return
-    for printed in filter(None, (sys.stdout, sys.stderr)):
-        printed.flush()
-    # The descriptor itself: if the same file were opened again, it would be written from its beginning.
-    with os.fdopen(os.dup(number), "wb") as file:
-        file.write(data)
-
-
-def _printed_to(file: os.stat_result) -> int | None:
-    """Return which of standard output and standard error a file is; None if it is neither."""
-    for number in (1, 2):
-        with suppress(OSError):
-            if os.path.samestat(file, os.fstat(number)):
-                return number
-    return None
+def _is_printed_to(path: Path) -> bool:
+    """Return whether standard output goes into a file, a pipe or a device."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except FileNotFoundError:
+        return False

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.evidence import Explanation, Rule
+    from tconv.evidence.formulas import Formula
     from tconv.gate.status import RecordStatus
 
 _USUAL = 0.75
@@ -263,8 +264,17 @@ def _computes(rules: Sequence[Rule]) -> str:
 
 
 def formula(rule: Rule) -> str:
-    """Return the formula of a rule, with words for its letters."""
-    words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(rule))
+    """Return what a runtime computes, and what it should compute, with words for the letters of both formulas."""
+    name = "the output size" if rule.quantity == "size" else rule.quantity
+    written = "as it is written" if str(rule.formula) == rule.quantity else ""
+    if rule.expected is None:
+        return f"{name} is {written or _in_words(rule.formula)}"
+    used = f"it {written}" if written else _in_words(rule.formula)
+    return f"{name} should be {_in_words(rule.expected)}, and the runtime uses {used}"
+
+
+def _in_words(formula: Formula) -> str:
+    words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(formula))
     return _TIGHT.sub(r" \1 ", words)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING, SEVERITY, Status, choose_example, find_group, sweep_of
@@ -86,16 +86,7 @@ def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
         )
         for key, members in groups.items()
     ]
-    lines = Counter(cause.line for cause in found)
-    return sorted((_told_apart(cause) if lines[cause.line] > 1 else cause for cause in found), key=_place)
-
-
-def _told_apart(cause: Cause) -> Cause:
-    """Return a cause with its first detail moved into its line, to distinguish it from another cause."""
-    if not cause.details:
-        return cause
-    first, *others = cause.details
-    return replace(cause, line=f"{cause.line}; {first}", details=tuple(others))
+    return sorted(found, key=_place)
 
 
 def _place(cause: Cause) -> tuple[int, int, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING
+from tconv.reports.commands import of_cause
 from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import environment
-from tconv.reports.terminal import command_of
 
 if TYPE_CHECKING:
     from tconv.reports.report import Report
@@ -17,5 +17,5 @@ def markdown(report: Report) -> str:
     """Return the summary of runs, and the changes of their cases if there is a baseline."""
     template = environment("reports").get_template("job_summary.md.j2")
     shown = [status for status in STATUSES if any(run.assessment.counts[status] for run in report.runs)]
-    text = template.render(report=report, shown=shown, failing=FAILING, command_of=command_of)
+    text = template.render(report=report, shown=shown, failing=FAILING, command_of=of_cause)
     return text.rstrip("\n") + "\n"

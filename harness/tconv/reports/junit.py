@@ -13,7 +13,8 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 from tconv.errors import writing
 from tconv.gate.status import FAILING, MixedReadings, Status
 from tconv.reports import atomic_write
-from tconv.reports.phrases import explanation, headline, phrase, reason, reproduce_in
+from tconv.reports.commands import reproduce_in
+from tconv.reports.phrases import explanation, headline, phrase, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from tconv.gate import reasons
@@ -10,8 +11,6 @@ from tconv.reports.phrases import no_output
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tconv.gate.assessment import Assessment
     from tconv.reports.between_runs.comparing import Comparison
 
@@ -26,24 +25,9 @@ Reason = reasons.Reason | BecameWorse
 """Why a run is red: a reason of the gate, or of a comparison."""
 
 
-_NAMES: Mapping[type[Reason], str] = {
-    reasons.CasesFailed: "cases-failed",
-    reasons.CasesUndeclared: "cases-undeclared",
-    reasons.RecordsMissing: "records-missing",
-    reasons.OtherCorpus: "other-corpus",
-    reasons.ShardsMissing: "shards-missing",
-    reasons.WaiverStale: "waiver-stale",
-    reasons.WaiverInvalid: "waiver-invalid",
-    reasons.PinStale: "pin-stale",
-    reasons.ZerosPass: "zeros-pass",
-    reasons.NothingShown: "nothing-shown",
-    BecameWorse: "became-worse",
-}
-
-
 def name_of(reason: Reason) -> str:
-    """Return the word for a kind of reason, for scripts."""
-    return _NAMES[type(reason)]
+    """Return the word for a kind of reason, for scripts: `CasesFailed` is `cases-failed`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(reason).__name__).lower()
 
 
 def sentence(reason: Reason, assessment: Assessment) -> str:

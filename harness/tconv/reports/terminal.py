@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tconv.gate.status import FAILING, Status
-from tconv.records.headers import cases_option
+from tconv.gate.status import Status
+from tconv.reports import commands
 from tconv.reports.listing import console, folded, print_line
 from tconv.reports.notes import NOTHING_PASSED
-from tconv.reports.phrases import reproduce_run
 from tconv.reports.statuses import EXPLAINED, STATUSES
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tconv.gate.assessment import Assessment
-    from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
 Detail = Literal["quiet", "screen", "verbose"]
@@ -110,7 +107,8 @@ def listed(
                 yield from ((line, "") for line in head)
             else:
                 yield f"{head[0]} ...", ""
-            yield from ((line, "dim") for line in rest if number < whole)
+            # Several causes may have one sentence: the next line has what tells them apart, such as the message.
+            yield from ((line, "dim") for line in (rest if number < whole else rest[: int(is_urgent)]))
         if more := len(entries) - len(shown):
             yield f"  and {more:,} more {'cause' if more == 1 else 'causes'}; --verbose lists them", "dim"
         elif whole < len(shown):
@@ -119,12 +117,12 @@ def listed(
         yield "", ""
 
 
-def entry(count: int, what: str, more: Sequence[str], commands: Sequence[str], width: int) -> Entry:
+def entry(count: int, what: str, more: Sequence[str], to_copy: Sequence[str], width: int) -> Entry:
     """Return the lines of one cause: the number of cases, the sentence, the details, and commands to copy."""
     indent = " " * 8
     rest = [line for text in more for line in folded(text, width, indent, f"{indent}  ")]
     return Entry(
-        folded(what, width, f"{count:>6,}  "), [*rest, *(f"{indent}{command}" for command in commands if command)]
+        folded(what, width, f"{count:>6,}  "), [*rest, *(f"{indent}{command}" for command in to_copy if command)]
     )
 
 
@@ -143,15 +141,13 @@ def _sections(run: RunReport, width: int) -> Iterator[tuple[str, list[Entry]]]:
     """Yield heading and causes of each status that has causes, failures first, and then of the notes."""
     for status in EXPLAINED:
         if causes := run.causes.get(status):
-            yield (
-                STATUSES[status].heading,
-                [entry(each.count, each.line, each.more, [command_of(run.assessment, each)], width) for each in causes],
-            )
+            shown = ((cause, commands.of_cause(run.assessment, cause)) for cause in causes)
+            yield STATUSES[status].heading, [entry(of.count, of.line, of.more, [word], width) for of, word in shown]
     if run.record_notes:
         # A backend's own note has no further meaning.
         texts = [": ".join(filter(None, (note.name, note.meaning))) for note in run.record_notes]
         noted = [
-            entry(note.count, text, (), [command(run.assessment, note.example)], width)
+            entry(note.count, text, (), [commands.of_case(run.assessment, note.example)], width)
             for note, text in zip(run.record_notes, texts, strict=True)
         ]
         yield "noted, and no failure", noted
@@ -162,19 +158,3 @@ def _notes(run: RunReport, *, verbose: bool) -> Iterator[str]:
     yield from (note.text for note in run.notes if verbose or not note.is_minor)
     if minor and not verbose:
         yield f"{minor} more {'note' if minor == 1 else 'notes'}; --verbose lists {'it' if minor == 1 else 'them'}"
-
-
-def command_of(assessment: Assessment, cause: Cause) -> str:
-    """Return the command that shows a cause; if its answers vary, the command that repeats the run."""
-    if not cause.varies:
-        return command(assessment, cause.example, cause.status)
-    return reproduce_run(assessment.run.header)
-
-
-def command(assessment: Assessment, case: str, status: Status = Status.PASSED) -> str:
-    """Return the command, quoted for a shell, that shows a case of the run, or explains why it fails."""
-    header = assessment.run.header
-    words = ["tconv", "show", case]
-    if status in FAILING:
-        words = ["tconv", "explain", case, *header.arguments, "--dialect", header.dialect]
-    return shlex.join([*words, *cases_option(header.path)])

@@ -176,7 +176,7 @@ function commandsOf({ id, number }: CaseRecord, { commands, columns }: PageData)
 function candidatesOf({ record, detail }: OpenedCase, data: PageData): CaseCandidate[] {
   const known = data.readings[record.run.dialect] ?? {};
   const followed = [...new Set((detail.readings ?? []).flat())].map((name) => {
-    return { name, says: (known[name] ?? []).filter(Boolean).join(" - ") };
+    return { name, says: known[name] ?? "" };
   });
   const mistakes = detail.candidates ?? [];
   const untold = mistakes.length > 1 && !ruleOf(record, data) ? mistakes : [];

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,8 @@ from tconv.evidence import Follows, Misreads
 from tconv.gate.status import FAILING, Status
 from tconv.reports.cause_sentences import formula
 from tconv.reports.causes import rank_severity
-from tconv.reports.page.commands import CASE, commands
+from tconv.reports.commands import CASE, of_cause, offered
 from tconv.reports.statuses import EXPLAINED, STATUSES
-from tconv.reports.terminal import command_of
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
@@ -82,18 +80,8 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
                 groups[_key(cause)].append((number, cause))
     lines = [_line(_name(key, found), found, runs) for key, found in groups.items()]
     order = list(STATUSES)
-    lines.sort(key=partial(_place, order))
-    return [_numbered(line, number) for number, line in enumerate(lines, 1)]
-
-
-def _place(order: Sequence[Status], line: CauseLine) -> tuple[int, int, int, tuple[int, str]]:
-    """Return the sort key of a line."""
-    count = line.total[line.worst]
-    return order.index(line.worst), rank_severity(line.kinds), -count, line.members[0]
-
-
-def _numbered(line: CauseLine, number: int) -> CauseLine:
-    return replace(line, number=number)
+    lines.sort(key=lambda of: (order.index(of.worst), rank_severity(of.kinds), -of.total[of.worst], of.members[0]))
+    return [replace(line, number=number) for number, line in enumerate(lines, 1)]
 
 
 def _key(cause: Cause) -> GroupKey:
@@ -118,10 +106,10 @@ def _steps(report: RunReport, cause: Cause) -> Iterator[tuple[str, str]]:
     """Yield what a reader may do next: reproduce it, report it, and waive it, pin it or declare it."""
     assessment = report.assessment
     header, records = assessment.run.header, assessment.run.argument
-    yield "Reproduce", command_of(assessment, cause)
+    yield "Reproduce", of_cause(assessment, cause)
     if cause.status is Status.FAILED:
         member = next(member for member in cause.members if member.record.case == cause.example)
-        known = dict(commands(header, member))
+        known = dict(offered(header, member))
         if "bug report" in known:
             yield "Report", known["bug report"].replace(f"'{CASE}'", shlex.quote(cause.example))
     if cause.status in FAILING:

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 from tconv.gate.status import Status
 from tconv.records.failure import without_numbers
 from tconv.reports import phrases
+from tconv.reports.commands import run_again, waivers_option
 from tconv.reports.page import figures
-from tconv.reports.phrases import run_again, waivers_option
 from tconv.reports.statuses import STATUSES
 
 if TYPE_CHECKING:

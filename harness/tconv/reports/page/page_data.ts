@@ -18,7 +18,7 @@ export interface Shared {
   kinds: string[]; // the kinds of verdicts
   runs: Run[];
   waivers: Record<string, string>[];
-  readings: Record<string, Record<string, [string, string]>>; // by dialect and name: what it says, whom it cites
+  readings: Record<string, Record<string, string>>; // what each says, by dialect and name
   causes: { name: string; words: string; clause: string; rule: string }[]; // rule: formulas that were learnt from all answers
   ids: string[]; // of the cases, sorted
   phrases: string[];

@@ -13,10 +13,10 @@ from tconv.dialects import DIALECTS
 from tconv.gate.status import RULINGS
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.cause_sentences import says
+from tconv.reports.commands import offered
 from tconv.reports.page import figures, overview
 from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers
-from tconv.reports.page.commands import commands
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, reason, tolerance
@@ -187,7 +187,7 @@ class _Records:
         record = member.record
         key = run, record.dialect, type(record.verdict), type(member.ruling), record.varies
         if key not in self._command_numbers:
-            self._command_numbers[key] = self.commands[tuple(commands(header, member))]
+            self._command_numbers[key] = self.commands[tuple(offered(header, member))]
         return self._command_numbers[key]
 
     def _waiver(self, run: int, member: RecordStatus) -> int | None:
@@ -211,8 +211,8 @@ def _run(run: Overview) -> dict[str, str]:
     }
 
 
-def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
-    """Return the meaning and the citation of each followed reading, by dialect and name."""
+def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, str]]:
+    """Return the meaning of each followed reading, by dialect and name."""
     followed = {
         (member.record.dialect, name)
         for run in runs
@@ -220,11 +220,11 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, list[str]]]:
         for names in figures.readings(member.ruling)
         for name in names
     }
-    readings: dict[str, dict[str, list[str]]] = {}
+    readings: dict[str, dict[str, str]] = {}
     for dialect_name in sorted({dialect_name for dialect_name, _ in followed} & DIALECTS.keys()):
         for reading in DIALECTS[dialect_name].disputed:
             if (dialect_name, reading.name) in followed:
-                readings.setdefault(dialect_name, {})[reading.name] = [reading.says, reading.cites]
+                readings.setdefault(dialect_name, {})[reading.name] = reading.says
     return readings
 
 

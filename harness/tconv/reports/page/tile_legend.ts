@@ -45,7 +45,8 @@ export function tileLegend({ fields, shown, titles, judged }: TileOptions, shade
   if (drawn.some(({ present }) => present.includes(0))) {
     entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
   }
-  if (judged && fields.wrong.includes(1) && cell >= MARKED) {
+  const came = fields.fields.error.present;
+  if (judged && cell >= MARKED && fields.wrong.some((mark, at) => mark === 1 && came[at] === 1)) {
     entries.push(
       swatch("outlined: wrong", (context) => {
         const colour = shades.error.of(0);
