@@ -84,8 +84,8 @@ def test_an_element_is_chosen_by_keys_and_pointer(page: Page) -> None:
     expect(page.locator("#detail .tile-readout").first).to_contain_text("index [0, 0, 0, 1]")
     page.locator("#detail .large .actual canvas").first.hover(position={"x": 3, "y": 3})
     expect(words).to_contain_text("y[0, 0, 0, 0]")
-    box = boxes(page, "#detail .planes svg")[2]
-    page.locator("#detail .planes svg").nth(2).hover(position={"x": box["width"] / 2, "y": 3})
+    box = boxes(page, "#detail .plane-drawing svg")[0]
+    page.locator("#detail .plane-drawing svg").hover(position={"x": box["width"] / 2, "y": 3})
     expect(words).to_contain_text("The expected output has no such element")
 
 
@@ -181,7 +181,7 @@ def test_print_has_the_drawing_and_not_the_controls(page: Page) -> None:
     """On paper the case is all there is, without what can only be clicked."""
     _open(page, "ways/shift")
     page.emulate_media(media="print")
-    expect(page.locator("#detail .planes svg").first).to_be_visible()
+    expect(page.locator("#detail .plane-drawing svg").first).to_be_visible()
     expect(page.locator("#detail .as-text").first).to_be_hidden()
     expect(page.locator("main")).to_be_hidden()
 

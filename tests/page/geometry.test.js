@@ -13,7 +13,7 @@ import {
 } from "./build/geometry.js";
 import { frameWords } from "./build/lane_rows.js";
 import { laneDrawing } from "./build/lanes.js";
-import { placesAt, planeDrawings } from "./build/planes.js";
+import { placesAt, planeDrawing } from "./build/planes.js";
 import { LINE, PLANE } from "./geometries.js";
 
 const expected = { name: "expected", begin: 2, size: 17, known: true, role: "expected" };
@@ -141,16 +141,14 @@ test("a frame is told in words: what is cropped, what is added, what is unknown"
   assert.match(frameWords({ ...expected, known: false }, 19), /the values do not tell/u);
 });
 
-test("the panels of a plane number each product at its input element and at its tap", () => {
+test("a plane has its frames and the chosen place, and knows the place under a point", () => {
   const frames = [0, 1].map((axis) => ({ ...expected, begin: PLANE.pads_begin[axis], size: PLANE.output[axis] }));
-  const panels = planeDrawings({ geometry: PLANE, axes: [0, 1], frames: [frames], places: [2, 2], room: 900 });
-  const numbers = panels
-    .slice(0, 2)
-    .map(({ shapes }) => shapes.filter(({ kind }) => kind === "text").map(({ text }) => text));
-  assert.deepEqual(numbers, [
-    ["1", "2", "3", "4"],
-    ["1", "2", "3", "4"],
-  ]);
-  const [x, y] = panels[2].grid.corner(4, 7);
-  assert.deepEqual(placesAt(panels[2], [x + 1, y + 1]), [4, 7]);
+  const panel = planeDrawing({ geometry: PLANE, axes: [0, 1], frames: [frames], places: [2, 2], room: 900 });
+  const styles = panel.shapes.map(({ style }) => style);
+  assert.equal(styles.filter((style) => style === "reached lit").length, 1);
+  assert.equal(styles.filter((style) => style === "frame expected").length, 1);
+  const lit = panel.shapes.find(({ style }) => style === "reached lit");
+  assert.deepEqual(placesAt(panel, [lit.x + 1, lit.y + 1]), [2, 2]);
+  const [x, y] = panel.grid.corner(4, 7);
+  assert.deepEqual(placesAt(panel, [x + 1, y + 1]), [4, 7]);
 });

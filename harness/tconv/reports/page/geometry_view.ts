@@ -3,7 +3,7 @@ import { el, enlargement } from "./elements.js";
 import { type Frame, type Geometry, productsAt, sameSpacing } from "./geometry.js";
 import type { Lanes } from "./lane_rows.js";
 import { laneDrawing, laneScale } from "./lanes.js";
-import { type Panel, placesAt, planeDrawings } from "./planes.js";
+import { type Panel, placesAt, planeDrawing } from "./planes.js";
 
 // The geometry of a case as a drawing to scale, with one element chosen, whose products are lit. Pointing, or the arrow
 // keys, choose another one.
@@ -151,25 +151,14 @@ export class GeometryView {
     return el("div", { class: "lane-drawing" }, ...head, el("div", { class: "scroller", tabindex: 0 }, svg));
   }
 
-  /** The last two axes as planes. */
+  /** The last two axes as a plane. */
   plane(geometry: Geometry, room: number) {
     const axes: [number, number] = [this.rank - 2, this.rank - 1];
     const [down, across] = axes.map((axis) => this.framesOn(axis));
     const frames = down.map((frame, number): [Frame, Frame] => [frame, across[number]]);
-    const panels = planeDrawings({
-      geometry,
-      axes,
-      frames,
-      places: [this.places[axes[0]], this.places[axes[1]]],
-      room,
-    });
-    const figures = panels.map((panel, number) => {
-      const svg = svgOf(panel, panel.title, "");
-      if (number === 2) svg.addEventListener("pointermove", (event) => this.point(event, panel, axes));
-      const sign = el("span", { class: "sign", "aria-hidden": "true" }, ["", "∗", "="][number]);
-      const caption = el("figcaption", {}, panel.title);
-      return el("figure", {}, sign, el("div", {}, caption, el("div", { class: "scroller", tabindex: 0 }, svg)));
-    });
+    const panel = planeDrawing({ geometry, axes, frames, places: [this.places[axes[0]], this.places[axes[1]]], room });
+    const svg = svgOf(panel, panel.title, "");
+    svg.addEventListener("pointermove", (event) => this.point(event, panel, axes));
     const slice =
       this.rank > 2
         ? [
@@ -183,7 +172,9 @@ export class GeometryView {
             ),
           ]
         : [];
-    return el("div", { class: "plane-drawing" }, ...slice, el("div", { class: "planes" }, ...figures));
+    const caption = el("figcaption", {}, panel.title);
+    const scroller = el("div", { class: "scroller", tabindex: 0 }, svg);
+    return el("div", { class: "plane-drawing" }, ...slice, el("figure", {}, caption, scroller));
   }
 
   point({ offsetX, offsetY }: PointerEvent, panel: Panel, axes: [number, number]) {
