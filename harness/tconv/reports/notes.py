@@ -53,9 +53,13 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RecordNote:
-    """A note of records: its meaning, the number of records, and the shortest of their ids.
+    """A note of records.
 
-    The meaning of a backend's own note is an empty text.
+    Attributes:
+        name: the note.
+        meaning: what it means; empty for a backend's own note.
+        count: how many records have it.
+        example: the shortest of their ids.
     """
 
     name: str
@@ -76,7 +80,7 @@ def find_notes(assessment: Assessment) -> Iterator[Note]:
     for of, chosen in chosen_kernels(header.backend.environment).items():
         yield Note("environment", f"the environment chooses kernels of {of}: {', '.join(chosen)}")
     yield from (Note("sums", text) for text in sums_found(assessment.run.records))
-    yield from (Note("contexts", text) for text in _contexts_executed(assessment.statuses))
+    yield from (Note("contexts", text) for text in contexts_executed(assessment.statuses))
     if uses.relative:
         yield Note("relative-waivers", _relative_waivers(assessment))
     yield from (Note(NOTHING_PASSED, text) for text in _nothing_passed(assessment))
@@ -122,7 +126,7 @@ def list_notes(member: RecordStatus) -> Iterator[str]:
             yield from notes
 
 
-def _contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
+def contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
     """Yield in how many contexts the runtime changed the graph: the others show nothing about fusion."""
     answered = [m.record for m in members if twin_of(m.record.case) and ver.is_output(m.record.verdict)]
     if answered:

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from tconv.gate.status import FAILING, Status
 from tconv.records.headers import Difference  # noqa: TC001 - as above
 from tconv.reports.between_runs.transitions import Transition
+from tconv.reports.notes import RecordNote  # noqa: TC001 - as above
 from tconv.reports.red import name_of, sentence
 from tconv.reports.statuses import EXPLAINED
 
@@ -35,23 +36,6 @@ class Sentence:
 
     name: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordNote:
-    """A note of records.
-
-    Attributes:
-        name: the note.
-        meaning: what it means; empty for a backend's own note.
-        count: how many records have it.
-        example: the shortest of their ids.
-    """
-
-    name: str
-    meaning: str
-    count: int
-    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +184,7 @@ def _run(run: RunReport) -> RunResult:
         counts={status: assessment.counts[status] for status in Status},
         causes=tuple(map(_cause, chain.from_iterable(run.causes.get(status, ()) for status in EXPLAINED))),
         notes=tuple(Sentence(note.name, note.text) for note in run.notes),
-        record_notes=tuple(RecordNote(note.name, note.meaning, note.count, note.example) for note in run.record_notes),
+        record_notes=tuple(run.record_notes),
     )
 
 

@@ -18,9 +18,8 @@ class Look:
 
     Attributes:
         symbol: the sign before its name on the page.
-        meaning: its meaning for a record, which the page explains.
+        meaning: what records with it are; on the terminal it follows their number.
         style: its colour on the terminal.
-        total: the text after the number of its records on the terminal.
         heading: the title of the table of causes on the terminal; empty if there is no such table.
         is_red: whether one record with it makes the run red.
     """
@@ -28,7 +27,6 @@ class Look:
     symbol: str
     meaning: str
     style: str
-    total: str
     heading: str = ""
     is_red: bool = False
 
@@ -39,7 +37,6 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             symbol="✗",
             meaning="a deviation, or no answer at all, and no waiver covers it",
             style="bold red",
-            total="deviations that nobody has waived",
             heading="failed",
             is_red=True,
         ),
@@ -47,7 +44,6 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             symbol="⊘",
             meaning="the backend does not implement the call, and no waiver file declares this",
             style="bold red",
-            total="not implemented, and not declared so; tconv waivers propose RECORDS writes the declarations",
             heading="undeclared",
             is_red=True,
         ),
@@ -55,53 +51,45 @@ STATUSES: Mapping[Status, Look] = MappingProxyType(
             symbol="!",
             meaning="an invalid call got a value; red only with --strict, if the text states the constraint",
             style="magenta",
-            total="invalid models that got an output; --strict fails those that the text forbids",
             heading="answered although invalid",
         ),
         Status.DISPUTED: Look(
             symbol="?",
             meaning="the backend follows another reading, which the text also allows",
             style="cyan",
-            total="as another allowed reading of the text says",
             heading="disputed readings that it follows",
         ),
         Status.INCONCLUSIVE: Look(
             symbol="≈",
             meaning="the tolerance is so wide that zeros would pass; red if no case on integers checks the type",
             style="bright_yellow",
-            total="the tolerance is so wide that zeros would pass",
             heading="inconclusive",
         ),
         Status.WAIVED: Look(
             symbol="~",
-            meaning="a known deviation, with a waiver",
+            meaning="known deviations, with a waiver",
             style="yellow",
-            total="known deviations",
             heading="waived",
         ),
         Status.TWIN_FAILED: Look(
             symbol="=",
             meaning="the case fails in a context, and the operator alone fails too, so the context is not the reason",
             style="yellow",
-            total="fail in a context, and the operator alone fails too",
         ),
         Status.UNSUPPORTED: Look(
             symbol="–",  # noqa: RUF001 - this is a dash on purpose, not a hyphen
             meaning="the backend does not implement the call, and a waiver file declares this",
             style="dim",
-            total="declared as not implemented",
         ),
         Status.NOT_APPLICABLE: Look(
             symbol="∅",
             meaning="the dialect cannot express the case, or the backend takes no contexts",
             style="dim",
-            total="the dialect or the backend cannot express it",
         ),
         Status.PASSED: Look(
             symbol="✓",
             meaning="the output or the refusal is what the text says",
             style="green",
-            total="as the text says",
         ),
     }
 )

@@ -133,7 +133,7 @@ def _totals(assessment: Assessment, width: int) -> Iterator[tuple[str, str]]:
             first = f"{counts[status]:>6,}  {status:<14}  "
             # If the run has no output, all passed cases are refusals.
             refused = "refused, " if status is Status.PASSED and counts[status] and not assessment.computes else ""
-            for line in folded(refused + STATUSES[status].total, width, first, " " * 8):
+            for line in folded(refused + STATUSES[status].meaning, width, first, " " * 8):
                 yield line, STATUSES[status].style if counts[status] else "dim"
 
 

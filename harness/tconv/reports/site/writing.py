@@ -12,9 +12,11 @@ from tconv import __version__
 from tconv.dialects import NoWord
 from tconv.errors import UsageError, writing
 from tconv.gate.status import FAILING
-from tconv.reports import phrases, plain
+from tconv.reports import plain
 from tconv.reports.between_runs.transitions import Transition
+from tconv.reports.notes import contexts_executed
 from tconv.reports.page.overview import waiver_facts
+from tconv.reports.phrases import headline
 from tconv.reports.report import Report
 from tconv.reports.site.drawings import draw_question
 from tconv.reports.site.engines import FEW, OUTCOMES, list_engines, outcome_of
@@ -188,10 +190,8 @@ class _Site:
             facts=facts,
             failing=FAILING,
             most_ends=_MOST_ENDS,
-            headline=phrases.headline,
-            contexts=[
-                line for run in engine.current for line in phrases.contexts_executed(run.report.assessment.statuses)
-            ],
+            headline=headline,
+            contexts=[line for run in engine.current for line in contexts_executed(run.report.assessment.statuses)],
         )
 
     def _calls(self) -> dict[str, Any]:
