@@ -59,6 +59,7 @@ _LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "
 _LETTER = re.compile(rf"(?<!')\b({'|'.join(_LETTERS)})\b(?!\[)")
 _OFF = re.compile(r" is the text's \w+ ([+-]) (\d+)$")
 """The end of a rule that differs from the text only by a number."""
+_WRITTEN = "as it is written"
 _TIGHT = re.compile(r"(?<=[\w)])([*-])(?=[\w(])")
 
 Sentence = tuple[str, tuple[str, ...]]
@@ -266,14 +267,16 @@ def _computes(rules: Sequence[Rule]) -> str:
 def formula(rule: Rule) -> str:
     """Return what a runtime computes, and what it should compute, with words for the letters of both formulas."""
     name = "the output size" if rule.quantity == "size" else rule.quantity
-    written = "as it is written" if str(rule.formula) == rule.quantity else ""
+    computed = _in_words(rule.formula, rule.quantity)
     if rule.expected is None:
-        return f"{name} is {written or _in_words(rule.formula)}"
-    used = f"it {written}" if written else _in_words(rule.formula)
-    return f"{name} should be {_in_words(rule.expected)}, and the runtime uses {used}"
+        return f"{name} is {computed}"
+    used = f"it {computed}" if computed == _WRITTEN else computed
+    return f"{name} should be {_in_words(rule.expected, rule.quantity)}, and the runtime uses {used}"
 
 
-def _in_words(formula: Formula) -> str:
+def _in_words(formula: Formula, quantity: str) -> str:
+    if str(formula) == quantity:
+        return _WRITTEN
     words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(formula))
     return _TIGHT.sub(r" \1 ", words)
 
