@@ -298,7 +298,7 @@ def test_a_cause_has_one_example_in_all_reports(page: Callable[..., _Page]) -> N
     ]
     assessment = _assessment(records)
     written = page(assessment)
-    assert f"example {shown} details" in written.words
+    assert f"example {shown} " in written.words
     assert "for example, 349 of 528 elements" in written.words
     (cause,) = find_causes(assessment, Status.FAILED)
     assert cause.example == shown
