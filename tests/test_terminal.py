@@ -231,7 +231,7 @@ def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
     lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}
     texts = {f"a/d{size}/c": f"float32 of 1.{size}: size {size}, rank 4" for size in (8, 9)} | lists
     assessment = assess(run_of({case: ver.BackendError(text) for case, text in texts.items()}), None, facts)
-    said = sorted(cause.line for cause in find_causes(assessment, Status.FAILED))
+    said = sorted(cause.what for cause in find_causes(assessment, Status.FAILED))
     assert said == [
         "Gives no answer; message: float32 of 1.8: size #, rank 4",
         "Gives no answer; message: shape=[9]",
@@ -266,17 +266,18 @@ def test_the_largest_causes_are_whole_and_the_others_counted(capsys: pytest.Capt
 
 
 def test_failures_have_more_room_than_what_is_known() -> None:
-    """No sentence of a failure is cut; of what is known the first cause is whole, and each has its first line."""
+    """No failure lacks its sentence and the line after it; of what is known the first cause alone has them."""
     sections = [
-        (name, [terminal.Entry([f"{name}{n}", "on"], ["more"]) for n in range(9)]) for name in ("failed", "waived")
+        (name, [terminal.Entry([f"{name}{n}", "on"], ["more", "copy"]) for n in range(9)])
+        for name in ("failed", "waived")
     ]
     lines = [line for line, _ in terminal.listed(sections, verbose=False)]
     failed, waived = lines[: lines.index("waived")], lines[lines.index("waived") :]
-    assert (failed.count("on"), failed.count("more")) == (9, 8)
-    assert (waived.count("on"), waived.count("more")) == (1, 1)
+    assert [failed.count(word) for word in ("on", "more", "copy")] == [9, 9, 8]
+    assert [waived.count(word) for word in ("on", "more", "copy")] == [1, 1, 1]
     assert [line for line in waived if line.endswith(" ...")] == [f"waived{n} ..." for n in range(1, 9)]
     whole = [line for line, _ in terminal.listed(sections, verbose=True)]
-    assert (whole.count("on"), whole.count("more")) == (18, 18)
+    assert [whole.count(word) for word in ("on", "more", "copy")] == [18, 18, 18]
 
 
 def test_failures_come_before_what_is_not_red(capsys: pytest.CaptureFixture[str]) -> None:
