@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command
         ("run --backend wrong_backends:PadsSwapped --cases", 1, {}),
         ("run --backend wrong_backends:PadsSwapped --cases", 1, {"COLUMNS": "60"}),
         ("report base.jsonl --baseline base.jsonl --cases", 0, {}),
-        ("list --tier full", 141, {"COLUMNS": "60"}),
+        ("list --cases", 141, {"COLUMNS": "60"}),
     ],
 )
 def test_a_reader_that_leaves_changes_no_exit_code(
