@@ -384,7 +384,8 @@ def turned(case: Case, knob: str, axis: int, near: Sequence[int], random: Random
         values = Problem(case, DIALECT).values
         value = values.primary.geometry.output[axis] if values else 1
     elif knob in SIZES:
-        value = full[knob.removesuffix(" / groups")] // (groups if knob.endswith("/ groups") else 1)
+        sizes = {**full, "groups": groups}
+        value = sizes[knob.removesuffix(" / groups")] // (groups if knob.endswith("/ groups") else 1)
     else:
         value = spread_per_axis(full.get(knob, NEUTRAL.get(knob, 0)), len(case.x.shape) - 2)[axis]
     if knob.endswith("/ groups"):
