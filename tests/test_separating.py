@@ -83,7 +83,7 @@ def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, mon
             "Right",
             0,
             "  agreed: exact",
-            "to conform: nothing: this is what the text says; if it failed in a run",
+            "to conform: nothing; if it failed in a run",
         ),
         pytest.param(
             "WrongShape",
