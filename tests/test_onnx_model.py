@@ -14,7 +14,7 @@ from strategies import ONNX
 from strategies import case as case_of
 from tconv.backends.onnx_graph import ELEMENT_TYPES
 from tconv.backends.onnx_model import build
-from tconv.backends.onnx_shape_inference import OnnxShapeInference, OnnxShapeInferenceLenient
+from tconv.backends.onnx_shape_inference import OnnxShapeInference
 from tconv.backends.onnxruntime import OnnxRuntime
 from tconv.backends.outcome import Produced, Unsupported
 from tconv.cases.call import arrange_operands, express
@@ -309,8 +309,7 @@ def test_a_shape_of_which_a_part_is_inferred_is_no_answer() -> None:
     """Of symbolic sizes onnx infers the output's channels alone; what it leaves open is no size of 0."""
     call, _ = call_and_model(plane(shapes="symbolic"))
     arrays = {tensor.role: np.zeros(tensor.shape, np.float32) for tensor in call.inputs}
-    for backend in (OnnxShapeInference(), OnnxShapeInferenceLenient()):
-        assert backend.run(call, arrays) == Unsupported("no shape is inferred, or not all of it")
+    assert OnnxShapeInference().run(call, arrays) == Unsupported("no shape is inferred, or not all of it")
 
 
 def test_a_model_of_constants_has_no_input() -> None:

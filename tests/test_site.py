@@ -238,6 +238,6 @@ def test_every_runner_is_of_an_engine() -> None:
     """There are eighteen, each once."""
     assert len(ENGINES) == 18
     assert {engine_name(name)[0] for name in engines()} <= set(ENGINES)
-    assert engine_name("onnx-shape-inference-lenient") == engine_name("onnx-reference")
+    assert engine_name("onnx-shape-inference") == engine_name("onnx-reference")
     assert engine_name("openvino-onnx") == ("openvino", "OpenVINO")
     assert engine_name("acme:Foo")[0] == "acme-foo"

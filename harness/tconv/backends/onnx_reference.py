@@ -26,15 +26,11 @@ _WITHOUT_SHAPE = "Field 'shape' of 'type' is required"
 class OnnxReference:
     """The checker, then the evaluator, which checks nothing itself."""
 
-    name = "onnx-reference"
-    checked = True
     DIALECTS = ONNX_DIALECT_NAMES
 
     def info(self) -> BackendInfo:
-        """Return onnx's version, and whether its checker runs first."""
-        return BackendInfo(
-            self.name, onnx.__version__, self.DIALECTS, {"checker": "full" if self.checked else "none"}, contexts=True
-        )
+        """Return onnx's version."""
+        return BackendInfo("onnx-reference", onnx.__version__, self.DIALECTS, {"checker": "full"}, contexts=True)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         """Check the model, then evaluate it; an error of the checker is a refusal."""
@@ -42,8 +38,7 @@ class OnnxReference:
 
         model = build(call, arrays)
         try:
-            if self.checked:
-                onnx.checker.check_model(model, full_check=True)
+            onnx.checker.check_model(model, full_check=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
             message = str(error).strip()
             return (Unsupported if message.startswith(_WITHOUT_SHAPE) else Refused)(message)
@@ -53,18 +48,11 @@ class OnnxReference:
         except Exception as error:  # noqa: BLE001 - it has no own exceptions, and numpy may raise any
             return BackendError(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
-    @classmethod
-    def snippet(cls, _: Call) -> Snippet:
+    @staticmethod
+    def snippet(_: Call) -> Snippet:
         """Return the code that evaluates a model without tconv."""
         lines = (
-            *(("onnx.checker.check_model(model, full_check=True)",) if cls.checked else ()),
+            "onnx.checker.check_model(model, full_check=True)",
             "y = np.asarray(onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0])",
         )
         return Snippet(("onnx", "onnx.reference"), lines, ("ValidationError", "InferenceError"))
-
-
-class OnnxReferenceUnchecked(OnnxReference):
-    """The evaluator alone, which also gets models that the checker refuses."""
-
-    name = "onnx-reference-unchecked"
-    checked = False

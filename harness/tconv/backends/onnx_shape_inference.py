@@ -26,20 +26,18 @@ _DTYPES = {element_type: str(dtype) for dtype, element_type in ELEMENT_TYPES.ite
 class OnnxShapeInference:
     """`infer_shapes` in strict mode: an operator whose inference fails is an error."""
 
-    strict = True
     DIALECTS = ONNX_DIALECT_NAMES
 
     def info(self) -> BackendInfo:
-        """Return onnx's version and the mode."""
-        name = "onnx-shape-inference" + ("" if self.strict else "-lenient")
-        return BackendInfo(name, onnx.__version__, self.DIALECTS, {"strict_mode": str(self.strict)})
+        """Return onnx's version."""
+        return BackendInfo("onnx-shape-inference", onnx.__version__, self.DIALECTS, {"strict_mode": "True"})
 
     def run(self, call: Call, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Outcome:
         """Infer the output's shape, which the model does not declare."""
         model = build(call, arrays)
         model.graph.output[0].type.tensor_type.ClearField("shape")
         try:
-            inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=self.strict)
+            inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError) as error:
             return Refused(str(error).strip())
         output = inferred.graph.output[0].type.tensor_type
@@ -47,21 +45,15 @@ class OnnxShapeInference:
             return Unsupported("no shape is inferred, or not all of it")
         return ShapeOnly(tuple(dim.dim_value for dim in output.shape.dim), _DTYPES.get(output.elem_type, "unknown"))
 
-    @classmethod
-    def snippet(cls, _: Call) -> Snippet:
+    @staticmethod
+    def snippet(_: Call) -> Snippet:
         """Return the code that infers the shape without tconv."""
         lines = (
             'model.graph.output[0].type.tensor_type.ClearField("shape")',
-            f"inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode={cls.strict})",
+            "inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)",
             "output = inferred.graph.output[0].type.tensor_type",
             "dtype = onnx.helper.tensor_dtype_to_np_dtype(output.elem_type)",
             "y = np.empty([dim.dim_value for dim in output.shape.dim], dtype)",
         )
         refusals = ("ValidationError", "InferenceError")
         return Snippet(("onnx", "onnx.shape_inference"), lines, refusals, shape_only=True)
-
-
-class OnnxShapeInferenceLenient(OnnxShapeInference):
-    """`infer_shapes` in its default mode: an operator whose inference fails has no shape."""
-
-    strict = False
