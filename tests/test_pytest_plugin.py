@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from junitparser import JUnitXml
 
+from exported_models import write
 from made_records import waiver
 from small_corpus import CASES, HEAD, NAMES, environment
 
@@ -85,6 +86,23 @@ def test_the_cases_of_a_file_are_its_items(project: Callable[..., pytest.Pyteste
     result.stdout.fnmatch_lines(
         ["tconv: wrong_backends:Right, gate tier", "Right 1.0, onnx/ConvTranspose-22: 6 passed"]
     )
+
+
+def test_models_are_audited(pytester: pytest.Pytester) -> None:
+    """Each is an item: it passes if it is safe, or its findings are accepted, and else fails with what was found."""
+    for name in ("keras-same", "volume"):
+        write(name, pytester.mkdir(name))
+    pytester.makeini("[pytest]\ntconv_audit = */*.onnx\ntconv_accept = known.txt\n")
+    known = pytester.path / "known.txt"
+    known.write_text("# nothing yet")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["unsafe on onnxruntime *negative-same-shrunk*"])
+    known.write_text("keras-same.onnx up_b onnxruntime reading")
+    pytester.runpytest().assert_outcomes(passed=2)
+    assert pytester.runpytest("-o", "tconv_audit=*.onnx").ret == pytest.ExitCode.USAGE_ERROR
+    missing = pytester.runpytest("-o", "tconv_backend=onnxruntime==0.0.1", "-k", "volume")
+    missing.assert_outcomes(failed=1, deselected=1)
 
 
 def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Pytester]) -> None:

@@ -1,8 +1,9 @@
 """The pytest plugin: case files become test files, and their cases its items.
 
-It does nothing until an ini file sets `tconv_cases`. Then every case file of that folder is a file of tests. Case files
-in a folder outside of the ini file's folder are not visited by pytest, so such files are collected as children of the
-ini file. This module is loaded for every user of pytest with tconv installed, so it imports nothing that takes time.
+It does nothing until an ini file sets `tconv_cases` or `tconv_audit`. Then every case file of that folder is a file of
+tests, and so is every model. Case files in a folder outside of the ini file's folder are not visited by pytest, so such
+files are collected as children of the ini file. This module is loaded for every user of pytest with tconv installed, so
+it imports nothing that takes time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "tconv_waivers", "A file, relative to this one, or none; default: those that ship.", "string", default=""
     )
     parser.addini("tconv_strict", "Accepting an invalid model is a failure.", "bool", default=False)
+    parser.addini("tconv_audit", "ONNX models to audit, relative to this file; globs.", "args", default=[])
+    parser.addini("tconv_accept", "A file of findings of audits that are accepted.", "string", default="")
     parser.addini("tconv_timeout", "Seconds for one case.", "float", default=60.0)
 
 
@@ -31,3 +34,5 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take part if the settings ask for it."""
     if config.getini("tconv_cases"):
         import_module("tconv.pytest_plugin.gatekeeper").take_part(config)
+    if config.getini("tconv_audit"):
+        config.pluginmanager.register(import_module("tconv.pytest_plugin.audits").Auditor(config), "tconv-auditor")
