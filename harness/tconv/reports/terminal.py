@@ -107,7 +107,7 @@ def listed(
                 yield from ((line, "") for line in head)
             else:
                 yield f"{head[0]} ...", ""
-            # Several causes may have one sentence: the next line has what tells them apart, such as the message.
+            # Several causes may have one sentence: the next line has what is different, such as the message.
             yield from ((line, "dim") for line in (rest if number < whole else rest[: int(is_urgent)]))
         if more := len(entries) - len(shown):
             yield f"  and {more:,} more {'cause' if more == 1 else 'causes'}; --verbose lists them", "dim"
