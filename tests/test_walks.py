@@ -29,7 +29,7 @@ class Walk(NamedTuple):
 
 WALKS = {
     "first steps": Walk("start/first-steps.md", "# First steps\n", "\0", (0, 1, 0, 1, 0, 0, 1, 0)),
-    "a backend": Walk("start/own-runtime.md", "# Test your own runtime\n", "\0", (1, 0, 0, 0, 0, 0)),
+    "a backend": Walk("start/own-runtime.md", "# Test your own runtime\n", "\0", (1, 0, 0, 0, 0)),
     "torch": Walk("reference/backends.md", "\n### geometry/1\n", "\n## ", (0,)),
 }
 
