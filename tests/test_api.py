@@ -568,15 +568,37 @@ def test_every_wrong_argument_is_refused_in_words(name: str) -> None:
     check()
 
 
+def test_what_is_cropped_may_be_large() -> None:
+    """Only the output and the products of one tap are in memory."""
+    assert conv_transpose(X, W, strides=10**9, pads_end=2 * 10**9).tolist() == [[[1.0, 10.0, 100.0]]]
+    data, taps = np.broadcast_to(1.0, (1, 1, 2**20)), np.broadcast_to(1.0, (1, 2**11, 1))
+    with pytest.raises(UsageError, match="the products of one tap must have at most"):
+        conv_transpose(data, taps, pads_begin=2**20 - 1)
+
+
+def test_a_tracer_that_reads_the_variables_changes_no_answer() -> None:
+    """As a debugger, or a meter of coverage, does."""
+    program = (
+        "import sys, numpy as np\n"
+        "from tconv import conv_transpose, resolve\n"
+        "def trace(frame, *_):\n    frame.f_locals\n    return trace\n"
+        "sys.settrace(trace)\n"
+        "x = np.ones((1, 1, 2))\n"
+        "print(conv_transpose(x, x, strides=2).shape, resolve(spatial=[2], kernel=[2], strides=2).output)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "(1, 1, 4) (4,)\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"dialect": None}, "dialect must be a name or a Dialect (got None)"),
         (
             {"strides": 10**9},
-            "the output must have at most 1,073,741,824 elements before it is cropped (got 2,000,000,003)",
+            "the output must have at most 1,073,741,824 elements (got 2,000,000,003)",
         ),
-        ({"output_shape": [2**40]}, "elements before it is cropped (got 1,099,511,627,776)"),
+        ({"output_shape": [2**40]}, "elements (got 1,099,511,627,776)"),
         ({"strides": 10**5000}, "strides must have less than 64 bits (got 16610 bits)"),
         ({"reading": None}, "reading must be a name or a list of names (got None)"),
         ({"auto_pad": ["valid"]}, "auto_pad must be one of explicit, valid, same_upper, same_lower (got ['valid'])"),

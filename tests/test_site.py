@@ -16,13 +16,14 @@ from tconv.backends.engine_names import ENGINES, engine_name
 from tconv.backends.environments import engines
 from tconv.datafiles import data_folder
 from tconv.dialects import DIALECTS
+from tconv.errors import UsageError
 from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record import Record
 from tconv.reports.report import make_report
 from tconv.reports.site.engines import list_engines
 from tconv.reports.site.questions import FIELDS, describe, list_questions
-from tconv.reports.site.writing import write
+from tconv.reports.site.writing import refuse_other_files, write
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -72,22 +73,36 @@ def site(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_folder_with_other_files_is_refused_and_a_site_is_replaced(command: Command, tmp_path: Path) -> None:
-    """Whole: what an earlier site has is gone, and what is no site is as it was."""
-    records = min(data_folder("records").glob("*.jsonl.xz"), key=lambda path: path.stat().st_size)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/notes.txt").write_text("mine")
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site/site.js").write_text("")
-    (tmp_path / "site/old.html").write_text("")
-    refused = command("site", str(records), "--output", "mine")
-    assert (refused.returncode, (tmp_path / "mine/notes.txt").read_text()) == (2, "mine")
-    assert "must be a new folder, an empty one, or a site" in refused.stderr
-    done = command("site", str(records), "--output", "site")
-    assert done.returncode == 0, done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"mine", "site"}
-    assert (tmp_path / "site/index.html").is_file()
-    assert not (tmp_path / "site/old.html").exists()
+def smallest_records() -> str:
+    """Return the path of the smallest records of tconv."""
+    return str(min(data_folder("records").glob("*.jsonl.xz"), key=lambda path: path.stat().st_size))
+
+
+def test_a_site_is_written_into_its_folder_and_other_files_stay(command: Command, tmp_path: Path) -> None:
+    """Such as those of a branch that is published; a link and `.` are the folder too."""
+    (tmp_path / "pages/.git").mkdir(parents=True)
+    (tmp_path / "pages/CNAME").write_text("example.org")
+    (tmp_path / "link").symlink_to("pages")
+    for folder in ("link", "pages", "."):
+        done = command("site", smallest_records(), "--output", folder)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / folder / "index.html").is_file()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "pages/.git").is_dir()
+    assert (tmp_path / "pages/CNAME").read_text() == "example.org"
+
+
+def test_no_file_of_others_is_replaced(site: Path, command: Command, tmp_path: Path) -> None:
+    """Whichever file of a site has its name; this is said before any record is read."""
+    for path in site.iterdir():
+        folder = tmp_path / path.name
+        folder.mkdir()
+        (folder / path.name).write_text("mine")
+        with pytest.raises(UsageError, match="must be a site of tconv or have no"):
+            refuse_other_files(folder)
+    refused = command("site", "no-records", "--output", "site.js")
+    assert refused.returncode == 2
+    assert "must be a site of tconv or have no site.js (got site.js/site.js)" in refused.stderr
 
 
 class Links(HTMLParser):

@@ -105,7 +105,7 @@ def _entries(value: Any) -> tuple[Any, ...] | None:  # noqa: ANN401 - as above
 
 
 def refuse_too_large(geometry: Geometry, batch: int, out_channels: int) -> None:
-    """Refuse an output that is too large to be computed.
+    """Refuse an output that is too large to be computed; what is cropped does not count.
 
     Args:
         geometry: the geometry.
@@ -117,13 +117,13 @@ def refuse_too_large(geometry: Geometry, batch: int, out_channels: int) -> None:
     """
     if len(geometry.output) > _MOST_AXES:
         raise UsageError(f"x must have at most {_MOST_AXES} spatial axes (got {len(geometry.output)})")
-    # The reference computes the full size, and then crops.
-    sizes = [*(max(pair) for pair in zip(geometry.full, geometry.output, strict=True)), batch, out_channels]
-    if (elements := prod(max(size, 1) for size in sizes)) > _LARGEST_OUTPUT:
-        raise UsageError(
-            f"the output must have at most {_LARGEST_OUTPUT:,} elements before it is cropped (got {elements:,}); "
-            "take smaller sizes, strides or output_shape; resolve() computes sizes alone"
-        )
+    # The reference also holds the products of one tap with all data, in the sizes of the data.
+    for sizes, what in ((geometry.output, "the output"), (geometry.spatial, "the products of one tap")):
+        if (elements := prod(max(size, 1) for size in (*sizes, batch, out_channels))) > _LARGEST_OUTPUT:
+            raise UsageError(
+                f"{what} must have at most {_LARGEST_OUTPUT:,} elements (got {elements:,}); "
+                "take smaller sizes, strides or output_shape; resolve() computes sizes alone"
+            )
 
 
 def arrays_of(x: Any, w: Any, bias: Any, dialect: Dialect, written: Mapping[str, Any]) -> Arrays:  # noqa: ANN401 - a caller may give anything

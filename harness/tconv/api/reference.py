@@ -90,7 +90,9 @@ def conv_transpose(
         >>> conv_transpose(x, w, strides=2, auto_pad="same_upper")
         array([[[  1.,  10., 102.,  20., 203.,  30.]]])
     """
-    written = {name: value for name, value in locals().items() if name in Written.__annotations__}
+    # A copy: in Python 3.12 a loop over locals() fails under a tracer.
+    given = dict(locals())
+    written = {name: value for name, value in given.items() if name in Written.__annotations__}
     dialect = dialect_of(dialect)
     arrays = arrays_of(x, w, bias, dialect, written)
     attributes = attributes_of(written | {"groups": arrays.groups}, max(arrays.x.ndim - 2, 0))
@@ -151,7 +153,8 @@ def resolve(
         >>> resolve(**asked, dialect="openvino/ConvolutionBackpropData-1").pads_begin
         (2,)
     """
-    written = {name: value for name, value in locals().items() if name in Written.__annotations__}
+    given = dict(locals())
+    written = {name: value for name, value in given.items() if name in Written.__annotations__}
     dialect = dialect_of(dialect)
     sizes, taps = sizes_of("spatial", spatial), sizes_of("kernel", kernel)
     attributes = attributes_of(written, len(sizes))

@@ -49,8 +49,8 @@ def command(
 ) -> int:
     """Judge RECORDS by the waivers, print the result, and make the HTML page.
 
-    RECORDS are files or folders. The shards of one run are joined. With --baseline, each run is
-    compared with the newest older run of the same backend and dialect.
+    RECORDS are files or folders. The shards of one run are joined. With --baseline, each run is compared with the
+    newest older run of the same backend and dialect.
 
     The exit code is 1 if a run is red, or if a case is worse than in the baseline. It is 2 if the baseline has no run
     of this backend and dialect.

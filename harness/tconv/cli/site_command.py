@@ -22,10 +22,11 @@ from tconv.reports.site import writing
 def command(records: tuple[Path, ...], cases: Path | None, waivers: str | None, output: Path) -> int:
     """Write a site from RECORDS, with a page for each runtime, question and finding.
 
-    RECORDS are files or folders. Without RECORDS, tconv uses its own records of 18 runtimes. If
-    there are several releases of a runtime, the tables show the newest one, and a page says what changed. The site
-    needs no server and no network. Each page has its data as JSON.
+    RECORDS are files or folders. Without RECORDS, tconv uses its own records. If there are several releases of a
+    runtime, the tables show the newest one, and a page says what changed. The site needs no server and no network. Each
+    page has its data as JSON. Other files in the folder stay.
     """
+    writing.refuse_other_files(output)
     files = record_files(records or [data_folder("records"), data_folder("unwaived")], cases)
     cases = cases_of(files, cases)
     assessments, corpus = assess_files(files, cases, waivers)

@@ -1,3 +1,4 @@
+// The script of a site of tconv. A folder whose site.js begins with this line is such a site.
 // Search in all pages, and the answer to "I have this call". Data come from index.js and calls.js, so that file:// works.
 (() => {
   "use strict";

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter, defaultdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tconv import __version__
 from tconv.dialects import NoWord
-from tconv.errors import UsageError, writing
+from tconv.errors import UsageError
 from tconv.gate.status import FAILING
-from tconv.reports import plain
+from tconv.reports import atomic_write, plain
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.notes import contexts_executed
 from tconv.reports.page.overview import waiver_facts
@@ -51,10 +50,28 @@ CHANGES = {
 """The headings for the transitions between two releases."""
 _MOST_ENDS = 40
 _SCRIPT = "site.js"
+_PAGES = ("index", "calls", "changes", "findings", "texts")
+_NAMES = (_SCRIPT, "site.css", "index.js", "calls.js", *(f"{page}.html" for page in _PAGES), "engines", "questions")
+"""The files and folders of a site at its top."""
+
+
+def refuse_other_files(folder: Path) -> None:
+    """Refuse a folder with files of others that a site would replace, before the work begins.
+
+    Raises:
+        UsageError: the folder has such a file.
+    """
+    script = folder / _SCRIPT
+    if script.is_file() and script.read_bytes().startswith(_read(_SCRIPT).partition("\n")[0].encode()):
+        return
+    if taken := next((folder / name for name in _NAMES if (folder / name).exists()), None):
+        raise UsageError(
+            f"{folder} must be a site of tconv or have no {taken.name} (got {taken}); choose another --output"
+        )
 
 
 def write(report: Report, cases: Sequence[Case], find: Callable[[str], Case | None], folder: Path) -> int:
-    """Write the site and return the number of its pages. A site that is there is replaced when the new one is whole.
+    """Write the site and return the number of its pages. Other files in the folder stay.
 
     Args:
         report: the runs; several releases of an engine are compared.
@@ -63,26 +80,29 @@ def write(report: Report, cases: Sequence[Case], find: Callable[[str], Case | No
         folder: the folder of the site.
 
     Raises:
-        UsageError: the folder has something, and is no site.
+        UsageError: the folder has files of others that the site would replace.
         FileError: the site cannot be written.
     """
-    if folder.exists() and not (folder / _SCRIPT).is_file() and any(folder.iterdir()):
-        raise UsageError(f"{folder} must be a new folder, an empty one, or a site (got other files)")
-    new, old = (folder.with_name(f".{folder.resolve().name}.{state}") for state in ("new", "old"))
-    with writing(folder, "folder"):
-        shutil.rmtree(new, ignore_errors=True)
-        pages = _Site(list_engines(report.runs, find), new).write(cases)
-        shutil.rmtree(old, ignore_errors=True)
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
+    refuse_other_files(folder)
+    site = _Site(list_engines(report.runs, find))
+    pages = site.make(cases)
+    # The script comes first: it marks the folder as a site if the write is interrupted. The first page comes last.
+    for name in sorted(site.texts, key=lambda name: (name != _SCRIPT, name == "index.html")):
+        atomic_write.write(folder / name, site.texts[name])
     return pages
 
 
+def _read(name: str) -> str:
+    """Return a file of this package that each site has."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
 class _Site:
-    def __init__(self, engines: Sequence[Engine], folder: Path) -> None:
-        self.engines, self.folder = engines, folder
+    """The texts of a site, by the paths of their files."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self.engines = engines
+        self.texts: dict[str, str] = {}
         self.index: list[tuple[str, str, str]] = []
         days = sorted({run.date for engine in engines for run in engine.runs})
         self.everywhere = {
@@ -94,9 +114,10 @@ class _Site:
             "made_by": __version__,
         }
 
-    def write(self, cases: Sequence[Case]) -> int:
+    def make(self, cases: Sequence[Case]) -> int:
+        """Make all texts, and return the number of the pages."""
         for name in ("site.css", _SCRIPT):
-            self._file(name, files(__package__).joinpath(name).read_text(encoding="utf-8"))
+            self.texts[name] = _read(name)
         self._page("index", "Transposed convolution", "all engines and questions", kinds=KINDS)
         self._page("calls", "I have this call", "what each engine makes of it", fields=FIELDS)
         self._page("changes", "Changes", "from release to release", headings=CHANGES)
@@ -140,27 +161,23 @@ class _Site:
         self._script("calls", self._calls())
         return pages
 
-    def _file(self, name: str, text: str) -> None:
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_text(text, encoding="utf-8")
-
     def _page(self, name: str, title: str, kind: str, template: str = "", **context: Any) -> None:  # noqa: ANN401 - what its template takes
-        """Write a page; `values` of its context are written as JSON too."""
+        """Make a page; `values` of its context are its JSON too."""
         if "values" in context:
-            self._file(f"{name}.json", json.dumps(context["values"], indent=1, ensure_ascii=False) + "\n")
+            self.texts[f"{name}.json"] = json.dumps(context["values"], indent=1, ensure_ascii=False) + "\n"
             context["json"] = f"{name.rpartition('/')[2]}.json"
         page = environment("reports/site/templates").get_template(f"{template or name}.html.j2")
-        text = page.render(**self.everywhere, title=title, up="../" * name.count("/"), **context)
-        self._file(f"{name}.html", text)
+        context |= self.everywhere | {"title": title, "up": "../" * name.count("/")}
+        self.texts[f"{name}.html"] = page.render(context)
         self.index.append((title, kind, f"{name}.html"))
 
     def _script(self, name: str, values: object) -> None:
         text = json.dumps(values, separators=(",", ":"))
-        self._file(f"{name}.js", f"(window.TCONV ??= {{}}).{name} = {text};\n")
+        self.texts[f"{name}.js"] = f"(window.TCONV ??= {{}}).{name} = {text};\n"
 
     def _engine(self, engine: Engine) -> None:
         badge = plain.badge(Report([run.report for run in engine.current]))
-        self._file(f"engines/{engine.key}.badge.json", json.dumps(badge) + "\n")
+        self.texts[f"engines/{engine.key}.badge.json"] = json.dumps(badge) + "\n"
         facts = {finding.key: waiver_facts(finding.waiver) for finding in engine.findings}
         values = {
             "name": engine.name,
