@@ -191,6 +191,16 @@ def test_a_node_in_a_branch_is_asked_alone(tmp_path: Path) -> None:
     assert {finding["kind"] for finding in found.values()} == {"not-asked"}
 
 
+def test_a_computed_bias_of_another_shape_is_no_fault_of_the_runtime(tmp_path: Path) -> None:
+    """The shape of what Compress leaves is not inferred, so the reader takes the bias for the right one."""
+    chosen = constant("chosen", np.array([True, True, True, False]))
+    nodes = [onnx.helper.make_node("Compress", ["b4", "chosen"], ["b"], axis=0), up("x", "w", "y", "b", strides=[2])]
+    constants = [constant("w", weights(2, 2, 3)), constant("b4", weights(4, 1)[:, 0]), chosen]
+    onnx.save(made(nodes, constants, [1, 2, 5], 17), tmp_path / "a.onnx")
+    _, audit = audited(tmp_path / "a.onnx", "--backend", SEEDED)
+    assert unsafe_nodes(audit) == set()
+
+
 # Recipes.
 
 

@@ -222,6 +222,23 @@ def test_the_first_death_of_a_process_is_not_repeated(tmp_path: Path, monkeypatc
     assert [made[f"({TROUBLE},) {case.x.shape}"] for case in deadly] == [1, 2]
 
 
+def test_every_death_is_repeated_in_a_process_that_was_asked_nothing_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process is asked nothing after what it died of, and each deadly case was the first of some process."""
+    log = tmp_path / "log"
+    monkeypatch.setenv(LOG, str(log))
+    asked = cases(tmp_path, EIGHT)
+    deadly = [case for case in asked if case.attributes.strides == (TROUBLE,)]
+    with pool_of("Aborts", jobs=2) as pool:
+        kinds = {record.case: record.verdict.kind for record in pool.run(asked)}
+    assert kinds == {case.id: "crashed" if case in deadly else "agreed" for case in asked}
+    ended = [line.split(maxsplit=1) for line in log.read_text(encoding="utf-8").splitlines()]
+    first, last = dict(reversed(ended)), dict(ended)
+    assert set(first.values()) >= {f"({TROUBLE},) {case.x.shape}" for case in deadly}
+    assert all(sum(who == process and what.startswith(f"({TROUBLE},)") for who, what in ended) <= 1 for process in last)
+
+
 def test_nothing_is_left_of_a_pool(tmp_path: Path) -> None:
     asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
     with pool_of("Right"):
@@ -651,7 +668,7 @@ def leads_session(process: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a pipe is found as Linux shows it")
-@pytest.mark.parametrize("backend", ["WritesIntoPipes", "ClosesItsJournal"])
+@pytest.mark.parametrize("backend", ["WritesIntoPipes", "UnblocksItsPipes", "ClosesItsJournal"])
 def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: Path, backend: str) -> None:
     """Nothing that it writes is believed; who cannot write any more has died of the case."""
     asked = cases(tmp_path, GRID)[:40]
@@ -661,8 +678,19 @@ def test_what_a_runtime_does_to_its_workers_pipes_costs_no_other_case(tmp_path: 
     assert records.keys() == {case.id for case in asked}
     kinds = {case: record.verdict.kind for case, record in records.items()}
     assert {kinds[case] for case in kinds if case not in guilty} == {"agreed"}
-    assert {kinds[case] for case in guilty} == {"agreed" if backend == "WritesIntoPipes" else "crashed"}
+    assert {kinds[case] for case in guilty} == {"crashed" if backend == "ClosesItsJournal" else "agreed"}
     assert not any(record.alone for record in records.values())
+
+
+def test_a_record_that_a_runtime_takes_away_is_noticed_at_once(tmp_path: Path) -> None:
+    """The cases whose records were lost with it are asked again, each alone."""
+    asked = cases(tmp_path, FEW.replace("[1, 2, 3, 4]", f"[1, {TROUBLE}]"))
+    with pool_of("LosesItsRecord") as pool:
+        verdicts = {record.case: record.verdict for record in pool.run(asked)}
+    lost = {case.id for case in asked if case.attributes.strides == (TROUBLE,)}
+    spoilt = ver.Crashed("closed or spoilt the journal of its worker, and went on", "")
+    assert {case: verdict for case, verdict in verdicts.items() if case in lost} == dict.fromkeys(lost, spoilt)
+    assert {verdict.kind for case, verdict in verdicts.items() if case not in lost} == {"agreed"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder is removed while it is in use")

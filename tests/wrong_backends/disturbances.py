@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tconv.backends import Outcome, Produced, Refused
+from tconv.execution.journal import Journal
 from wrong_backends.ends import Hangs, write_into_pipes
 from wrong_backends.right import FOREVER, Array, Right, Troubled, troubled
 
@@ -28,6 +29,36 @@ class ClosesItsJournal(Troubled):
             with suppress(OSError):
                 if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
                     os.close(int(path.name))
+
+
+class UnblocksItsPipes(Troubled):
+    """It makes all pipes non-blocking, and fills them: who writes next must wait until they are read."""
+
+    def end(self) -> None:
+        for path in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                if int(path.name) > 2 and str(path.readlink()).startswith("pipe:"):
+                    os.set_blocking(int(path.name), False)
+        for _ in range(1000):
+            write_into_pipes(b"garbage" * 1000 + b"\n")
+
+
+class LosesItsRecord(Troubled):
+    """What it does to memory lets its worker leave out records from then on."""
+
+    loses = False
+
+    def __init__(self) -> None:
+        write = Journal.write
+
+        def without_records(journal: Journal, word: str, text: str = "") -> None:
+            if word != "record" or not self.loses:
+                write(journal, word, text)
+
+        Journal.write = without_records  # type: ignore[method-assign] # that is what is wrong
+
+    def end(self) -> None:
+        self.loses = True
 
 
 class LeavesChild(Troubled):

@@ -17,6 +17,7 @@ The words are
 from __future__ import annotations
 
 import os
+import select
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,7 +78,11 @@ class Journal:
         body = f"{word} {self._at} {monotonic()!r} {text}".encode()
         rest = b"\n%08x %b\n" % (crc32(body), body)
         while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:
+                # A runtime may have made the pipe non-blocking.
+                select.select([], [self._descriptor], [], 1.0)
 
 
 class Entry(NamedTuple):

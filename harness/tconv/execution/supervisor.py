@@ -105,7 +105,7 @@ class WorkerProcess:
     def __init__(self, asking: Asking, log: Path) -> None:
         self.introduction: Introduction | None = None
         self.pending: dict[int, Case] = {}
-        self.alone = self.has_gone_on = self._closed = False
+        self.alone = self.has_gone_on = self._spoilt = False
         self._spec, self._timeout = asking.backend, asking.timeout
         self._log, self._temporary = log, log.with_suffix("")
         self._given = 0
@@ -230,6 +230,10 @@ class WorkerProcess:
         self._at, self._doing, self._since = entry.number, entry.word, max(entry.time, self._resumed)
         if entry.word == "call":
             self._first_called = entry.number if self._first_called is None else self._first_called
+        if entry.word == "done" and any(number <= entry.number for number in self.pending):
+            # The runtime kept a record out of the journal, so nothing would come before the deadline.
+            self._spoilt = True
+            self.kill()
 
     def _record(self, entry: Entry) -> Record | None:
         case = self.pending.get(entry.number)
@@ -288,7 +292,7 @@ class WorkerProcess:
         """How it ended, as `subprocess` gives it; None while it runs."""
         code = self._process.code(_ENDING_SECONDS if self._reader.ended else 0.0)
         if code is None and self._reader.ended:
-            self._closed = True
+            self._spoilt = True
             self._process.kill()
             code = self._process.code()
             return zygote.LOST if code is None else code
@@ -296,8 +300,8 @@ class WorkerProcess:
 
     def cause(self, code: int) -> str:
         """Return why it ended, in words."""
-        if self._closed:
-            return "closed the journal of its worker, and went on"
+        if self._spoilt:
+            return "closed or spoilt the journal of its worker, and went on"
         return "something ended the process that workers are forked from" if code == zygote.LOST else ending(code)
 
     @property

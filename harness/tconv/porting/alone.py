@@ -70,6 +70,8 @@ def _cases(model: Model, call: ModelCall) -> Iterator[tuple[By, Case]]:
     if w is None or w.size > _MOST_VALUES or w.shape != case.w.shape:
         return
     b = model.constant(call.node.input[2], call.scope) if case.b else None
+    if case.b and b is not None and b.shape != case.b.shape:
+        return
     own_b = case.b and (replace(case.b, data="normal") if b is None else _operand(b, case.b))
     yield "own filter", replace(as_it_is, x=replace(case.x, data="normal"), w=_operand(w, case.w), b=own_b)
 
