@@ -191,4 +191,4 @@ def test_findings_that_cannot_be_written_are_told_before_a_case_is_drawn(fuzz: C
     (tmp_path / "out" / "findings.yaml").mkdir(parents=True)
     done = fuzz("Right", "--examples", "10")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "findings.yaml: must be a file that can be written (Is a directory)" in done.stderr
+    assert "findings.yaml: must be a file that can be written (got a folder)" in done.stderr

@@ -361,7 +361,7 @@ def test_a_term_that_is_0_in_all_answers_is_no_difference(command: Command, tmp_
     backend = ("--backend", "wrong_backends:LowerAsUpper")
     done = command("run", "--cases", "small.yaml", *backend, "--waivers", "none", "--output", "out", "-j", "1")
     total = "(((input - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - size) / 2)"
-    assert f"pads_begin is floor{total}, the text says ceil{total}" in " ".join(done.stdout.split())
+    assert f"pads_begin should be ceil{total}, and the runtime uses floor{total}" in " ".join(done.stdout.split())
 
 
 def test_waivers_are_proposed_and_a_person_completes_them(command: Command, tmp_path: Path) -> None:

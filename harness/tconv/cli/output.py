@@ -89,5 +89,7 @@ def refuse_unwritable(paths: Sequence[Path | None]) -> None:
     """
     for path in filter(None, paths):
         at = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        if at == path and at.is_dir():
+            raise FileError(path, "must be a file that can be written (got a folder); choose another")
         if not os.access(at, os.W_OK) or (at != path and not at.is_dir()):
             raise FileError(path, f"must be a file that can be written (got {at}, which cannot); choose another")

@@ -43,9 +43,22 @@ class Form(Enum):
     HALF_DOWN = "floor(({}) / 2)", 2, lambda sums, _: sums // 2
     HALF_UP = "ceil(({}) / 2)", 2, lambda sums, _: -(-sums // 2)
     HALF_TO_0 = "trunc(({}) / 2)", 3, lambda sums, _: np.sign(sums) * (np.abs(sums) // 2)
+    HALF_FROM_0 = "sign * ceil(|{}| / 2)", 4, lambda sums, _: np.sign(sums) * -(-np.abs(sums) // 2)
     HALF_DOWN_AT_LEAST_0 = "max(0, floor(({}) / 2))", 5, lambda sums, _: np.maximum(sums // 2, 0)
     HALF_UP_AT_LEAST_0 = "max(0, ceil(({}) / 2))", 5, lambda sums, _: np.maximum(-(-sums // 2), 0)
     AT_MOST_TAPS = "min((K-1)*d, {})", 3, np.minimum, "(K-1)*d"
+    HALF_DOWN_AT_MOST_TAPS = (
+        "min((K-1)*d, floor(({}) / 2))",
+        5,
+        lambda sums, taps: np.minimum(sums // 2, taps),
+        "(K-1)*d",
+    )
+    HALF_UP_AT_MOST_TAPS = (
+        "min((K-1)*d, ceil(({}) / 2))",
+        5,
+        lambda sums, taps: np.minimum(-(-sums // 2), taps),
+        "(K-1)*d",
+    )
 
     def __init__(self, pattern: str, length: int, compute: Callable[[Array, Array], Array], beside: str = "") -> None:
         self.pattern = pattern
