@@ -24,7 +24,7 @@ WHYS = [
     ("refusal", "failed", ("no kernel for nine columns", "The call was refused, so there is no output")),
     ("death", "failed", ("SIGABRT", "The process crashed, so there is no output")),
     ("hang", "failed", ("no answer within 2 s", "There was no answer in time")),
-    ("dtype", "failed", ("must be f32 (got f64)",)),
+    ("dtype", "failed", ("must be f32 (got f64, with the right values)",)),
     ("shape", "failed", ("must be [2, 6, 7, 25] (got [2, 6, 7])", "The shape must be")),
     ("unstable", "failed", ("unstable", "different answers to the same call")),
     ("accepted-invalid", "reported", ("breaks pads-without-auto-pad", "cannot be used simultaneously with auto_pad")),

@@ -419,7 +419,7 @@ def test_an_inconsistency_has_the_width_of_its_column(browser: BrowserContext, t
     page.set_viewport_size({"width": width, "height": 800})
     page.goto((tmp_path / "index.html").as_uri())
     page.locator(".run summary").first.click()
-    sentence, column = (boxes(page, selector)[0] for selector in (".mixed li", ".columns > div:has(> .mixed)"))
+    sentence, column = (boxes(page, selector)[0] for selector in (".mixed li", "*:has(> .mixed)"))
     page.close()
     assert sentence["width"] > 0.9 * column["width"]
     assert sentence["x"] + sentence["width"] <= width
