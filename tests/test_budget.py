@@ -9,8 +9,7 @@ import pytest
 from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus
 from tconv.corpus.case_file import MOST_SWEEPS
-from tconv.corpus.corpus import MOST_ROWS
-from tconv.corpus.sweep_reading import MOST_TUPLES
+from tconv.corpus.sweep_reading import MOST_OF_CORPUS
 from tconv.errors import FileError
 
 if TYPE_CHECKING:
@@ -32,21 +31,49 @@ def axes(count: int, labels: int) -> str:
 
 def test_many_axes_are_refused_where_choosing_a_tier_would_take_minutes(tmp_path: Path) -> None:
     text = f"sweeps: [{{name: a, axes: {{{axes(16, 2)}}}}}]\n"
-    assert f"at most {MOST_TUPLES} quadruples of labels (got" in complaint(tmp_path, text)
+    assert f"at most {MOST_OF_CORPUS['quadruples of labels']} quadruples of labels (got" in complaint(tmp_path, text)
 
 
 def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
     one = f"&s {{name: a0, axes: {{{axes(3, 40)}}}}}"
     copies = ", ".join(f"{{name: a{n}, axes: {{{axes(3, 40)}}}}}" for n in range(1, 4))
-    assert f"at most {MOST_ROWS} combinations (got" in complaint(tmp_path, f"sweeps: [{one}, {copies}]\n")
+    assert f"at most {MOST_OF_CORPUS['combinations']} combinations (got" in complaint(
+        tmp_path, f"sweeps: [{one}, {copies}]\n"
+    )
     alias = ", ".join(f"{{name: b{n}, axes: *axes}}" for n in range(3))
     text = f"sweeps: [{{name: a0, axes: &axes {{{axes(3, 40)}}}}}, {alias}]\n"
-    assert f"at most {MOST_ROWS} combinations (got" in complaint(tmp_path, text)
+    assert f"at most {MOST_OF_CORPUS['combinations']} combinations (got" in complaint(tmp_path, text)
 
 
 def test_many_sweeps_are_refused(tmp_path: Path) -> None:
     sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
     assert f"must have at most {MOST_SWEEPS} items" in complaint(tmp_path, f"sweeps: [{sweeps}]\n")
+
+
+def test_the_sweeps_of_several_files_are_counted_together(tmp_path: Path) -> None:
+    """Each file has few enough, and the corpus has one too many: the place is that of the last sweep."""
+    for name, count in (("a", 1), ("b", MOST_SWEEPS)):
+        sweeps = "\n".join(f"  - {{name: a{n}, axes: {{seed: [1]}}}}" for n in range(count))
+        written(tmp_path, f"{BARE_HEAD}sweeps:\n{sweeps}\n", f"{name}.yaml")
+    with pytest.raises(FileError) as caught:
+        Corpus.load(tmp_path)
+    assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1} with this one)" in str(caught.value)
+    assert (caught.value.path.name, caught.value.line) == ("b.yaml", 4 + MOST_SWEEPS)
+
+
+def test_the_exhaustive_tier_has_a_budget_of_its_own(tmp_path: Path) -> None:
+    """Two sweeps of ten million combinations are within it, and three are not."""
+    sweeps = ", ".join(f"{{name: a{n}, tier: exhaustive, axes: {{{axes(7, 10)}}}}}" for n in range(3))
+    said = complaint(tmp_path, f"sweeps: [{sweeps}]\n")
+    most = MOST_OF_CORPUS["combinations of the exhaustive tier"]
+    assert f"at most {most} combinations of the exhaustive tier (got 30000000 with this one)" in said
+
+
+def test_the_quadruples_of_all_sweeps_are_counted_together(tmp_path: Path) -> None:
+    """Each sweep has few enough."""
+    sweeps = ", ".join(f"{{name: a{n}, axes: {{{axes(14, 2)}}}}}" for n in range(4))
+    said = complaint(tmp_path, f"sweeps: [{sweeps}]\n")
+    assert f"quadruples of labels (got {4 * 2**14 * 1001} with this one)" in said
 
 
 @pytest.mark.parametrize(

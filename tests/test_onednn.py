@@ -11,7 +11,7 @@ import pytest
 
 from tconv.backends import Produced, ShapeOnly, onednn
 from tconv.backends.onednn_graph import KINDS, POLICIES, Result
-from tconv.backends.onednn_library import located
+from tconv.backends.onednn_library import loaded, located
 from tconv.backends.outcome import Unsupported
 from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Ints
 
 DIALECT = find_dialect("onednn/ConvTranspose-1")
+
+
+def test_only_a_missing_file_is_to_be_installed(tmp_path: Path) -> None:
+    """A file that is there and is no library needs another remedy."""
+    (tmp_path / "libdnnl.so.3").write_text("no library")
+    for name, told in (("libdnnl.so.3", False), ("libnone.so", True)):
+        with pytest.raises(BackendMissing, match="must load") as caught:
+            loaded(tmp_path / name)
+        assert ("install the missing file" in str(caught.value)) == told
 
 
 @pytest.fixture(scope="module")

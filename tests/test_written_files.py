@@ -72,6 +72,16 @@ def test_standard_output_by_its_path_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no paths of descriptors")  # noqa: PTH110
+def test_what_is_written_to_standard_output_is_utf8(tmp_path: Path) -> None:
+    """Whatever the encoding of what is printed."""
+    program = "from pathlib import Path; from tconv.reports import atomic_write; print('before'); "
+    program += "atomic_write.write(Path('/dev/stdout'), '\u2713\\n'); print('after')"
+    command, latin = [sys.executable, "-c", program], environment(PYTHONIOENCODING="latin-1")
+    done = subprocess.run(command, cwd=tmp_path, env=latin, capture_output=True, check=False)
+    assert done.stdout == "before\n\u2713\nafter\n".encode(), done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no paths of descriptors")  # noqa: PTH110
 @pytest.mark.parametrize("path", ["/dev/stdout", "link", "out.txt"])
 def test_standard_output_that_is_a_file_gets_the_report_and_what_is_printed(tmp_path: Path, path: str) -> None:
     """`--junit /dev/stdout > out.txt`: the file stays the shell's, and neither text overwrites the other."""

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tconv.backends.extras import installing
-from tconv.backends.onednn_graph import Graph, LibraryError, load
+from tconv.backends.onednn_graph import MISSING_FILE, Graph, LibraryError, load
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
 
@@ -87,8 +87,8 @@ def loaded(path: Path) -> ct.CDLL:
         library = load(path)
     except OSError as error:
         reason = one_line(str(error))
-        remedy = "install the missing file, such as libgomp1"
-        raise BackendMissing(f"backend 'onednn' must load {path} (got: {reason}); {remedy}") from None
+        remedy = "; install the missing file, such as libgomp1" if MISSING_FILE.search(reason) else ""
+        raise BackendMissing(f"backend 'onednn' must load {path} (got: {reason}){remedy}") from None
     if not hasattr(library, "dnnl_graph_op_create"):
         raise BackendMissing(
             f"backend 'onednn' must have a libdnnl with the Graph API, 3.0 or newer (got {path}); "

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import compress, islice
-from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ from tconv.corpus.facts import NAMES
 from tconv.corpus.file_reading import digest_files, find_case_files, read_file
 from tconv.corpus.mismatch import explain_mismatch
 from tconv.datafiles import data_folder
-from tconv.errors import FileError, UsageError, make_all
+from tconv.errors import UsageError, make_all
 from tconv.vocabulary import TIERS
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tconv.documents import Document
     from tconv.vocabulary import Mask, Tier
 
-MOST_ROWS = 200_000
-"""Combinations of all sweeps; `tconv check` lints about a thousand a second."""
 TIERS_TO_FULL = TIERS[:-1]
 """The tiers that are small enough to hold data for each case in memory."""
 Deal: TypeAlias = "Callable[[int], Mask]"
@@ -78,10 +76,8 @@ class Corpus:
         """
         path = data_folder("cases") if path is None else path
         folder = folder or (path if path.is_dir() else path.parent)
-        files = make_all(partial(read_file, file, folder) for file in find_case_files(path))
-        rows = sum(prod(sweep.radix) for file in files for sweep in file.sweeps if sweep.is_small)
-        if rows > MOST_ROWS:
-            raise FileError(path, f"a corpus must have at most {MOST_ROWS} combinations (got {rows}); split it")
+        spent: Counter[str] = Counter()
+        files = make_all(partial(read_file, file, folder, spent) for file in find_case_files(path))
         return cls(
             digest_files((file.name, file.document.path) for file in files),
             {sweep.id: sweep for file in files for sweep in file.sweeps},

@@ -20,6 +20,7 @@ from tconv.errors import FileError, joined, make_all
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator
 
     from tconv.cases.case import Case
@@ -49,12 +50,13 @@ class CorpusFile:
     singles: tuple[Case, ...]
 
 
-def read_file(path: Path, folder: Path) -> CorpusFile:
+def read_file(path: Path, folder: Path, spent: Counter[str]) -> CorpusFile:
     """Read a case file.
 
     Args:
         path: the file.
         folder: the folder that ids are relative to.
+        spent: the sizes of the corpus's sweeps so far, by the names in `MOST_OF_CORPUS`; those of this file are added.
 
     Raises:
         FileError: something in the file is wrong; all errors together.
@@ -65,7 +67,8 @@ def read_file(path: Path, folder: Path) -> CorpusFile:
         raise FileError(path, "a case file must have sweeps or cases (got neither)")
     cites = tuple(Cite(cite.dialect, cite.clause) for cite in model.cites)
     sweeps = [
-        partial(read_sweep, sweep, name, model.base, cites, document, index) for index, sweep in enumerate(model.sweeps)
+        partial(read_sweep, sweep, name, model.base, cites, document, index, spent)
+        for index, sweep in enumerate(model.sweeps)
     ]
     singles = [
         partial(_single, single, name, model.base, cites, document, index) for index, single in enumerate(model.cases)

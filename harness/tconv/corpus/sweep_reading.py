@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.cases.context import PREFIX
 from tconv.cases.patterns import label
-from tconv.corpus.case_file import LEVELS, LISTED, merge_settings, unwrap
+from tconv.corpus.case_file import LEVELS, LISTED, MOST_SWEEPS, merge_settings, unwrap
 from tconv.corpus.covering import Cover
 from tconv.corpus.sweep import Axis, Skipped, Sweep
 from tconv.corpus.tiers import STRENGTH
@@ -18,6 +18,8 @@ from tconv.errors import make_all
 from tconv.nearest_word import nearest
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from tconv.cases.case import Cite
     from tconv.corpus import case_file
     from tconv.corpus.case_file import Settings
@@ -28,8 +30,14 @@ LARGEST_SWEEP = 100_000
 """Combinations of a sweep; more are refused before any is made."""
 LARGEST_EXHAUSTIVE = 10_000_000
 """Combinations of a sweep of the exhaustive tier, which are never in memory together."""
-MOST_TUPLES = 50_000_000
-"""Quadruples of labels in all combinations. To choose the rows of a tier takes a second for a million."""
+MOST_OF_CORPUS = {
+    "sweeps": MOST_SWEEPS,
+    "combinations": 200_000,
+    "combinations of the exhaustive tier": 20_000_000,
+    "quadruples of labels": 50_000_000,
+}
+"""What all sweeps of a corpus may have together. In a second, `tconv check` lints about a thousand combinations, and
+a tier's rows are chosen from a million quadruples."""
 MOST_AXES = 32
 """An array of numpy may have at most 64 dimensions."""
 
@@ -41,11 +49,12 @@ def read_sweep(
     cites: tuple[Cite, ...],
     document: Document,
     index: int,
+    spent: Counter[str],
 ) -> Sweep:
-    """Return the sweep of a file's model.
+    """Return the sweep of a file's model, and add its size to what the sweeps of the corpus have so far.
 
     Raises:
-        FileError: an axis or a skip is wrong, no case is left, or it is too large.
+        FileError: an axis or a skip is wrong, no case is left, or the sweep or the corpus is too large.
     """
     place = ("sweeps", index)
     if (count := len(model.axes)) > MOST_AXES:
@@ -54,8 +63,8 @@ def read_sweep(
     makers = [partial(_axis, name, values, document, (*place, "axes", name)) for name, values in model.axes.items()]
     axes = tuple(make_all(makers))
     cover = None if model.cover is None else _cover(model.cover, axes, document, (*place, "cover"))
-    if cover is None:
-        _refuse_too_large(axes, document, (*place, "axes"), model.tier)
+    if too_large := _add_size(axes, cover, model.tier, spent):
+        raise place_error(document, (*place, "axes"), too_large, key=True)
     skips = [
         partial(_skip, skip, axes, document, (*place, "skip", number, "when")) for number, skip in enumerate(model.skip)
     ]
@@ -78,21 +87,22 @@ def _cover(model: case_file.Cover, axes: tuple[Axis, ...], document: Document, p
     return Cover(tuple(sorted(map(known.index, model.threes))), levels, model.levels)
 
 
-def _refuse_too_large(
-    axes: tuple[Axis, ...], document: Document, place: tuple[str | int, ...], tier: Tier | None
-) -> None:
-    """Refuse a sweep with too many combinations.
-
-    Raises:
-        FileError: the sweep is refused.
-    """
-    sizes = [len(axis.labels) for axis in axes]
-    rows, most = prod(sizes), LARGEST_EXHAUSTIVE if tier == "exhaustive" else LARGEST_SWEEP
-    tuples = rows * comb(len(sizes), STRENGTH["gate"]) if tier is None else 0
-    for got, limit, what in ((rows, most, "combinations"), (tuples, MOST_TUPLES, "quadruples of labels")):
-        if got > limit:
-            message = f"a sweep must have at most {limit} {what} (got {got}); split it"
-            raise place_error(document, place, message, key=True)
+def _add_size(axes: tuple[Axis, ...], cover: Cover | None, tier: Tier | None, spent: Counter[str]) -> str | None:
+    """Add the size of a sweep to what the sweeps of the corpus have; return the error's text if it is too large."""
+    exhaustive = tier == "exhaustive"
+    rows = 0 if cover else prod(len(axis.labels) for axis in axes)
+    if rows > (most := LARGEST_EXHAUSTIVE if exhaustive else LARGEST_SWEEP):
+        return f"a sweep must have at most {most} combinations (got {rows}); split it"
+    spent["sweeps"] += 1
+    spent["combinations of the exhaustive tier" if exhaustive else "combinations"] += rows
+    spent["quadruples of labels"] += rows * comb(len(axes), STRENGTH["gate"]) if tier is None else 0
+    for what, most in MOST_OF_CORPUS.items():
+        if spent[what] > most:
+            return (
+                f"the sweeps of a corpus must have at most {most} {what} (got {spent[what]} with this one); "
+                "leave axes or labels out, or split the corpus"
+            )
+    return None
 
 
 def _axis(name: str, values: list[Any] | dict[str, Settings], document: Document, place: tuple[str | int, ...]) -> Axis:

@@ -15,7 +15,7 @@ def write(destination: Path, text: str) -> None:
     """Write a file in UTF-8, and create its folder if it is missing.
 
     A link stays, and its target is replaced. A pipe or a device is written into. If standard output goes into the file,
-    the text is printed: if another file took its place, later prints would not go there.
+    the bytes are printed: if another file took its place, later prints would not go there.
 
     Raises:
         FileError: it cannot be written; the old file is unchanged.
@@ -24,7 +24,7 @@ def write(destination: Path, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     with writing(destination):
         if _is_printed_to(destination):
-            sys.stdout.write(text)
+            _print(data)
             return
         if is_stream(destination):
             with destination.open("ab") as stream:
@@ -61,3 +61,17 @@ def _is_printed_to(path: Path) -> bool:
         return os.path.samestat(path.stat(), os.fstat(1))
     except FileNotFoundError:
         return False
+
+
+def _print(data: bytes) -> None:
+    """Print the bytes: the text of standard output may be escaped, and in another encoding than UTF-8."""
+    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(data)
+    except BrokenPipeError as error:
+        lost = getattr(sys.stdout, "lost", None)
+        if lost is None:
+            raise
+        # The command's stream says how the command ends if its reader has gone.
+        lost(error)
+    sys.stdout.flush()
