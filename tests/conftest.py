@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from following import TELLING
 from left_behind import having
+from strategies import TODAY
 from tconv.cli import main
 from tconv.corpus import Corpus
 
@@ -28,6 +29,11 @@ settings.register_profile("thorough", deadline=None, suppress_health_check=[Heal
 # A fifth of hypothesis' own 100 examples. Tests that say how many they want take a fifth too: `strategies.examples`.
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=20)
 settings.load_profile("thorough")
+
+
+def pytest_report_header() -> str:
+    """Name the day, which chooses the part of some sets that the profile `quick` tests; see `strategies.part`."""
+    return f"parts of the profile quick: those of day {TODAY} ({TODAY % 2 + 1} of 2, {TODAY % 3 + 1} of 3)"
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from unittest.mock import patch
 
 from hypothesis import settings
@@ -17,11 +18,16 @@ from tconv.expectation.expected import NotApplicable, expect_of_signature
 from tconv.vocabulary import ATTRIBUTES, Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import onnx
 
     from tconv.cases.case import Data
     from tconv.vocabulary import Ints
 
+_Entry = TypeVar("_Entry")
+TODAY = datetime.now(UTC).toordinal()
+"""The number of the day, which chooses the part of a large set of tests."""
 ONNX = ("onnx/ConvTranspose-1", "onnx/ConvTranspose-11", "onnx/ConvTranspose-22")
 BACKPROP = (
     "onednn/ConvolutionBackpropData-1",
@@ -39,6 +45,12 @@ def examples(count: int) -> settings:
 def every(step: int) -> int:
     """Return the step of a sample of many cases: five times as long in hypothesis' profile `quick`."""
     return step * _divisor()
+
+
+def part(whole: Sequence[_Entry], most: int) -> Sequence[_Entry]:
+    """Return all of the whole; in hypothesis' profile `quick` one of `most` parts, each day the next."""
+    parts = min(every(1), most)
+    return whole[TODAY % parts :: parts]
 
 
 def _divisor() -> int:

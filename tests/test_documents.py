@@ -327,6 +327,15 @@ def test_long_integers_are_refused(written: Callable[[str], Path], sign: str) ->
     assert read(written(f"a: '{'9' * 101}'")).value == {"a": "9" * 101}
 
 
+def test_hostile_scalars_take_no_long_time(written: Callable[[str], Path]) -> None:
+    start = time.monotonic()
+    assert "100 digits" in refusal(written("1" * 4_000_000))[0]
+    assert "100 digits" in refusal(written("0x" + "1" * 4_000_000))[0]
+    assert read(written("0." + "1" * 4_000_000)).value == pytest.approx(1 / 9)
+    assert read(written("1" * 4_000_000 + "x")).value == "1" * 4_000_000 + "x"
+    assert time.monotonic() - start < 20
+
+
 # What is not printable is refused, escaped or not.
 TEXT = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=40).filter(
     lambda text: printable(text) == text

@@ -10,8 +10,10 @@ from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -28,9 +30,9 @@ from tconv.gate.assessment import assess
 from tconv.gate.status import RULINGS, MixedReadings, ReadingChanged, Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader, WaiversHeader
-from tconv.records.record import CallSummary, FreshAnswer, Record, Sums
+from tconv.records.record import CallSummary, FreshAnswer, Record, Sums, record_line, record_of
 from tconv.records.record_file import Run
-from tconv.reports import html, job_summary
+from tconv.reports import html, job_summary, junit
 from tconv.reports.causes import find_causes
 from tconv.reports.commands import CASE, reproduce_in
 from tconv.reports.page import arrays as page_arrays
@@ -40,6 +42,7 @@ from tconv.reports.page.overview import overviews
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.report import make_report
 from tconv.reports.run_names import run_names
+from tconv.reports.templates import environment
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
 
@@ -190,6 +193,39 @@ def test_text_of_others_is_never_markup(page: Callable[..., _Page]) -> None:
     assert written.rows()[0].case == f"padding/{HOSTILE}"
     assert ["Message", HOSTILE] in written.rows()[0].detail["prose"]
     assert " ".join(HOSTILE.split()) in written.words
+
+
+def test_every_page_escapes_what_it_shows() -> None:
+    """Only Markdown and programs are no HTML; theirs is quoted by filters."""
+    package = files("tconv")
+    templates = list(Path(str(package)).rglob("*.j2"))
+    assert len(templates) > 10
+    for path in templates:
+        folder = str(path.parent.relative_to(str(package)))
+        escapes = environment(folder).autoescape
+        assert callable(escapes)
+        assert escapes(path.name) is not path.name.endswith((".md.j2", ".py.j2")), path
+
+
+@pytest.mark.parametrize(
+    "hostile", ["<script>alert(1)</script>", '"onload="alert(1)', "</script><img>", "\x1b[31mred", "a\u202eb"]
+)
+def test_hostile_text_is_text_on_the_page_and_in_junit(
+    hostile: str, page: Callable[..., _Page], tmp_path: Path
+) -> None:
+    """It makes no element and no attribute; a control character was made printable when the record was read."""
+    read = record_of(record_line(_record(f"padding/{hostile}", ver.RefusedValid(hostile))))
+    assessment = _assessment([read])
+    tags = {(tag, *attributes) for tag, attributes in page(assessment).tags}
+    junit.write(make_report([assessment]), tmp_path / "junit.xml")
+    written = [(tmp_path / name).read_text("utf-8") for name in ("index.html", "junit.xml")]
+    assert not {name for _, *names in tags for name in names if name.startswith("on")}
+    assert "img" not in {tag for tag, *_ in tags}
+    ET.fromstring(written[1])  # noqa: S314 - ours
+    for text in written:
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert not hostile.startswith("<") or hostile not in text
 
 
 def test_commands_ask_as_the_run_did(page: Callable[..., _Page]) -> None:
