@@ -132,6 +132,33 @@ def test_what_to_run_next_names_the_backend_as_it_was_given(command: Command, tm
     assert command(*shrink.split()[1:]).returncode == 0
 
 
+GRAPHLESS = """
+from wrong_backends.right import Right
+from tconv.backends import BackendInfo, Refused
+
+class Mini(Right):
+    def info(self):
+        return BackendInfo("mini", "0.3", ("onnx/ConvTranspose-22",), contexts=True)
+
+    def run(self, call, arrays):
+        return Refused("no graph")
+"""
+
+
+def test_a_context_that_fails_has_a_command_that_narrows_it_down(command: Command, tmp_path: Path) -> None:
+    """The run shows a failure that is waived, too; a context that agrees has no such line."""
+    (tmp_path / "mini_tconv.py").write_text(GRAPHLESS)
+    case = "contexts/exported/unet-decoder"
+    line = (
+        f"find the smallest context that fails: tconv run {case} --backend mini_tconv:Mini"
+        " --dialect onnx/ConvTranspose-22 --waivers none"
+    )
+    assert line in command("explain", case, "--backend", "mini_tconv:Mini").stdout.splitlines()
+    done = command("explain", case, "--backend", "onnxruntime")
+    assert "  agreed: exact" in done.stdout.splitlines()
+    assert "smallest context" not in done.stdout
+
+
 def test_what_changes_has_no_explanation(command: Command, tmp_path: Path) -> None:
     """A backend that answers otherwise each time is told to be unstable."""
     cases = str(written(tmp_path))

@@ -18,6 +18,7 @@ from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
 from tconv.evidence import sheet
+from tconv.evidence.contexts import kind_of
 from tconv.evidence.observed_axes import LEGEND
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
@@ -148,9 +149,10 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
         print_text(f"so: {says.get(reasoning.left[0], reasoning.left[0])} ({reasoning.left[0]})")
     elif record.diagnosis:
         print_text(f"undecided between {', '.join(reasoning.left)}" if reasoning.left else "none explains all of them")
-    if case.context:
+    if case.context and kind_of(record) is not None:
         words = ["tconv", "run", case.id, *reasoning.backend.arguments, "--dialect", record.dialect]
-        print_text(f"the smallest context that fails: {shlex.join([*words, *cases_option(str(cases or ''))])}")
+        words += [*cases_option(str(cases or "")), "--waivers", "none"]
+        print_text(f"find the smallest context that fails: {shlex.join(words)}")
     print_text(f"to conform: {_remedy(reasoning, learnt.rules if learnt else (), says, cases)}")
     return int(record.verdict.kind not in {"agreed", "disputed"} and len(reasoning.left) != 1 and learnt is None)
 
