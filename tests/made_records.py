@@ -89,6 +89,12 @@ def run_of(verdicts: Mapping[str, Ruling], version: str = "1.2.0", machine: Mapp
     return Run(Path("out/acme.jsonl"), header(version, cases=len(records), machine=machine), records)
 
 
+def with_records(run: Run, *records: Record) -> Run:
+    """Return the run with other records of some of its cases."""
+    new = {record.case: record for record in records}
+    return replace(run, records=[new.get(record.case, record) for record in run.records])
+
+
 def _verdict_of(ruling: Ruling) -> ver.Verdict:
     match ruling:
         case MixedReadings(readings):

@@ -14,7 +14,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from made_records import DIFFERED, run_of
+from made_records import DIFFERED, run_of, with_records
 from page_blocks import Block, rows
 from small_corpus import BARE_HEAD, CASES, HEAD, TIMEOUT, environment, written
 from strategies import ONNX, every
@@ -347,7 +347,7 @@ def test_a_record_that_does_not_show_a_failure_has_no_report(change: dict[str, o
     of_case = Record(case.id, "acme", ONNX_22.name, DIFFERED)
     find = {case.id: case}.get
     for record, has_report in ((of_case, True), (replace(of_case, **change), False)):
-        assessment = assess(run_of({record.case: DIFFERED}).with_records([record]), None, facts_of)
+        assessment = assess(with_records(run_of({record.case: DIFFERED}), record), None, facts_of)
         (member,) = assessment.statuses
         assert (recorded_issue(assessment, member, find) is not None) == has_report
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from made_records import AGREED, CASES, DIFFERED, facts, run_of
+from made_records import AGREED, CASES, DIFFERED, facts, run_of, with_records
 from reporting import run_report
 from small_corpus import HEAD, written
 from tconv.cases.case import Case, Operand
@@ -270,8 +270,8 @@ def test_failures_that_nobody_asks_again_are_counted() -> None:
     dead, differed = (replace(record, alone=AGREES) for record in run.records if record.verdict.kind != "agreed")
     assert {type(record.verdict) for record in (dead, differed)} == {ver.Crashed, ver.Differed}
     died = next(record for record in (dead, differed) if isinstance(record.verdict, ver.Crashed))
-    assert assess(run.with_records([died]), None, facts).unasked == 1
-    assert assess(run.with_records([dead, differed]), None, facts).unasked == 0
+    assert assess(with_records(run, died), None, facts).unasked == 1
+    assert assess(with_records(run, dead, differed), None, facts).unasked == 0
 
 
 def test_a_verdict_that_other_cases_settle_is_no_answer_that_varies(command: Command, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from made_records import (
     run_of,
     waiver,
     waiver_file,
+    with_records,
 )
 from reporting import json_of, noted_of, notes_on, red_lines, run_report
 from small_corpus import written
@@ -412,7 +413,7 @@ def ended(run: Run, case: str, *earlier: str) -> Run:
     """Return a run in which a process ended at a case that does not end one alone, after others."""
     (record,) = (record for record in run.records if record.case == case)
     alone = FreshAnswer("agreed", same=False)
-    return run.with_records([replace(record, verdict=ver.Crashed("SIGSEGV", ""), alone=alone, earlier=earlier)])
+    return with_records(run, replace(record, verdict=ver.Crashed("SIGSEGV", ""), alone=alone, earlier=earlier))
 
 
 def test_an_end_of_a_process_that_a_case_alone_does_not_repeat_is_red() -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from following import run_of
-from made_records import DIFFERED, waiver, waiver_file
+from made_records import DIFFERED, waiver, waiver_file, with_records
 from reporting import noted_of, red_lines, run_report
 from tconv.backends import outcome as out
 from tconv.dialects import DIALECTS
@@ -195,7 +195,7 @@ def test_other_cases_tell_readings_apart_that_give_one_output(name: str, corpus:
 def test_answers_that_vary_make_no_others_failures(corpus: Corpus, telling: list[Case]) -> None:
     run = run_of(telling, ONNX, lambda case: [reading("negative-same-shrunk")] if case.id == NEGATIVE else [])
     other = next(record for record in run.records if record.case != NEGATIVE)
-    run = run.with_records([replace(other, verdict=DIFFERED, alone=FreshAnswer("agreed", same=False))])
+    run = with_records(run, replace(other, verdict=DIFFERED, alone=FreshAnswer("agreed", same=False)))
     after, (mixed,) = compared(run, corpus, vary=True)
     assert mixed.question == "negative_same"
     assert after[NEGATIVE].kind == "disputed"

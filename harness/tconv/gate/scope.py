@@ -16,10 +16,7 @@ from tconv.vocabulary import ATTRIBUTES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 Scalar = str | int | bool | None
-
-
 Extension = Annotated[str, Field(json_schema_extra={"enum": list(SIMD)}), known_as("a vector extension", SIMD)]
 Extensions = Annotated[Texts[Extension], Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1)]

@@ -6,7 +6,7 @@ import lzma
 import shlex
 import stat
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from errno import EINVAL
 from itertools import count
 from typing import IO, TYPE_CHECKING
@@ -26,7 +26,7 @@ from tconv.shown_texts import shown
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator
+    from collections.abc import Callable, Collection, Container, Iterator
     from pathlib import Path
 
     from tconv.dialects import Dialect
@@ -63,11 +63,6 @@ class Run:
     def argument(self) -> str:
         """The records as an argument in a shell; RECORDS if they are several files."""
         return "RECORDS" if "*" in self.path.name else shlex.quote(str(self.path))
-
-    def with_records(self, records: Iterable[Record]) -> Run:
-        """Return the run with other records of some of its cases."""
-        new = {record.case: record for record in records}
-        return replace(self, records=[new.get(record.case, record) for record in self.records])
 
 
 def read(path: Path, cases_of: Callable[[RunHeader], Collection[str] | None] = lambda _: None) -> Run:
