@@ -174,10 +174,12 @@ def test_it_says_what_crashes_and_what_changed(site: Path) -> None:
     # A waiver names one of them.
     page = (site / "engines/acme.html").read_text()
     assert "Without a name yet, acme 1.10" in page
+    assert "2 valid calls, such as" in page
     assert "It was not asked in graphs." in page
     changes = (site / "changes.html").read_text()
     assert "acme 1.2" in changes
     assert "SIGSEGV" in changes or "dies" in changes
+    assert "1 call: right → crashes" in changes
     assert re.findall(r"<h4>(.*?): \d+ calls", changes)[0] == "Worse"
 
 

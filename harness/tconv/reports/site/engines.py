@@ -19,6 +19,7 @@ from tconv.evidence import sheet
 from tconv.gate.answers import Opened, collect_answers, is_disputed_refusal
 from tconv.gate.status import Status
 from tconv.records import artifacts
+from tconv.records.failure import failure
 from tconv.reports.between_runs.comparing import compare
 from tconv.reports.page.arrays import LARGEST
 from tconv.reports.site.questions import describe, list_questions
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from tconv.evidence.rules import SheetLine
     from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Waiver
-    from tconv.reports.between_runs.comparing import Comparison
+    from tconv.reports.between_runs.comparing import Comparison, Group
     from tconv.reports.report import RunReport
     from tconv.reports.site.questions import Question
 
@@ -70,8 +71,15 @@ def outcome_of(member: RecordStatus) -> str:
     """Return the word of `OUTCOMES` for a record."""
     if (word := _OF_STATUS.get(member.status)) is not None:
         return word
-    verdict = member.record.verdict
-    return "crashes" if isinstance(verdict, _ENDS) else "refuses" if isinstance(verdict, _REFUSES) else "differs"
+    ruling = member.ruling
+    return "crashes" if isinstance(ruling, _ENDS) else "refuses" if isinstance(ruling, _REFUSES) else "differs"
+
+
+def outcomes_of(report: RunReport, group: Group) -> str:
+    """Return the words of `OUTCOMES` for the cases of a group of changes in one of its runs."""
+    cases = set(group.cases)
+    found = {outcome_of(member) for member in report.assessment.statuses if member.record.case in cases}
+    return " or ".join(word for word in OUTCOMES if word in found) or "not asked"
 
 
 class Said(NamedTuple):
@@ -295,6 +303,16 @@ class Engine:
         ]
         simplest = sorted(found, key=lambda each: (not each[0], each[1]))
         return [(run, member, is_valid) for is_valid, _, run, member in simplest]
+
+    @cached_property
+    def ends_alike(self) -> Mapping[object, tuple[tuple[SiteRun, RecordStatus, bool], int]]:
+        """By run, validity and message without numbers: the simplest call that crashes or hangs, and the number."""
+        alike: dict[object, tuple[tuple[SiteRun, RecordStatus, bool], int]] = {}
+        for run, member, is_valid in self.ends:
+            key = run, is_valid, failure(member.record)
+            first, count = alike.get(key, ((run, member, is_valid), 0))
+            alike[key] = first, count + 1
+        return alike
 
     @property
     def valid_ends(self) -> int:

@@ -14,11 +14,14 @@
   const plain = (text) => text.toLowerCase().replace(/[-_]/g, " ");
   const look = () => {
     const words = plain(search.value).split(/\s+/).filter(Boolean);
-    const count = ([title, kind]) => words.filter((word) => plain(`${title} ${kind}`).includes(word)).length;
-    const best = Math.max(0, ...window.TCONV.index.map(count));
-    const hits = best ? window.TCONV.index.filter((page) => count(page) === best) : [];
+    const count = (text) => words.filter((word) => plain(text).includes(word)).length;
+    // Words of the title count most, then words of the kind; a short title has little else.
+    const hits = window.TCONV.index
+      .map((page) => [count(page[0]), count(`${page[0]} ${page[1]}`), -page[0].length, page])
+      .filter(([, all]) => all)
+      .sort((a, b) => b[0] - a[0] || b[1] - a[1] || b[2] - a[2]);
     found.replaceChildren(
-      ...hits.slice(0, 30).map(([title, kind, address]) => {
+      ...hits.slice(0, 30).map(([, , , [title, kind, address]]) => {
         const item = element("li", "");
         item.append(element("a", title, address), ` ${kind}`);
         return item;

@@ -18,7 +18,7 @@ from tconv.reports.page.overview import waiver_facts
 from tconv.reports.phrases import headline
 from tconv.reports.report import Report
 from tconv.reports.site.drawings import draw_question
-from tconv.reports.site.engines import FEW, OUTCOMES, list_engines, outcome_of
+from tconv.reports.site.engines import FEW, OUTCOMES, list_engines, outcome_of, outcomes_of
 from tconv.reports.site.questions import FIELDS, answers, contradictions, describe, list_questions
 from tconv.reports.templates import environment
 
@@ -48,7 +48,6 @@ CHANGES = {
     Transition.GONE: "Not asked any more",
 }
 """The headings for the transitions between two releases."""
-_MOST_ENDS = 40
 _SCRIPT = "site.js"
 _PAGES = ("index", "calls", "changes", "findings", "texts")
 _NAMES = (_SCRIPT, "site.css", "index.js", "calls.js", *(f"{page}.html" for page in _PAGES), "engines", "questions")
@@ -118,9 +117,9 @@ class _Site:
         """Make all texts, and return the number of the pages."""
         for name in ("site.css", _SCRIPT):
             self.texts[name] = _read(name)
-        self._page("index", "Transposed convolution", "all engines and questions", kinds=KINDS)
+        self._page("index", "All engines and questions", "transposed convolution", kinds=KINDS)
         self._page("calls", "I have this call", "what each engine makes of it", fields=FIELDS)
-        self._page("changes", "Changes", "from release to release", headings=CHANGES)
+        self._page("changes", "Changes", "from release to release", headings=CHANGES, outcomes_of=outcomes_of)
         self._page("findings", "Findings", "deviations, crashes, hangs, segfault, SIGSEGV")
         self._page("texts", "The texts", "contradictions", contradictions=contradictions())
         for engine in self.engines:
@@ -206,7 +205,6 @@ class _Site:
             quantities=QUANTITIES,
             facts=facts,
             failing=FAILING,
-            most_ends=_MOST_ENDS,
             headline=headline,
             contexts=[line for run in engine.current for line in contexts_executed(run.report.assessment.statuses)],
         )
