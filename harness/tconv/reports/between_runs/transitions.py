@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING
 from tconv.dialects.readings import Combination
 from tconv.gate.status import AGREEING, FAILING, MixedReadings, ReadingChanged, Status
 from tconv.reports.notes import NO_VALUES, list_notes
-from tconv.verdict.kinds import (
-    Agreed,
-    BackendError,
-    Crashed,
-    Differed,
-    Disputed,
-    Imprecise,
-    RefusedValid,
-    TimedOut,
-    WrongDtype,
-    WrongShape,
-)
+from tconv.verdict.kinds import Agreed, Differed, Disputed, Imprecise, WrongDtype, WrongShape
 
 if TYPE_CHECKING:
     from tconv.gate.status import GroupKey, RecordStatus, Ruling
@@ -49,7 +38,7 @@ class Transition(StrEnum):
 MEANINGS = {
     Transition.NEW: "became worse, has other values than before, or fails and was not asked before",
     Transition.CHANGED: "has another answer, neither better nor worse; or failed, and is waived now",
-    Transition.FIXED: "became better; or crashed, hung or had wrong values, and is refused now",
+    Transition.FIXED: "became better",
     Transition.GONE: "is not asked any more",
 }
 
@@ -93,19 +82,12 @@ def transition(was: CaseState | None, now: CaseState | None) -> Transition | Non
         return Transition.GONE
     if was is None:
         return Transition.NEW if now.status in FAILING else None
-    if now.level > was.level or has_other_values(was, now) or _is_less_bad(was, now):
+    if now.level > was.level or has_other_values(was, now):
         return Transition.NEW
     # A failure is not fixed by a waiver.
-    is_waived_now = (was.status, now.status) == (Status.FAILED, Status.WAIVED)
-    if (now.level < was.level and not is_waived_now) or _is_less_bad(now, was):
+    if now.level < was.level and (was.status, now.status) != (Status.FAILED, Status.WAIVED):
         return Transition.FIXED
     return None if now.status is was.status and _alike(was.member, now.member) else Transition.CHANGED
-
-
-def _is_less_bad(state: CaseState, other: CaseState) -> bool:
-    """Return whether a case is refused, which a caller notices, and is a crash, a hang or wrong values in the other."""
-    refused = isinstance(state.member.ruling, RefusedValid | BackendError)
-    return refused and isinstance(other.member.ruling, _WRONG | Crashed | TimedOut)
 
 
 def has_other_values(was: CaseState | None, now: CaseState | None) -> bool:
