@@ -152,29 +152,77 @@ class Quantisation:
     y: Grid | None = None
 
 
-_KINDS: Mapping[str, str] = {
-    "data": "int8 int8-zero-point uint8: Quantize Dequantize; int8-input: Dequantize",
-    "filter": "int8 int8-per-channel uint8: Dequantize; node: Constant; identity: Identity; reshape: Reshape; "
-    "transpose: Transpose; cast: Cast; shared: Slice Add",
-    "bias": "add node: Add; int32: Dequantize",
-    "before": "pad-begin pad-both pad-channels: Pad; transpose: Transpose; conv: Conv; concat: Concat; relu: Relu; "
-    "resize: Resize",
-    "arithmetic": "mul-channel mul: Mul; add-channel add add-tensor add-tensor-first add-batch: Add; "
-    "batch-normalization batch-normalization-exported: BatchNormalization; sub: Sub; div: Div; max: Max",
-    "activation": "relu: Relu; clip: Clip; leaky-relu: LeakyRelu; prelu: PRelu; hard-sigmoid: HardSigmoid; "
-    "sigmoid: Sigmoid; tanh: Tanh; elu: Elu; hard-swish: HardSwish",
-    "use": "concat-channels concat-spatial: Concat; slice-channels slice-spatial: Slice; split-channels: Split Concat; "
-    "fixed-shape: Add; two-consumers: Relu Concat; second-operator: ; beside: Sub; "
-    "beside-uncropped: Slice Transpose Add; reshape: Reshape; transpose: Transpose",
-    "end": "int8 uint8: Quantize; f16: Cast",
-    "sizes": "computed: Shape Slice Concat",
+_NEEDED: Mapping[str, Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    "data": {
+        ("int8", "int8-zero-point", "uint8"): ("Quantize", "Dequantize"),
+        ("int8-input",): ("Dequantize",),
+    },
+    "filter": {
+        ("int8", "int8-per-channel", "uint8"): ("Dequantize",),
+        ("node",): ("Constant",),
+        ("identity",): ("Identity",),
+        ("reshape",): ("Reshape",),
+        ("transpose",): ("Transpose",),
+        ("cast",): ("Cast",),
+        ("shared",): ("Slice", "Add"),
+    },
+    "bias": {
+        ("add", "node"): ("Add",),
+        ("int32",): ("Dequantize",),
+    },
+    "before": {
+        ("pad-begin", "pad-both", "pad-channels"): ("Pad",),
+        ("transpose",): ("Transpose",),
+        ("conv",): ("Conv",),
+        ("concat",): ("Concat",),
+        ("relu",): ("Relu",),
+        ("resize",): ("Resize",),
+    },
+    "arithmetic": {
+        ("mul-channel", "mul"): ("Mul",),
+        ("add-channel", "add", "add-tensor", "add-tensor-first", "add-batch"): ("Add",),
+        ("batch-normalization", "batch-normalization-exported"): ("BatchNormalization",),
+        ("sub",): ("Sub",),
+        ("div",): ("Div",),
+        ("max",): ("Max",),
+    },
+    "activation": {
+        ("relu",): ("Relu",),
+        ("clip",): ("Clip",),
+        ("leaky-relu",): ("LeakyRelu",),
+        ("prelu",): ("PRelu",),
+        ("hard-sigmoid",): ("HardSigmoid",),
+        ("sigmoid",): ("Sigmoid",),
+        ("tanh",): ("Tanh",),
+        ("elu",): ("Elu",),
+        ("hard-swish",): ("HardSwish",),
+    },
+    "use": {
+        ("concat-channels", "concat-spatial"): ("Concat",),
+        ("slice-channels", "slice-spatial"): ("Slice",),
+        ("split-channels",): ("Split", "Concat"),
+        ("fixed-shape",): ("Add",),
+        ("two-consumers",): ("Relu", "Concat"),
+        ("second-operator",): (),
+        ("beside",): ("Sub",),
+        ("beside-uncropped",): ("Slice", "Transpose", "Add"),
+        ("reshape",): ("Reshape",),
+        ("transpose",): ("Transpose",),
+    },
+    "end": {
+        ("int8", "uint8"): ("Quantize",),
+        ("f16",): ("Cast",),
+    },
+    "sizes": {
+        ("computed",): ("Shape", "Slice", "Concat"),
+    },
 }
-"""For each axis some levels, and the operations that they need, by the names in `expectation.operations`."""
+"""For each axis the levels, and the operations that they need, by the names in `expectation.operations`."""
 OPERATIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    (axis, level): tuple(kinds.split())
-    for axis, entries in _KINDS.items()
-    for levels, kinds in (entry.split(":") for entry in entries.split(";"))
-    for level in levels.split()
+    (axis, level): operations
+    for axis, entries in _NEEDED.items()
+    for levels, operations in entries.items()
+    for level in levels
 }
 """The operations that each level requires from a dialect; neutral levels and plain operands require none."""
 _SHAPED = {"add-tensor", "add-tensor-first", "concat-channels", "concat-spatial", "fixed-shape", "computed"}
