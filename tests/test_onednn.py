@@ -32,10 +32,10 @@ DIALECT = find_dialect("onednn/ConvTranspose-1")
 def test_only_a_missing_file_is_to_be_installed(tmp_path: Path) -> None:
     """A file that is there and is no library needs another remedy."""
     (tmp_path / "libdnnl.so.3").write_text("no library")
-    for name, told in (("libdnnl.so.3", False), ("libnone.so", True)):
+    for name, is_advised in (("libdnnl.so.3", False), ("libnone.so", True)):
         with pytest.raises(BackendMissing, match="must load") as caught:
             loaded(tmp_path / name)
-        assert ("install the missing file" in str(caught.value)) == told
+        assert ("install the missing file" in str(caught.value)) == is_advised
 
 
 @pytest.fixture(scope="module")
