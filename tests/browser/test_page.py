@@ -231,7 +231,8 @@ def test_the_example_of_a_cause_opens(opened: Callable[..., Page]) -> None:
 def test_a_count_filters(opened: Callable[..., Page]) -> None:
     """A click on a count of a run leaves these records, and the query says why."""
     page = opened()
-    page.get_by_role("link", name="failed, acme 2.1").click()
+    page.get_by_role("link", name="5 failed, acme 2.1").click()
+    expect(page.locator("#found")).to_have_text("5 cases")
     expect(page.locator("#query")).to_have_value("backend=acme-2.1:onnx/ConvTranspose-22 status=failed")
 
 
