@@ -222,8 +222,9 @@ RUNTIMES = {
     "opencv": Played(
         "f16 is answered in f32, and f64 refused; output_shape is ignored beside explicit pads, and refused beside a"
         " padding mode; same_* crops as a forward convolution does; an empty output is None; a stride of 0 kills it",
-        # Which sums of NaN and infinity its kernels skip may depend on the processor.
-        patterns=(*SMALL, "dtypes/**", "empty/**", "invalid/**"),
+        # Which sums of NaN and infinity its kernels skip may depend on the processor. A call of dtypes/lists is not
+        # asked: its answer holds memory that nobody wrote, so each process gives another one.
+        patterns=(*SMALL, "dtypes/attributes", "dtypes/unreached", "empty/**", "invalid/**"),
         spec="opencv",
         needs="cv2",
     ),
