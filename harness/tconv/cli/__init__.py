@@ -32,7 +32,7 @@ GROUPS = {
         "shrink": "Find the smallest case that fails in the same way.",
         "site": "Write a site that compares runtimes, from records.",
         "fuzz": "Run random cases on a backend.",
-        "history": "Find the release of a runtime that introduced a deviation.",
+        "history": "Run releases of a runtime, and print what changed between them.",
     },
     "Take a model or a case elsewhere": {
         "audit": "Say whether a model is safe on a runtime.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +21,24 @@ from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
 from tconv.errors import BackendMissing, UsageError
 from tconv.execution.asking import Asking
-from tconv.execution.run import RunSettings, run
+from tconv.execution.run import RunSettings
+from tconv.execution.run import run as run_cases
 from tconv.execution.selection import Selection
+from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.entries import make_failure_test
+from tconv.gate.record_files import read_selected
 from tconv.gate.waivers import choose_waivers
-from tconv.reports.history import print_histories
+from tconv.records.shards import merged
+from tconv.reports import terminal
+from tconv.reports.between_runs.comparing import compare
+from tconv.reports.between_runs.terminal import show as show_comparison
+from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tconv.corpus import Tier
+    from tconv.records.record_file import Run
 
 _SECONDS = 10.0
 """The limit for one case: some old releases hang on cases that newer ones answer."""
@@ -55,14 +67,15 @@ class HistoryArguments:
 @click.command(name="history", cls=Resumable)
 @with_options(HistoryArguments)
 def command(arguments: HistoryArguments) -> int:
-    """Run several releases of a runtime, each in an environment of its own, and print the deviations of each release.
+    """Run several releases of a runtime, each in an environment of its own, and print what changed between them.
 
     BACKEND is a runner that `tconv backends` lists. Each VERSION is run as by `tconv run --backend BACKEND==VERSION`.
-    PATTERN selects cases, as for `tconv run`. A record file is written for each release.
+    PATTERN selects cases, as for `tconv run`. A record file is written for each release. The oldest release is printed
+    as by `tconv report`, and each later one as by `tconv report --baseline` with the release before it.
     """
     if arguments.records is not None:
         files = record_files([arguments.records], arguments.cases)
-        print_histories(files, Corpus.load(cases_of(files, arguments.cases)), arguments.waivers)
+        _print(files, Corpus.load(cases_of(files, arguments.cases)), arguments.waivers)
         return 0
     if arguments.backend is None:
         raise UsageError("BACKEND must be given, or --records with records to read")
@@ -72,7 +85,7 @@ def command(arguments: HistoryArguments) -> int:
     patterns = tuple(word for word in arguments.releases_and_patterns if not word[:1].isdigit())
     selection = Selection(corpus, arguments.tier, patterns, str(arguments.cases or ""))
     dialect = None if arguments.dialect is None else find_dialect(arguments.dialect)
-    releases = sorted({_version(word) for word in named})
+    releases = sorted({_version(word, "a release must be a version such as 1.15.1") for word in named})
     if not releases:
         raise UsageError("releases must be named, as in 1.15.1 1.20.1 (got none)")
     engine = engine_of(f"runner:{arguments.backend}")
@@ -91,17 +104,39 @@ def command(arguments: HistoryArguments) -> int:
         )
         try:
             with showing(f"{engine.name} {version}") as progress:
-                paths.append(run(selection, settings, progress).path)
+                paths.append(run_cases(selection, settings, progress).path)
         except BackendMissing as error:
             click.echo(f"tconv: {engine.name} {version} is left out: {error}", err=True)
     if not paths:
         raise BackendMissing(f"a release of {engine.name} must be there (got none)")
-    print_histories(paths, corpus, arguments.waivers)
+    _print(paths, corpus, arguments.waivers)
     return 0
 
 
-def _version(text: str) -> Version:
+def _version(text: str, must: str) -> Version:
     try:
         return Version(text)
     except InvalidVersion:
-        raise UsageError(f"a release must be a version such as 1.15.1 (got {text!r})") from None
+        raise UsageError(f"{must} (got {text!r})") from None
+
+
+def _print(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> None:
+    """Print the history of each runtime and dialect in record files; the waivers count for every version.
+
+    Raises:
+        UsageError: a version cannot be put in order.
+        FileError: a file is not valid.
+    """
+    by_runtime: dict[tuple[object, ...], list[Run]] = defaultdict(list)
+    for run in merged([read_selected(file, corpus) for file in files]):
+        header = run.header
+        by_runtime[header.backend.name, header.dialect, header.tier, header.patterns].append(run)
+    for _, runs in sorted(by_runtime.items(), key=lambda item: item[0]):
+        file = choose_waivers(waivers, runs[0].header.backend.name)
+        for_all = None if file is None else file.for_every_version()
+        runs.sort(key=lambda run: _version(run.header.backend.version, f"{run.path}: a version must be one of PEP 440"))
+        judged = [assess_with_corpus(run, for_all, corpus, strict=False, own=True) for run in runs]
+        releases = make_report(judged).runs
+        terminal.show(releases[0], None, recorded=False)
+        for old, new in pairwise(releases):
+            show_comparison(compare(old, new))
