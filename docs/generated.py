@@ -16,7 +16,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.reports.names import entries
-from tconv.reports.statuses import STATUSES
+from tconv.reports.words import STATUSES
 from tconv.schemas import SCHEMAS
 
 if TYPE_CHECKING:

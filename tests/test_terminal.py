@@ -21,7 +21,7 @@ from tconv.reports import terminal
 from tconv.reports.causes import find_causes
 from tconv.reports.notes import sums_found
 from tconv.reports.phrases import phrase
-from tconv.reports.statuses import STATUSES
+from tconv.reports.words import STATUSES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
 

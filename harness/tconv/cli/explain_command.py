@@ -29,8 +29,9 @@ from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.nearest_word import nearest
 from tconv.records.headers import cases_option
 from tconv.records.shards import merged
-from tconv.reports.names import TO_DO, entries
+from tconv.reports.names import entries
 from tconv.reports.phrases import headline
+from tconv.reports.words import KINDS
 from tconv.verdict.kinds import WrongOutput
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _remedy(reasoning: Reasoning, rules: Sequence[Rule], says: Mapping[str, str]
         words = ["tconv", "shrink", record.case, *reasoning.backend.arguments, "--dialect", record.dialect]
         smaller = shlex.join([*words, *cases_option(str(cases or ""))])
         return f"nothing explains this output; a smaller case may: {smaller}"
-    return TO_DO[record.verdict.kind]
+    return KINDS[record.verdict.kind].to_do
 
 
 def _print_names(record: Record, says: Mapping[str, str]) -> None:

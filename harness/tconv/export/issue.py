@@ -25,6 +25,7 @@ from tconv.reports.case_details import node_lines
 from tconv.reports.commands import reproduce
 from tconv.reports.phrases import explanation, phrase
 from tconv.reports.templates import environment
+from tconv.reports.words import KINDS
 from tconv.shown_texts import one_line, printable
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DataFormat
@@ -42,21 +43,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 256
 """The most elements of an array that a report shows."""
-TITLES = {
-    "differed": "gives wrong values",
-    "imprecise": "gives values that are less exact than sums are",
-    "wrong-shape": "gives an output of the wrong shape",
-    "wrong-dtype": "gives an output of the wrong type",
-    "refused-valid": "refuses a valid call",
-    "accepted-invalid": "answers an invalid call",
-    "inconclusive": "gives values that no bound can test",
-    "unsupported": "does not implement a valid call",
-    "crashed": "dies",
-    "timed-out": "does not answer",
-    "unstable": "answers the same call differently",
-    "backend-error": "fails",
-}
-"""The words for a runtime in a report's title, for each kind of failure."""
 
 
 def recorded_issue(assessment: Assessment, member: RecordStatus, find: Callable[[str], Case | None]) -> str | None:
@@ -125,7 +111,7 @@ def issue(
             header=header,
             found_by=found_by,
             call=call,
-            title=TITLES[verdict.kind],
+            title=KINDS[verdict.kind].title,
             explained=explanation(record, record.why),
             diagnoses={name: says[name] for together in record.diagnosis for name in together.names},
             operands=call.operands(problem.arrays),

@@ -18,12 +18,13 @@ from tconv.dialects.readings import Combination
 from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
 from tconv.gate.status import SEVERITY, ReadingChanged, Status
 from tconv.records.failure import without_numbers
-from tconv.reports.conditions import LEVELS, TYPES, in_words
+from tconv.reports.conditions import in_words
 from tconv.reports.phrases import UNDECLARED, fresh_process_phrase, headline, right_with
+from tconv.reports.words import KINDS, LEVELS, TYPES
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tconv.evidence import Explanation, Rule
     from tconv.evidence.formulas import Formula
@@ -31,24 +32,6 @@ if TYPE_CHECKING:
 
 _USUAL = 0.75
 """The least part of a cause's failures for which a relation is printed: with few elements it may not be visible."""
-_RETURNED: Mapping[str, str] = {
-    "differed": "wrong values",
-    "wrong-shape": "a wrong output size",
-    "wrong-dtype": "a wrong type",
-    "imprecise": "values that are not exact enough",
-}
-_DOES: Mapping[str, str] = {
-    "crashed": "crashes",
-    "timed-out": "does not answer in time",
-    "unstable": "gives different answers to the same call",
-    "reading-changed": "follows another interpretation of the text than before",
-    "mixed-readings": "follows another interpretation of the text than in its other answers",
-    "backend-error": "gives no answer",
-    "refused-valid": "refuses valid calls",
-    "accepted-invalid": "answers invalid calls",
-    "unsupported": "does not support calls",
-    "inconclusive": "returns values that this test cannot tell from zeros",
-}
 _QUANTITIES = {
     "stride": "the stride",
     "dilation": "the dilation",
@@ -91,7 +74,7 @@ class Failures:
                 meaning = says(name.names, self.shown.record.dialect)
                 return _sentence(f"{happens}{condition}: {meaning}"), (f"as if {name}", example)
             case Follows(rules):
-                kinds = "" if self.shown.ruling.kind in _RETURNED else f"{happens}, as it "
+                kinds = "" if KINDS[self.shown.ruling.kind].returns else f"{happens}, as it "
                 return _sentence(f"{kinds}{_computes(rules)}{condition}"), (
                     *map(formula, rules),
                     example,
@@ -153,8 +136,8 @@ class Failures:
             return f"crashes with {first.cause}{invalid}"
         if self.shown.status is Status.UNDECLARED:
             return f"does not support {'invalid ' if invalid else ''}calls"
-        returned = [_RETURNED[kind] for kind in kinds if kind in _RETURNED]
-        does = [_DOES[kind] for kind in kinds if kind in _DOES]
+        returned = [KINDS[kind].returns for kind in kinds if KINDS[kind].returns]
+        does = [KINDS[kind].does for kind in kinds if KINDS[kind].does]
         return " or ".join([*does, *([f"returns {' or '.join(returned)}"] if returned else [])]) + invalid
 
     @property

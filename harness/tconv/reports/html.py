@@ -13,8 +13,8 @@ from tconv.reports.page import answer, overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.records import MOST_CAUSES, Since, record_blocks
-from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import content, environment
+from tconv.reports.words import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING
 from tconv.reports.commands import of_cause
-from tconv.reports.statuses import STATUSES
 from tconv.reports.templates import environment
+from tconv.reports.words import STATUSES
 
 if TYPE_CHECKING:
     from tconv.reports.report import Report

@@ -15,60 +15,14 @@ from tconv.dialects.geometry import Geometry, resolve
 from tconv.dialects.readings import AnswerOtherwise
 from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.gate.status import RULINGS
-from tconv.reports.conditions import FACTS
 from tconv.reports.notes import NOTE_MEANINGS
-from tconv.reports.statuses import STATUSES
+from tconv.reports.words import FACTS, KINDS, STATUSES
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tconv.dialects.rules import Rules
-
-TO_DO = MappingProxyType(
-    {
-        "agreed": "nothing; if it failed in a run, its answer depends on earlier calls or on chance",
-        "disputed": "nothing, unless other cases contradict it; or pin it: tconv waivers pin RECORDS --waivers FILE",
-        "inconclusive": "run the same case with data=integers: zeros do not pass there",
-        "differed": "find what is computed instead: tconv explain CASE --backend B",
-        "imprecise": "add in a wider type, or switch the fast algorithm off",
-        "wrong-shape": "compare the size with the one that tconv show CASE prints",
-        "wrong-dtype": "return the type of the data",
-        "refused-valid": "answer the call, or waive it: tconv waivers propose RECORDS --output FILE",
-        "accepted-invalid": "refuse the call; only with --strict does it make the run red",
-        "unsupported": "declare it: tconv waivers propose RECORDS --output FILE",
-        "not-applicable": "run the case in a dialect that can express it",
-        "crashed": "answer the call or refuse it, and keep the process alive; tconv export CASE --issue reports it",
-        "timed-out": "find out why, or allow more time with --timeout",
-        "unstable": "look for uninitialised memory, and for races",
-        "backend-error": "correct the adapter: it must return Produced(array), Refused(message) or Unsupported(reason)",
-        "mixed-readings": "follow the same reading in all these calls",
-        "reading-changed": "follow the pinned reading again, or pin the new one with tconv waivers pin",
-    }
-)
-"""What to do about each ruling."""
-_EXAMPLES = MappingProxyType(
-    {
-        "agreed": "[1, 10, 2, 20] is expected, and the output is [1, 10, 2, 20]",
-        "disputed": "the text's first reading gives 7 elements, another allowed reading gives 6, and the output has 6",
-        "inconclusive": "0.001 is expected, and an error of 0.002 is allowed: 0 would pass too",
-        "differed": "element [0,0,3] must be 3, and is 4",
-        "imprecise": "an error of 2e-5 is allowed; with Winograd's algorithm the error is 6e-5",
-        "wrong-shape": "[1, 1, 6] is expected, and the output has [1, 1, 8]",
-        "wrong-dtype": "float16 is expected, and the output is float32",
-        "refused-valid": "output_padding 1 with stride 1 and dilation 2 is valid, but the backend refuses it",
-        "accepted-invalid": "a bias of 3 numbers for 4 channels is invalid, but the backend returns an output",
-        "unsupported": "the backend says that it has no bfloat16",
-        "not-applicable": "torch has one padding for both sides of an axis, and the case has two",
-        "crashed": "the process ends with SIGSEGV",
-        "timed-out": "there is no answer after 10 s",
-        "unstable": "a call gives 3, and the same call again gives 1.7e15",
-        "backend-error": "the adapter raises TypeError, because the runtime returned None",
-        "mixed-readings": "in 28 cases half of a negative padding is rounded down, and in 2 cases rounded towards zero",
-        "reading-changed": "version 1 put the larger half of an odd padding at the end, and version 2 at the beginning",
-    }
-)
-"""An example of each ruling."""
 
 
 class Entry(NamedTuple):
@@ -123,7 +77,7 @@ def _entries() -> Iterator[Entry]:
 def _of_verdicts() -> Iterator[Entry]:
     for name, kind in RULINGS.items():
         meaning = (kind.__doc__ or "").partition("\n")[0]
-        yield Entry("verdict", name, meaning, _EXAMPLES[name], TO_DO[name])
+        yield Entry("verdict", name, meaning, KINDS[name].example, KINDS[name].to_do)
     for status, look in STATUSES.items():
         to_do = "correct the backend, or add an entry to its waiver file" if look.is_red else "nothing"
         yield Entry("status", status.value, look.meaning, "", to_do)

@@ -17,7 +17,7 @@ from tconv.records.headers import Difference  # noqa: TC001 - as above
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.notes import RecordNote  # noqa: TC001 - as above
 from tconv.reports.red import name_of, sentence
-from tconv.reports.statuses import EXPLAINED
+from tconv.reports.words import EXPLAINED
 
 if TYPE_CHECKING:
     from tconv.reports.between_runs.comparing import Comparison

@@ -8,7 +8,7 @@ from tconv.gate.status import Status
 from tconv.reports import commands
 from tconv.reports.listing import console, folded, print_line
 from tconv.reports.notes import NOTHING_PASSED
-from tconv.reports.statuses import EXPLAINED, STATUSES
+from tconv.reports.words import EXPLAINED, STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

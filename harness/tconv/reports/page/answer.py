@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tconv.gate.status import Status
+from tconv.gate.status import SEVERITY, Status
 from tconv.reports.notes import NOTHING_PASSED
+from tconv.reports.words import KINDS
 from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
@@ -16,22 +17,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 280
 """The most characters of a reason in the sentence; the list below has all of it."""
-_WRONG = ("wrong answer", "wrong answers")
-_COUNTED = {
-    "crashed": ("crash", "crashes"),
-    "timed-out": ("call that takes too long", "calls that take too long"),
-    "unstable": ("answer that varies", "answers that vary"),
-    "differed": _WRONG,
-    "reading-changed": ("changed interpretation", "changed interpretations"),
-    "mixed-readings": ("answer that contradicts others", "answers that contradict others"),
-    "wrong-shape": _WRONG,
-    "wrong-dtype": _WRONG,
-    "imprecise": _WRONG,
-    "backend-error": ("call without an answer", "calls without an answer"),
-    "refused-valid": ("refusal", "refusals"),
-    "accepted-invalid": ("answer to an invalid call", "answers to invalid calls"),
-}
-"""Singular and plural for each kind of ruling, the most severe first."""
 _OTHER = ("other failure", "other failures")
 
 
@@ -62,7 +47,7 @@ def _sentence(text: str) -> str:
 def _count_failures(run: Overview) -> Iterator[str]:
     """Yield the number of a run's failures of each kind, in words."""
     failed = (member.ruling.kind for member in run.assessment.statuses if member.status is Status.FAILED)
-    counts = Counter(_COUNTED.get(kind, _OTHER) for kind in failed)
-    for one, several in dict.fromkeys((*_COUNTED.values(), _OTHER)):
+    counts = Counter(KINDS[kind].counted or _OTHER for kind in failed)
+    for one, several in dict.fromkeys((*(counted for kind in SEVERITY if (counted := KINDS[kind].counted)), _OTHER)):
         if count := counts[one, several]:
             yield f"{count:,} {one if count == 1 else several}"

@@ -12,7 +12,7 @@ import numpy as np
 from tconv.records import artifacts
 from tconv.reports.page.blocks import block
 from tconv.reports.page.cause_lines import cause_numbers
-from tconv.reports.statuses import STATUSES
+from tconv.reports.words import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

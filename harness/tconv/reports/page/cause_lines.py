@@ -15,7 +15,7 @@ from tconv.gate.status import FAILING, Status
 from tconv.reports.cause_sentences import formula
 from tconv.reports.causes import rank_severity
 from tconv.reports.commands import CASE, of_cause, offered
-from tconv.reports.statuses import EXPLAINED, STATUSES
+from tconv.reports.words import EXPLAINED, STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 

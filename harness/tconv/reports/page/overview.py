@@ -13,7 +13,7 @@ from tconv.records.failure import without_numbers
 from tconv.reports import phrases
 from tconv.reports.commands import run_again, waivers_option
 from tconv.reports.page import figures
-from tconv.reports.statuses import STATUSES
+from tconv.reports.words import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -20,7 +20,7 @@ from tconv.reports.page.cause_lines import cause_numbers
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import explanation, phrase, reason, tolerance
-from tconv.reports.statuses import STATUSES
+from tconv.reports.words import STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Agreed
 
