@@ -12,9 +12,8 @@ import sys
 import threading
 from contextlib import nullcontext
 from errno import EAGAIN, EIO, ENAMETOOLONG
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -35,34 +34,6 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
 
 RIGHT = ("--backend", "wrong_backends:Right")
-AT_A_PLACE = re.compile(r"(?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+): (?P<message>.+)")
-
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in pairwise("abcdefghi")
-)
-NO_MATCH = "tconv: a pattern must match a case (got 'nothing', which matches none); see 'tconv list'"
-BAD_CASES = {
-    "unknown key": (
-        HEAD.replace("groups", "group"),
-        "4:38: must be one of the known keys (got 'group'); did you mean 'groups'?",
-    ),
-    "unknown dialect": (
-        HEAD.replace(DIALECT, "onnx/ConvTranspose-2") + "cases: [{name: a}]\n",
-        "3:19: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
-    ),
-    "tab": (f"{HEAD}cases:\n\t- name: a\n", "6:1: indentation must be spaces (got a tab); replace it by spaces"),
-    "alias bomb": (BOMB, "6:8: must hold at most 200000 values, aliases expanded (got more); split the file"),
-    "impossible groups in a sweep": (
-        f"{HEAD}sweeps: [{{name: a, axes: {{groups: [2, 3]}}}}]\n",
-        "5:10: groups must divide the 4 input channels (got 3), or say breaks: channels-divisible",
-    ),
-    "too large an output": (
-        f"{HEAD}cases: [{{name: a, with: {{strides: 9999999}}}}]\n",
-        "5:9: operands and output together must have at most 16777216 elements (got up to",
-    ),
-    "not YAML": (f"{HEAD}cases: [\n", "6:1: must be YAML (got: did not find expected node content, "),
-    "not text": ("\udcff", "1:1: must be UTF-8 (got the byte 0xff); save the file as UTF-8"),
-}
 
 
 @pytest.fixture
@@ -75,141 +46,6 @@ def complaint(command: Command) -> Callable[..., str]:
         return done.stderr.removesuffix("\n")
 
     return run
-
-
-@pytest.mark.parametrize("reader", [("run", *RIGHT, "--cases"), ("list", "--cases"), ("check",)], ids=lambda c: c[0])
-@pytest.mark.parametrize("what", BAD_CASES)
-def test_a_bad_case_file_is_one_line_with_its_place(
-    what: str, reader: tuple[str, ...], complaint: Callable[..., str], tmp_path: Path
-) -> None:
-    """Every command that reads cases names path, line, column, what must be and what it got, and exits with 2."""
-    text, message = BAD_CASES[what]
-    (tmp_path / "bad.yaml").write_text(text, encoding="utf-8", errors="surrogateescape")
-    line = complaint(*reader, "bad.yaml")
-    assert AT_A_PLACE.fullmatch(line)
-    assert line.startswith(f"bad.yaml:{message}")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"name": "known"}, "a waiver's name must be unique (got 'known' again)"),
-        ({"verdict": {"kind": "differed", "worng": 1}}, "(got 'worng'); did you mean 'wrong'?"),
-        ({"verdict": {"kind": "differs"}}, "must have a kind, one of agreed, "),
-        ({"versions": "=>1"}, "must be a version specifier such as '>=1.28' (got '=>1')"),
-        ({"dialects": ["onnx/ConvTranspose-2"]}, "did you mean 'onnx/ConvTranspose-22'?"),
-        ({"cases": "a[b"}, "a pattern must be PATH or PATH[key=value,...] (got 'a[b')"),
-        ({"becuase": "b"}, "must be one of the known keys (got 'becuase'); did you mean 'because'?"),
-        ({"date": "yesterday"}, "must be a date such as '2026-11-20' (got 'yesterday')"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_a_bad_waiver_file_is_one_line_with_its_place(
-    settings: dict[str, Any], message: str, complaint: Callable[..., str], tmp_path: Path
-) -> None:
-    """It is known before a backend is started, so a long run is not for nothing."""
-    content = {"format": 1, "backend": "acme", "waivers": [waiver(), waiver(name="two") | settings]}
-    (tmp_path / "bad.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
-    cases = ("--cases", str(written(tmp_path)))
-    place = AT_A_PLACE.fullmatch(complaint("run", *cases, "--waivers", "bad.yaml", "--backend", "no:such"))
-    assert place
-    assert place["path"] == "bad.yaml"
-    assert message in place["message"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("rnu",), "tconv: a command must be one of run, report, "),
-        (("rnu",), "(got 'rnu'); did you mean 'run'?; see 'tconv --help'"),
-        (("--nope",), "tconv: No such option '--nope'"),
-        (
-            ("run", "--tire", "gate"),
-            "tconv: No such option '--tire'. (Did you mean one of: '--quiet', '--tier', ",
-        ),
-        (("run", "--tier", "gat"), "tconv: Invalid value for '--tier': 'gat' is not one of 'smoke', 'gate', 'full'"),
-        (("port", "--to", "geometry/1", "--spatial", "5"), "(got no --from and --kernel)"),
-        (("run", "--tier"), "tconv: Option '--tier' requires an argument"),
-        (
-            ("run", "--timeout", "soon"),
-            "tconv: Invalid value for '--timeout': 'soon' is not a valid float range; see 'tconv run --help'",
-        ),
-        (
-            ("run", "-j", "two"),
-            "tconv: Invalid value for '-j' / '--jobs': 'two' is not a valid integer range; see",
-        ),
-        (("run", "--timeout", "0"), "tconv: Invalid value for '--timeout': 0.0 is not in the range"),
-        (("run", "--timeout", "nan"), "tconv: Invalid value for '--timeout': 'nan' is not a number of seconds"),
-        (("run", "--timeout", "inf"), "tconv: Invalid value for '--timeout': inf is not in the range"),
-        (("run", "-j", "0"), "tconv: Invalid value for '-j' / '--jobs': 0 is not in the range"),
-        (
-            ("run", "--dialect", "onnx/ConvTranspose-2"),
-            "(got 'onnx/ConvTranspose-2'); did you mean 'onnx/ConvTranspose-22'?",
-        ),
-        (("run", "--dialect", "geometry/1", *RIGHT), "tconv: dialect must be one that Right speaks, onnx/"),
-        (("run", "--backend", "a", "--backend", "a"), "tconv: --backend must name each backend once (got a, a)"),
-        (("run", "--backend", "all", "--backend", "a"), "tconv: --backend must be 'all', or names (got all, a)"),
-        (
-            ("run", "--backend", "all", "--waivers", "small.yaml"),
-            "tconv: --waivers FILE is of one backend: it must not go with --backend all",
-        ),
-        (("run", "nothing"), NO_MATCH),
-        (
-            ("run", "small/plain", "small/plian"),
-            "tconv: a pattern must match a case (got 'small/plian', which matches none)",
-        ),
-        (("run", "a[b"), "tconv: a pattern must be PATH or PATH[key=value,...] (got 'a[b')"),
-        (
-            ("run", "small[strides=1,strides=2]"),
-            "got 'strides' twice in 'small[strides=1,strides=2]'); write strides=A|B for any of several values",
-        ),
-        (("run", "small[stride=1]"), "'stride' is no fact of any case; did you mean 'strides'?"),
-        (("run", "small[b]"), "tconv: a condition of a pattern must be key=value (got 'b' in 'small[b]')"),
-        (("list", "nothing"), NO_MATCH),
-        (("show", "nothing"), NO_MATCH),
-        (("show", "small/plain", "--dialect", "nope"), "tconv: dialect must be one of onnx/ConvTranspose-1, "),
-        (("show",), "tconv: there must be CASE, or --spatial and --kernel (got no --spatial and no --kernel)"),
-        (("show", "small/plain", "--strides", "2"), "CASE, or sizes and attributes (got 'small/plain' and --strides)"),
-        (("report",), "tconv: Missing argument 'RECORDS...'; see 'tconv report --help'"),
-        (("show", "--spatial", "3"), "tconv: there must be CASE, or --spatial and --kernel (got no --kernel)"),
-        (("show", "--spatial", "3", "--kernel", "3", "--cases", "small.yaml"), "--cases needs CASE"),
-        (
-            ("show", "--spatial", "a", "--kernel", "3"),
-            "tconv: Invalid value for '--spatial': must be integers of at most 9 digits, such as 2 or 2,3 (got 'a')",
-        ),
-        (
-            ("show", "--spatial", "1000000000000", "--kernel", "3"),
-            "tconv: Invalid value for '--spatial': must be integers of at most 9 digits, such as",
-        ),
-        (("show", "--spatial", "28", "28", "--kernel", "3"), "CASE, or sizes and attributes (got '28' and --spatial)"),
-        (
-            ("show", "--spatial", "3,3", "--kernel", "3,3,3"),
-            "tconv: --kernel must have 2 sizes, as --spatial (got 3)",
-        ),
-        (("run", "--cases", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
-        (("check", "nowhere"), "nowhere: must be a case file or a folder of case files (got nothing there)"),
-        (("check", "empty"), "empty: must have a case file, *.yaml (got none)"),
-        (("run", "--waivers", "nowhere"), "nowhere: must be a file that can be read (got: No such file or directory)"),
-        (("report", "nowhere"), "nowhere: must be a readable file of records (got: No such file or directory)"),
-        (("report", "empty"), "empty: must be a folder with record files, *.jsonl (got none)"),
-        (("report", "small.yaml"), "small.yaml:1: must start with a header of format 5 (got: "),
-        (("run", "--output", "small.yaml"), "tconv: Invalid value for '--output': Directory 'small.yaml' is a file"),
-        (
-            ("run", "--output", "small.yaml/deep"),
-            "small.yaml/deep: must be a folder that can be written (Not a directory)",
-        ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_a_wrong_command_line_is_one_line(
-    arguments: tuple[str, ...], message: str, complaint: Callable[..., str], tmp_path: Path
-) -> None:
-    """What must be, what it got, the nearest right word; exit 2."""
-    written(tmp_path)
-    (tmp_path / "empty").mkdir()
-    reads_cases = {"run", "list", "show"} & {arguments[0]} and not {"--cases", "--spatial"} & {*arguments}
-    cases = ("--cases", "small.yaml") if reads_cases and arguments[-1] != "--tier" else ()
-    assert message in complaint(*arguments, *cases)
 
 
 def test_a_pattern_that_means_several_cases_shows_some(command: Command, tmp_path: Path) -> None:

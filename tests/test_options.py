@@ -132,22 +132,6 @@ def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: 
     assert words[0] == "explain" or "--option pads=swapped" in failing.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("run", "--option", "pads"), "--option must be KEY=VALUE (got 'pads'); 'tconv backends' shows the keys"),
-        (("run", "--option", "a=1", "--option", "a=2"), "--option must give 'a' once (got '1' and '2')"),
-        (("run", "bias", "--backend", SPEC, "--option", "pad=x"), f"an option of {SPEC} must be one of pads, threads"),
-        (("export", "bias/alone", "x", "--option", "a=1"), "--option needs --issue"),
-    ],
-    ids=str,
-)
-def test_a_wrong_option_is_wrong_usage_in_one_line(command: Command, words: tuple[str, ...], message: str) -> None:
-    done = command(*words)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(f"tconv: {message}")
-
-
 @pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed")
 def test_a_platform_that_jax_does_not_have_is_named(command: Command) -> None:
     done = command("run", "examples/onnx/1d", "--backend", "jax", "--option", "platform=METAL")

@@ -381,21 +381,3 @@ def test_the_command_ends_with_one_where_a_call_cannot_be_ported(tmp_path: Path)
     assert f"to-middle\n{ONNX} → {OPENVINO}\n  cannot be ported: X must have sizes that are known" in text
     code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--pads-begin", "1")
     assert (code, "gives no value for it" in text) == (1, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--from", ONNX), "a call must have --from, --spatial and --kernel, or be of a --model"),
-        (("--model", "a.onnx", "--strides", "2"), "--model must stand without --strides"),
-        (("--from", ONNX, *CALL, "--size", "a=1"), "--size needs --model"),
-        (("--from", ONNX, *CALL, "--size", "a"), "such as x[2] (got 'a')"),
-        (("--from", ONNX, "--spatial", "-5", "--kernel", "3"), "spatial must have sizes of at least 0 (got [-5])"),
-        (("--from", ONNX, "--spatial", "5", "--kernel", "3,3"), "--kernel must have 1 sizes, as --spatial (got 2)"),
-    ],
-)
-def test_a_wrong_command_line(arguments: tuple[str, ...], message: str) -> None:
-    """What is missing, too much or no size is told in a sentence."""
-    with pytest.raises(UsageError) as caught:
-        port("--to", OPENVINO, *arguments)
-    assert message in str(caught.value)

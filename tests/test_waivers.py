@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from made_records import DIALECT, header, waiver, waiver_file
 from tconv.datafiles import data_folder
 from tconv.errors import FileError, FileErrors
 from tconv.gate.status import RULINGS
 from tconv.gate.waivers import choose_waivers, load
+from test_wrong_input import GOLDEN, compare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from tconv.corpus import Corpus
     from tconv.gate.waivers import Waiver
 
+REFUSALS = GOLDEN / "waiver_file_messages.yaml"
 GOOD = f"""\
 format: 1
 backend: acme
@@ -69,81 +72,10 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     assert not file.unsupported[0].covers("any/thing", {"dtype": "f16"})
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("    because: it r", "    becuase: it r", "14:5: must be one of the known keys (got 'becuase'); did you mean"),
-        ("    clause: doc\n", "", "7:5: must have the key 'clause'"),
-        ("clause: doc", "clause: ''", "13:13: "),
-        ("format: 1", "format: true", "1:9: must be an integer (got True)"),
-        ("format: 1", "format: 1.0", "1:9: must be an integer (got 1.0)"),
-        (
-            "    link: null",
-            "    after-others: true",
-            "7:5: versions must have a last one with after-others, as ==1.30.* has (got '>=1.28')",
-        ),
-        (DIALECT, "onnx/ConvTranspose-2", "8:16: must be a dialect (got 'onnx/ConvTranspose-2'); did you mean"),
-        (f"[{DIALECT}]", "[]", "8:15: "),
-        (
-            "kind: differed",
-            "kind: difered",
-            "11:14: must have a kind, one of agreed, disputed, inconclusive, ",
-        ),
-        (
-            "kind: differed",
-            "kind: [differed]",
-            "11:14: must have a kind, one of agreed, disputed, inconclusive, ",
-        ),
-        ("format: 1", "format: 2", "1:9: must be 1 (got 2)"),
-        (
-            "kind: differed}",
-            "kind: difered}",
-            f"11:14: must have a kind, one of {', '.join(RULINGS)} (got 'difered'); did you mean 'differed'?",
-        ),
-        ("kind: differed", "wrong: 2", "11:14: must have a kind, one of agreed, disputed, inconclusive, "),
-        (
-            "kind: differed",
-            "kind: differed, frist: [0]",
-            "11:14: must have only keys of the verdict 'differed' (got 'frist'); did you mean 'first'?",
-        ),
-        ("kind: differed", "kind: refused-valid, message: '* *'", "11:14: must restrict message (got '* *', "),
-        (
-            "kind: differed",
-            "kind: unsupported",
-            "11:14: must be declared under 'unsupported:', by cases or where, and because (got a waiver of the kind 'u",
-        ),
-        *[
-            ("kind: differed", f"kind: {kind}", "11:14: must be of a verdict that fails: ")
-            for kind in ("agreed", "disputed", "inconclusive", "not-applicable")
-        ],
-        ("because: no kernel", "because: TODO", "5:14: must be written by a person who knows (got 'TODO'"),
-        ('">=1.28"', '"=>1.28"', "12:15: must be a version specifier such as '>=1.28' (got '=>1.28')"),
-        ('">=1.28"', "1.28", "12:15: must be text (got 1.28); put it in quotes"),
-        ("padding/**", "padding[a", "9:12: a pattern must be PATH or PATH[key=value,...] (got 'padding[a')"),
-        ("2026-11-20", "20.11.2026", "17:11: must be a date such as '2026-11-20' (got '20.11.2026')"),
-        ("groups: 1", "groups: 1.5", "10:43: must be text, an integer, true or false or a list of values (got 1.5)"),
-        ("[f64, bf16]", "{a: b}", "4:20: must be text, an integer, true or false or a list of values (got {'a': 'b'})"),
-        ("  - name: rounds-up", "\t- name: rounds-up", "7:1: indentation must be spaces (got a tab)"),
-        ("    link: null", "    clause: doc", "16:5: must have each key once (got 'clause', as in line 13)"),
-        (
-            "    link: null",
-            "    machine: {without: [avx512_fp61]}",
-            "16:25: must be a vector extension (got 'avx512_fp61'); did you mean 'avx512_fp16'?",
-        ),
-        (
-            "    link: null",
-            "    machine: {wihtout: [avx2]}",
-            "16:15: must be one of the known keys (got 'wihtout'); did",
-        ),
-        ("    link: null", "    machine: {}", "16:14: must say which machines, by with, without, system or architectu"),
-        ("    link: null", "    machine: {with: []}", "16:21: must have at least 1 item"),
-        ("    link: null", "    machine: {with: avx2}", "16:21: must be a list of texts (got 'avx2')"),
-        ("    because: no kernel", "    machine: {system: ''}\n    because: no kernel", "5:23: "),
-    ],
-)
-def test_a_bad_file_is_refused_at_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:
-    """One line: path, line, column, what must be, what was got."""
-    assert refusal(tmp_path, old, new).startswith(f"acme.yaml:{message}")
+def test_each_broken_file_has_its_message(tmp_path: Path) -> None:
+    """`golden/waiver_file_messages.yaml` has what is replaced in the good file, and what is said then, in one line."""
+    edits = yaml.safe_load(REFUSALS.read_text(encoding="utf-8"))
+    compare(REFUSALS, [refusal(tmp_path, edit["replace"], edit["by"]) for edit in edits])
 
 
 def test_all_errors_of_a_file_are_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a person reads of wrong input: `tests/golden/` has each wrong call and each broken case file with its message.
+"""What a person reads of wrong input: `tests/golden/` has each wrong call, command and case file with its message.
 
 A message names the place, says what must be, what it got, and what to do if that is not plain. Read a changed message
 as somebody who does not know tconv. `TCONV_GOLDEN=write` rewrites the messages.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,12 +18,17 @@ import yaml
 from click.testing import CliRunner
 
 import tconv
+from small_corpus import HEAD, written
 from tconv.cli import _tconv
 from tconv.documents import tree
 from tconv.errors import Invalid, TconvError
 
+if TYPE_CHECKING:
+    from small_corpus import Command
+
 GOLDEN = Path(__file__).parent / "golden"
 CALLS, FILES = GOLDEN / "api_messages.yaml", GOLDEN / "case_file_messages.yaml"
+COMMANDS = GOLDEN / "command_messages.yaml"
 OPERANDS: dict[str, Any] = {
     "np": np,
     "x": np.ones((1, 1, 4), np.float32),
@@ -70,6 +76,29 @@ def compare(golden: Path, messages: list[str]) -> None:
 def test_each_wrong_call_has_its_message() -> None:
     """The interface refuses what it cannot take, in words."""
     compare(CALLS, [of_call(entry["call"]) for entry in yaml.safe_load(CALLS.read_text(encoding="utf-8"))])
+
+
+@pytest.mark.parametrize("number", range(len(yaml.safe_load(COMMANDS.read_text(encoding="utf-8")))))
+def test_each_wrong_command_has_its_message(
+    number: int, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with 2, or with 3 if there is no such backend, says so in one line, and runs nothing."""
+    written(tmp_path)
+    written(tmp_path, HEAD.replace("groups", "group"), "bad.yaml")
+    (tmp_path / "waivers.yaml").write_text("format: 2\nbackend: acme\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "dies_at_import.py").write_text(
+        "import os, sys\nprint('illegal instruction', file=sys.stderr, flush=True)\nos._exit(11)\n"
+    )
+    (tmp_path / "needs_another.py").write_text("import no_such_runtime\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entries = yaml.safe_load(COMMANDS.read_text(encoding="utf-8"))
+    done = command(*shlex.split(entries[number]["command"]))
+    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    messages = [entry.get("message") for entry in entries]
+    messages[number] = f"exit {done.returncode}: {done.stderr.strip()}".replace(str(tmp_path), "FOLDER")
+    compare(COMMANDS, messages)
+    assert not list(tmp_path.glob("reports/*.jsonl"))
 
 
 def test_each_broken_case_file_has_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
