@@ -34,6 +34,8 @@ OPERANDS: dict[str, Any] = {
     "x": np.ones((1, 1, 4), np.float32),
     "w": np.ones((1, 1, 3), np.float32),
     "y": np.ones((1, 1, 6), np.float32),
+    "image": np.ones((1, 2, 5, 4)),
+    "filters": np.ones((2, 3, 3, 2)),
 }
 
 
