@@ -109,47 +109,6 @@ def test_a_reading_need_not_make_a_difference() -> None:
         ported(*plain, "--reading", "nothing")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--kernel", "3,3", "--strides", "2", "--auto-pad", "SAME_UPPER", "--bias"),
-        ("--kernel", "2,3", "--strides", "4", "--auto-pad", "SAME_LOWER", "--bias"),
-        ("--kernel", "4,4", "--strides", "2", "--pads-begin", "0,2", "--pads-end", "1,1"),
-        (
-            "--kernel",
-            "3,3",
-            "--strides",
-            "2",
-            "--pads-begin",
-            "1",
-            "--pads-end",
-            "1",
-            "--output-padding",
-            "1",
-            "--bias",
-        ),
-    ],
-)
-def test_the_code_for_torch_runs(arguments: tuple[str, ...]) -> None:
-    """Torch has symmetric padding alone: the line of code crops or pads, and gives the source's values."""
-    torch = pytest.importorskip("torch")
-    result = CliRunner().invoke(command, ["--from", ONNX, "--to", "torch", *arguments], standalone_mode=False)
-    (line,) = [line for line in result.stdout.splitlines() if line.strip().startswith("code")]
-    operands = {name: np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for name, shape in
-                (("x", (1, 1, 5, 6)), ("w", (1, 1, *map(int, arguments[1].split(",")))), ("b", (1,)))}  # fmt: skip
-    scope: dict[str, Any] = {"torch": torch} | {name: torch.tensor(array) for name, array in operands.items()}
-    exec(line.strip().removeprefix("code").strip(), scope)  # noqa: S102 - it is what a user would paste
-    words = {
-        name.strip("-").replace("-", "_"): value for name, value in zip(arguments[2::2], arguments[3::2], strict=False)
-    }
-    lists = {name: [*map(int, value.split(","))] * (2 if "," not in value else 1) for name, value in words.items()
-             if name != "auto_pad"}  # fmt: skip
-    mode = {"auto_pad": words["auto_pad"].lower()} if "auto_pad" in words else {}
-    bias = operands["b"] if "--bias" in arguments else None
-    expected = conv_transpose(operands["x"], operands["w"], bias, dialect=ONNX, **lists, **mode)
-    np.testing.assert_array_equal(scope["y"].numpy(), expected)
-
-
 class TensorFlow:
     """What the line of code needs of TensorFlow, by numpy and tconv's reference of TFLite's text."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.backends import BackendError, BackendInfo, Outcome, Produced, Refused, ShapeOnly, Unsupported
+from tconv.backends import BackendInfo, Outcome, Produced, Refused, Unsupported
 from wrong_backends.right import SPOKEN, Array, Right, Troubled, log
 
 if TYPE_CHECKING:
@@ -30,13 +30,6 @@ class WrongShape(Right):
 
     def answer(self, y: Array) -> Outcome:
         return Produced(y[..., :-1])
-
-
-class WrongRank(Right):
-    """Without the batch's axis."""
-
-    def answer(self, y: Array) -> Outcome:
-        return Produced(y[0])
 
 
 class Scalar(Right):
@@ -135,60 +128,11 @@ class Raises(Right):
         raise RuntimeError(f"no kernel \udcff for {call.dialect}\n\x1b[31m{sorted(arrays)}")
 
 
-class NoArray(Right):
-    """A list instead of an array."""
-
-    def answer(self, y: Array) -> Outcome:
-        return Produced(y.tolist())
-
-
 class NoOutcome(Right):
     """An array instead of an outcome."""
 
     def answer(self, y: Array) -> Outcome:
         return y  # type: ignore[return-value] # that is what is wrong
-
-
-class NoText(Right):
-    """A refusal without a text."""
-
-    def answer(self, y: Array) -> Outcome:
-        return Refused(y)  # type: ignore[arg-type] # that is what is wrong
-
-
-class AnotherKind(Right):
-    """An outcome that says it is a verdict."""
-
-    def answer(self, y: Array) -> Outcome:
-        return BackendError(f"{y.size} elements", kind="agreed")  # type: ignore[arg-type] # that is what is wrong
-
-
-class MasksWhatIsWrong(Right):
-    """The output is an array that has its own idea of what is equal."""
-
-    def answer(self, y: Array) -> Outcome:
-        y.flat[0] += 99
-        return Produced(np.ma.masked_array(y, mask=[True] + [False] * (y.size - 1)))
-
-
-class RaisesWithoutWords(Right):
-    """Every call raises an exception, whose text raises too."""
-
-    class Silent(Exception):  # noqa: N818 - it says nothing, not even that
-        """An exception without words."""
-
-        def __str__(self) -> str:
-            raise RuntimeError
-
-    def answer(self, _y: Array) -> Outcome:
-        raise self.Silent
-
-
-class NotesNumbers(Right):
-    """The notes on an output are no texts."""
-
-    def answer(self, y: Array) -> Outcome:
-        return Produced(y, (1,))  # type: ignore[arg-type] # that is what is wrong
 
 
 class Unreadable(str):
@@ -228,13 +172,6 @@ class NotesMuch(Right):
 
     def answer(self, y: Array) -> Outcome:
         return Produced(y, ("first " + "x" * 10**6,))
-
-
-class ShapeOfWords(Right):
-    """The sizes of an output are no numbers."""
-
-    def answer(self, _y: Array) -> Outcome:
-        return ShapeOnly(("a", "b"), "f32")  # type: ignore[arg-type] # that is what is wrong
 
 
 class SpeaksNothing(Right):
