@@ -60,6 +60,16 @@ def test_for_which_calls_a_term_holds(term: str, holds: list[bool]) -> None:
     assert terms[term].tolist() == holds
 
 
+def test_a_limit_may_be_larger_than_many_sizes() -> None:
+    """A kernel for rows of 147 elements and more is told, although most calls have smaller ones."""
+    random = np.random.default_rng(0)
+    features = [made_up(random) for _ in range(100)]
+    long = [of._replace(axes=[{**axis, "output": size} for axis in of.axes]) for size, of in enumerate(features, 60)]
+    fails = np.array([of.axes[-1]["output"] >= 147 for of in long])
+    terms = terms_of(long)
+    assert fails.tobytes() in {holds.tobytes() for holds in terms.values()}
+
+
 def made_up(random: np.random.Generator) -> Features:
     """Return what a call may be like, with two attributes, two sizes and two words that differ."""
     axes = [

@@ -337,6 +337,37 @@ def test_a_name_that_fits_one_output_by_chance_is_no_explanation(spread: list[Ca
     assert found_for(misread("one-too-late", lambda problem: problem.case is chosen), spread, corpus) == ()
 
 
+def test_zeros_alone_show_no_name(spread: list[Case], corpus: Corpus) -> None:
+    """Leaving out a tap gives zeros if there is only one tap, but so does every output that is not written."""
+
+    def answer(problem: Problem) -> Array:
+        y = computed(problem)
+        return np.zeros_like(y) if max(geometry_of(problem).kernel) == 1 and problem.case.b is None else y
+
+    records = reports_of(answer, spread)
+    assert any(Combination(("last-tap-dropped",)) in record.diagnosis for record in records)
+    (found,) = explain(calls_of(records, corpus))
+    assert found.what == Errs()
+    assert "bias=false" in (found.condition or ())
+
+
+def test_wrong_outputs_of_real_numbers_deny_a_name(gate_cases: tuple[Case, ...], corpus: Corpus) -> None:
+    """A kernel rounds the filter, and flips it: with integers alone this is a flipped filter."""
+
+    def answer(problem: Problem) -> Array:
+        w = problem.truth.operands["w"]
+        return computed(problem, w=np.rint(np.flip(w, tuple(range(2, w.ndim)))))
+
+    alone = [case for case in gate_cases if case.breaks is None and case.simplicity[1] <= 512]
+    data = {"integers": "strides-dilations/grid", "normal": "real-data/"}
+    cases = [case for case in alone if case.x.data in data and case.id.startswith(data[case.x.data])]
+    found = found_for(answer, cases, corpus)
+    named = [each for each in found if each.what == Misreads(Combination(("filter-flipped",)))]
+    assert len(named) == 1
+    assert not {case for case in named[0].cases if corpus.case(case).x.data == "normal"}
+    assert any("data=" in term for term in named[0].condition or ())
+
+
 def test_a_name_that_no_call_contradicts_leaves_nothing_to_one_that_fits_fewer(
     spread: list[Case], corpus: Corpus
 ) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.dialects.readings import Combination
 from tconv.evidence.hypotheses import Errs, Follows, Misreads, Relates, Says, Varies
-from tconv.evidence.misread import changing
+from tconv.evidence.misread import changing, gives_products
 from tconv.evidence.rules import learn_rules
 from tconv.records.failure import without_numbers
 from tconv.verdict import kinds as ver
@@ -86,7 +86,10 @@ def _misreads(calls: Calls) -> Iterator[Candidate]:
 
     for name in sorted(names, key=place)[:_MOST_NAMES]:
         confirmed = np.array([name in of for of in named], dtype=bool)
-        yield Candidate(Misreads(name), confirmed, np.zeros_like(confirmed), changing(name, calls.dialect))
+        misreadings = changing(name, calls.dialect)
+        of_confirmed = (calls.problems[number] for number in np.flatnonzero(confirmed))
+        if not misreadings or any(of is None or gives_products(misreadings, of) for of in of_confirmed):
+            yield Candidate(Misreads(name), confirmed, np.zeros_like(confirmed), misreadings)
 
 
 def names_of(answer: Answer) -> frozenset[Combination]:

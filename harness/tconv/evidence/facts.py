@@ -35,7 +35,7 @@ _SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channel
 """Numbers that each call has once."""
 _LISTS = ("strides", "dilations", "pads_begin", "output_padding")
 """Attributes that a call may omit: then the runtime must know their defaults."""
-_LIMITS = 48
+_LIMITS = 128
 """The most values of a size with which it is compared, the smallest first. 24 did not reach rows beyond 32."""
 _MULTIPLES = (2, 4, 8, 16, 32)
 """Sizes of vectors in kernels; the rest of a division by them is computed separately."""

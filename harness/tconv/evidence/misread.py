@@ -8,7 +8,7 @@ import numpy as np
 
 from tconv.diagnosis.in_context import is_changed
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
-from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise, along_channels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +74,19 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     expected, values = problem.truth.compute_values(geometry), misread.values(problem.case.x.dtype)
     with np.errstate(invalid="ignore"):
         return not np.allclose(values, expected, rtol=0.1, atol=0, equal_nan=True)
+
+
+def gives_products(misreadings: Sequence[Misreading], problem: Problem) -> bool:
+    """Return whether the output of misreadings has products: many other bugs give zeros, or the bias alone, too.
+
+    For example, a runtime does not write the last item of a batch. If the batch has one item, the output is zero. It is
+    also zero if data beyond the kernel's size are left out, and the padding crops all other products.
+    """
+    misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
+    if misread is None or problem.case.context:
+        return True
+    values, bias = misread.values(problem.case.x.dtype), misread.operands.get("b", np.zeros(1))
+    return bool(values.any() and (values != along_channels(bias, values.ndim)).any())
 
 
 def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask:
