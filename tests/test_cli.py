@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from made_records import DIALECT, waiver
-from small_corpus import BARE_HEAD, CASES, HEAD, environment, record_file, tconv, written
+from small_corpus import BARE_HEAD, CASES, environment, record_file, tconv, written
 from tconv import __version__
 from tconv.cli import COMMANDS, GROUPS, _tconv
 from tconv.cli.limits import refuse_too_little
@@ -56,15 +55,6 @@ def test_a_pattern_that_means_several_cases_shows_some(command: Command, tmp_pat
     assert first.startswith("tconv: must be one case (got 'small', which matches several)")
     assert len(some) == 5
     assert all(line.startswith("  small/") for line in some)
-
-
-def test_what_lint_finds_is_told_and_exit_2(command: Command, complaint: Callable[..., str], tmp_path: Path) -> None:
-    """A line a finding; a clean file has none and exits with 0."""
-    path = written(tmp_path, f"{HEAD}cases: [{{name: a}}, {{name: b}}]\n")
-    message = "small/b: must say something new (got the same as small/a); remove one"
-    assert complaint("check", str(path)) == f"{path}:5:20: {message}"
-    done = command("check", str(written(tmp_path)))
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_failure_of_tconv_itself_is_a_sentence_and_exit_4(
@@ -145,15 +135,6 @@ def test_the_cases_of_a_dialect_are_listed(command: Command, tmp_path: Path) -> 
     assert (done.returncode, "dialect must be one of" in done.stderr) == (2, True)
 
 
-def test_a_case_is_shown_in_one_dialect(command: Command, tmp_path: Path) -> None:
-    """The call, the geometry and what is expected."""
-    done = command("show", "small/padded", "--dialect", DIALECT, "--cases", str(written(tmp_path)))
-    assert done.returncode == 0
-    assert done.stdout.startswith("small/padded\n")
-    assert f"\n{DIALECT}\n" in done.stdout
-    assert "pads_begin [1]" in done.stdout
-
-
 def test_the_module_and_the_command_are_the_same(tmp_path: Path) -> None:
     """`python -m tconv` as `tconv`; the version is that of the package."""
     version = f"tconv, version {__version__}\n"
@@ -167,28 +148,6 @@ def test_the_module_and_the_command_are_the_same(tmp_path: Path) -> None:
     )
     for done in (by_module, by_command):
         assert (done.returncode, done.stdout, done.stderr) == (0, version, "")
-
-
-@pytest.mark.parametrize("arguments", [("list",), ("run", *RIGHT)], ids=["list", "run"])
-def test_a_reader_that_has_gone_is_no_traceback(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    """`tconv list | head -1` ends quietly."""
-    cases = written(tmp_path, CASES + "".join(f"  - {{name: n{n}, with: {{seed: {n + 1}}}}}\n" for n in range(3000)))
-    reading, writing = os.pipe()
-    os.close(reading)
-    only = ("small/plain",) if arguments[0] == "run" else ()
-    done = subprocess.run(
-        [sys.executable, "-m", "tconv", *arguments, *only, "--cases", str(cases)],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        check=False,
-    )
-    os.close(writing)
-    # A run has the code that it has with a reader; what only prints has that of a program that SIGPIPE ended.
-    assert done.returncode == (0 if arguments[0] == "run" else 141)
-    assert [line for line in done.stderr.splitlines() if not line.startswith("tconv: wrong_backends:Right: ")] == []
 
 
 @pytest.mark.parametrize(
@@ -269,16 +228,6 @@ def test_records_of_one_s_own_cases_are_red_where_a_case_is_missing_or_changed(
     assert (done.returncode, "red: the records must be of this corpus" in done.stdout) == (1, True)
     assert f"name its cases with --cases {tmp_path / 'small.yaml'}" in " ".join(done.stdout.split())
     assert "note: judged by" not in done.stderr
-
-
-def test_waivers_of_a_backend_of_one_s_own_turn_red_green(command: Command, tmp_path: Path) -> None:
-    """A vendor's file, given by its path, waives what it says and nothing more."""
-    known = waiver(cases="small/padded", verdict={"kind": "differed"}, example="small/padded")
-    content = {"format": 1, "backend": "PadsSwapped", "waivers": [known]}
-    (tmp_path / "mine.yaml").write_text(json.dumps(content), encoding="utf-8")
-    run = ("run", "--cases", str(written(tmp_path)), "--backend", "wrong_backends:PadsSwapped")
-    assert command(*run, "--waivers", "none").returncode == 1
-    assert command(*run, "--waivers", "mine.yaml").returncode == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the file that is always full is Linux's")

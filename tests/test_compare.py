@@ -13,7 +13,7 @@ import pytest
 from following import run_of as followers
 from made_records import AGREED, CASES, DIALECT, DIFFERED, facts, header, named, ruled, run_of, waiver, waiver_file
 from played_backends import presented, records_of
-from reporting import compared, paired
+from reporting import compared, json_of, paired
 from small_corpus import HEAD, record_file, written
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
@@ -390,6 +390,8 @@ def test_every_report_of_a_run_that_became_worse_is_red(capsys: pytest.CaptureFi
     assert junit.text(report).count("<failure ") == 1
     assert junit.text(make_report([new])).count("<failure ") == 0
     assert "| red |" in job_summary.markdown(report)
+    assert plain.badge(report)["color"] == "red"
+    assert json_of(new, [old])["red"] == [{"name": "became-worse", "text": report.runs[0].red[0]}]
     for detail in get_args(terminal.Detail):
         terminal.show(report.runs[0], None, detail)
         out = capsys.readouterr().out

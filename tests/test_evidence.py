@@ -207,22 +207,6 @@ def test_a_rule_that_is_no_misreading_is_learnt(valid: list[Case], corpus: Corpu
     assert len(largest.cases) > 0.9 * calls.failed.sum()
 
 
-def test_two_bugs_are_two_explanations(valid: list[Case], corpus: Corpus) -> None:
-    """One in the filters of groups, and one in rows: each has its condition."""
-
-    def answer(problem: Problem) -> Array:
-        y = flips_in_groups(problem).copy()
-        if geometry_of(problem).groups == 1:
-            y[:, :, 8:] = 0
-        return y
-
-    found = found_for(answer, valid, corpus)
-    assert {each.where for each in found} >= {"group!=dense"}
-    rows = [each for each in found if "output of the first axis >= 9" in (each.condition or ())]
-    assert [type(each.what) for each in rows] == [Errs]
-    assert sum(len(each.cases) for each in found[2:]) < 0.1 * sum(len(each.cases) for each in found)
-
-
 def test_nothing_explains_what_is_wrong_at_random(valid: list[Case], corpus: Corpus) -> None:
     """No condition, no relation and no name: a tenth of the answers has one element that is off by some number."""
     random = np.random.default_rng(5)

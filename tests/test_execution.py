@@ -642,21 +642,6 @@ def test_what_leaves_its_session_ends_with_the_run_though_the_process_that_forks
     process.communicate()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are found as Linux shows them")
-def test_a_run_whose_processes_are_all_stopped_for_a_while_goes_on(tmp_path: Path, mark: str) -> None:
-    """A paused container, a batch system: time that nobody had is no timeout, though a case may take less."""
-    text = MANY.replace("strides: [1, 2, 3, 4]", "strides: [1]")
-    process, path = started(tmp_path, mark, "Slow", text, 3, arguments=("--timeout", "1"))
-    stopped = having(mark)
-    for number in (signal.SIGSTOP, signal.SIGCONT):
-        for each in (process.pid, *stopped):
-            os.kill(each, number)
-        sleep(3)
-    process.communicate()
-    assert {record.verdict.kind for record in read(path).records} == {"agreed"}
-    assert process.returncode == 0
-
-
 def parent(process: int) -> int:
     """Return the number of a process's parent."""
     return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])

@@ -438,27 +438,6 @@ def test_a_case_that_the_dialect_cannot_say_is_an_error(command: Command, tmp_pa
     assert "a case must be one that onnx/ConvTranspose-11 can say (got small/half: " in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "there must be either DIR or --issue (got neither)"),
-        (("out", "--issue", "--backend", "a"), "there must be either DIR or --issue (got both)"),
-        (("--issue",), "--issue must come with --backend (got it alone)"),
-        (("--backend", "a"), "there must be either DIR or --issue (got neither)"),
-        (("out", "--dialect", "nope"), "dialect must be one of onnx/ConvTranspose-1, "),
-        (("small.yaml/x",), "must be a folder that can be written (Not a directory)"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(
-    arguments: tuple[str, ...], message: str, command: Command, tmp_path: Path
-) -> None:
-    """What must be and what it got; exit 2, and nothing is written."""
-    done = command("export", "small/plain", *arguments, "--cases", str(written(tmp_path)))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert message in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("text", ["plain", "a`b", "```\n# owned\n```", "`" * 7])
 def test_no_text_of_a_runtime_ends_its_block(text: str) -> None:
     """The marks around it are longer than any in it, and in a line there is no line end."""

@@ -460,21 +460,6 @@ def test_header_is_told(page: Callable[..., _Page]) -> None:
         assert fact in written.words
 
 
-def test_waivers_to_correct_are_listed(page: Callable[..., _Page]) -> None:
-    """Stale, invalid and wide waivers; a wide one names a case that agrees."""
-    records = [
-        _record("padding/grow[strides=3]", EXACT),
-        _record("padding/grow[strides=2]", ver.Agreed("exact")),
-        _record("types/half[dtype=f16]", ver.Agreed("exact")),
-    ]
-    stale = _waiver(name="old", cases="types/half", example="types/half[dtype=f16]")
-    invalid = _waiver(name="lost", cases="types/half", example="groups/plain")
-    written = page(_assessment(records, [_waiver(), stale, invalid]))
-    assert "waiver 'crops-twice' also covers 1 case that agrees, such as padding/grow[strides=2]" in written.words
-    assert "waiver 'old' is stale: its example 'types/half[dtype=f16]' ran and agrees now; remove it" in written.words
-    assert "waiver 'lost' is invalid: its example 'groups/plain' is no case" in written.words
-
-
 def test_skips_are_counted_by_reason(page: Callable[..., _Page]) -> None:
     """Reasons that differ only in what was found count as one."""
     records = [
@@ -485,17 +470,6 @@ def test_skips_are_counted_by_reason(page: Callable[..., _Page]) -> None:
     written = page(_assessment(records))
     assert "Skipped, not-applicable 4 4 pads must be absent (got (0, 1)) [pads: attribute pads, 'x']" in written.words
     assert "Skipped, unsupported 3 3 no bfloat16 unit" in written.words
-
-
-def test_waived_record_has_its_waiver(page: Callable[..., _Page]) -> None:
-    """The row names the waiver; the panel's data has because, clause and link."""
-    written = page(_assessment([_record("padding/grow[strides=3]", EXACT)], [_waiver(link="https://example.org/1")]))
-    row = written.rows()[0]
-    assert row.phrase.startswith("crops-twice: ")
-    waiver = written.blocks["data"].values["waivers"][row.detail["waiver"]]
-    assert waiver["because"] == "a negative total is cropped twice"
-    assert waiver["clause"] == "doc, total_padding"
-    assert waiver["href"] == "https://example.org/1"
 
 
 @pytest.mark.parametrize(
@@ -823,15 +797,6 @@ def test_torn_bytes_of_others_are_written(page: Callable[..., _Page]) -> None:
         _assessment([_record("a/\udcff", ver.NotApplicable("\udcff")), _record("b/c", ver.BackendError("\udcff"))])
     )
     assert len(written.rows()) == 2
-
-
-def test_page_asks_for_nothing_else(page: Callable[..., _Page]) -> None:
-    """No element of the page loads a file, and no style does."""
-    written = page(_assessment([_record("a/b", EXACT)]))
-    assert {attributes["href"] for tag, attributes in written.tags if tag == "link"} == {"data:,"}
-    assert not any("src" in attributes for _, attributes in written.tags)
-    assert not re.search(r"@import|url\(", written.inline["style"])
-    assert "innerHTML" not in written.inline["script"]
 
 
 def test_runs_of_one_backend_are_told_apart_by_their_files() -> None:

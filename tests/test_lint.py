@@ -20,6 +20,7 @@ from tconv.dialects import DIALECTS, Absent
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
+from tconv.gate.waivers import load as load_waivers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -305,3 +306,4 @@ def test_check_of_a_waiver_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(data_folder("waivers").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_shipped_waivers_have_no_findings(path: Path, corpus: Corpus) -> None:
     assert waiver_lint.lint(path, corpus)[1] == []
+    assert load_waivers(path).backend == path.stem

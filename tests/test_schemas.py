@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import operator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -12,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from made_records import DIALECT, EVERY_VERDICT, header
 from tconv import documents, schemas
 from tconv.corpus.case_file import DEFAULTS
 from tconv.datafiles import data_folder
-from tconv.records.headers import BackendHeader, RunHeader, header_line
+from tconv.records.headers import header_line
 from tconv.records.record import CallSummary, Record, record_line
-from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tconv.verdict import kinds as ver
 
 CASE_FILE: dict[str, Any] = {
     "format": 1,
@@ -70,33 +71,6 @@ WAIVER_FILE: dict[str, Any] = {
         }
     ],
 }
-VERDICTS: tuple[ver.Verdict, ...] = (
-    ver.Agreed("bound", ("reduced-precision",)),
-    ver.Disputed(("odd-unit-end",), "exact"),
-    ver.Differed("exact", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
-    ver.Inconclusive(3, 9, ("odd-unit-end",), ("reduced-precision",)),
-    ver.Imprecise("bound", 3, 9, (0, 0, 1), math.nan, -math.inf, 2.5),
-    ver.WrongShape((1, 2, 3), (1, 2, 4)),
-    ver.WrongDtype("f32", "f64"),
-    ver.RefusedValid("no"),
-    ver.AcceptedInvalid("strides-positive"),
-    ver.Unsupported("not implemented"),
-    ver.NotApplicable("no such attribute"),
-    ver.Crashed("SIGSEGV", "out of memory"),
-    ver.TimedOut(60.0),
-    ver.Unstable("twice asked, two answers"),
-    ver.BackendError("RuntimeError: ?"),
-)
-HEADER = RunHeader(
-    tconv="0.1.0",
-    backend=BackendHeader(name="acme", version="2.1", machine={"simd": "avx2"}),
-    dialect="onnx/ConvTranspose-22",
-    tier="gate",
-    corpus="sha256:0",
-    cases=1,
-    timeout=60.0,
-    started="2026-11-20T23:40:00+00:00",
-)
 
 
 def validator(make: Any) -> Draft202012Validator:  # noqa: ANN401 - one of the module's functions
@@ -242,11 +216,11 @@ def test_a_waiver_names_any_keys_of_its_verdict() -> None:
             check.validate(with_value(WAIVER_FILE, ("waivers", 0, "verdict"), verdict))
 
 
-@pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: verdict.kind)
+@pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
 def test_every_verdict_has_its_line(verdict: ver.Verdict) -> None:
     """What the writer writes is valid, with everything that a record may have; a stranger's key is not."""
     call = CallSummary({"strides": [2, 2], "auto_pad": "SAME_UPPER"}, [("X", [1, 2, 3], "f32")], "NCX", "IOX")
-    record = Record("a/b/c[d=1]", "acme", HEADER.dialect, verdict, 0.25, "artifacts/0.npz", call, "exact")
+    record = Record("a/b/c[d=1]", "acme", DIALECT, verdict, 0.25, "artifacts/0.npz", call, "exact")
     check, line = validator(schemas.record_line), json.loads(record_line(record))
     check.validate(line)
     for path in ((), ("verdict",), ("call",)):
@@ -254,13 +228,9 @@ def test_every_verdict_has_its_line(verdict: ver.Verdict) -> None:
             check.validate(with_key(line, path, "more"))
 
 
-def test_all_kinds_of_verdict_are_tried() -> None:
-    assert {verdict.kind for verdict in VERDICTS} == set(ver.KINDS)
-
-
 def test_the_header_is_a_line() -> None:
     """It is valid; with a key that nobody knows it is not."""
-    check, line = validator(schemas.record_line), json.loads(header_line(HEADER))
+    check, line = validator(schemas.record_line), json.loads(header_line(header()))
     check.validate(line)
     with pytest.raises(ValidationError):
         check.validate(with_key(line, ("run",), "more"))

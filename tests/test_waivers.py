@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from made_records import DIALECT, header, waiver, waiver_file
-from tconv.datafiles import data_folder
 from tconv.errors import FileError, FileErrors
 from tconv.gate.status import RULINGS
 from tconv.gate.waivers import choose_waivers, load
@@ -17,7 +16,6 @@ from test_wrong_input import GOLDEN, compare
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tconv.corpus import Corpus
     from tconv.gate.waivers import Waiver
 
 REFUSALS = GOLDEN / "waiver_file_messages.yaml"
@@ -189,14 +187,3 @@ def test_a_file_that_is_named_is_for_a_relative_too(tmp_path: Path) -> None:
     assert same.of_version(same.dialects[0], "0.0.1") is True
     assert same.of_version("geometry/1", "0.0.1") is False
     assert same.model_copy(update={"versions": waiver.versions}) == waiver
-
-
-@pytest.mark.parametrize("path", sorted(data_folder("waivers").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_shipped_waiver_has_an_example_of_its_own(path: Path, corpus: Corpus) -> None:
-    """Every file that ships is named as its backend is, and every example is a case that its waiver covers."""
-    file = load(path)
-    assert file.backend == path.stem
-    for entry in file.waivers:
-        facts = corpus.find_facts(entry.example)
-        assert facts is not None, entry.name
-        assert entry.covers(entry.example, facts), entry.name

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from small_corpus import CASES, NAMES, VALID, assessed, records, written
+from small_corpus import CASES, NAMES, VALID, assessed, written
 from tconv.backends import BackendError, Produced, Refused, ShapeOnly, create
-from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
 from tconv.execution.call import checked
-from tconv.gate.assessment import assess
-from tconv.gate.status import Status
-from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 from wrong_backends import LOG, SPOKEN
 
@@ -120,17 +116,6 @@ def test_a_message_of_any_characters_is_kept(tmp_path: Path) -> None:
     assert verdict.message.startswith("RuntimeError: no kernel \\udcff for onnx/ConvTranspose-22\n\\x1b[31m")
 
 
-def test_an_array_where_an_outcome_must_be_is_one_cause_that_names_what_to_return(tmp_path: Path) -> None:
-    """The message has the type and no numbers, so that all cases have the same one."""
-    assessment = assessed("NoOutcome", tmp_path)
-    broken = {verdict for verdict in verdicts(assessment).values() if isinstance(verdict, ver.BackendError)}
-    assert broken == {
-        ver.BackendError(
-            "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError (got numpy.ndarray)"
-        )
-    }
-
-
 KINDS = "must return Produced(array), ShapeOnly, Refused, Unsupported or BackendError (got "
 FIELDS = "must give the fields of an outcome values of their types (got "
 
@@ -139,6 +124,7 @@ FIELDS = "must give the fields of an outcome values of their types (got "
     ("outcome", "message"),
     [
         (None, KINDS),
+        (np.ones(3), KINDS),
         ((1, 2), KINDS),
         (Refused(7), FIELDS),  # type: ignore[arg-type] # that is what is wrong, here and below
         (BackendError("no", kind="agreed"), FIELDS),  # type: ignore[arg-type]
@@ -153,15 +139,6 @@ def test_what_is_no_outcome_is_a_backend_error(outcome: object, message: str) ->
     found = checked(outcome)
     assert isinstance(found, BackendError)
     assert found.message.startswith(message)
-
-
-def test_accepting_an_invalid_model_is_told_and_red_only_when_strict(tmp_path: Path) -> None:
-    finished, facts = read(records("AcceptsEverything", tmp_path)), Corpus.load(tmp_path / "small.yaml").find_facts
-    statuses = {}
-    for strict in (False, True):
-        judged = assess(finished, None, facts, strict=strict).statuses
-        statuses[strict] = next(one.status for one in judged if one.record.case == "small/invalid")
-    assert statuses == {False: Status.REPORTED, True: Status.FAILED}
 
 
 def test_what_dies_of_a_type_is_asked_about_the_others(tmp_path: Path) -> None:

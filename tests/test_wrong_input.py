@@ -24,6 +24,8 @@ from tconv.documents import tree
 from tconv.errors import Invalid, TconvError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from small_corpus import Command
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -65,11 +67,11 @@ def of_file(text: str, folder: Path) -> str:
     return str(done.exception or done.stderr).rstrip("\n")
 
 
-def compare(golden: Path, messages: list[str]) -> None:
+def compare(golden: Path, messages: Sequence[str | None]) -> None:
     """Compare messages with those of a golden file, or write them into it."""
     entries = yaml.safe_load(golden.read_text(encoding="utf-8"))
     if os.environ.get("TCONV_GOLDEN") == "write":
-        found = [{**entry, "message": message} for entry, message in zip(entries, messages, strict=True)]
+        found = [entry | ({"message": text} if text else {}) for entry, text in zip(entries, messages, strict=True)]
         blocks = [{key: _Block(text) if "\n" in text else text for key, text in entry.items()} for entry in found]
         golden.write_text(yaml.safe_dump(blocks, sort_keys=False, allow_unicode=True, width=4096), encoding="utf-8")
     assert messages == [entry.get("message") for entry in yaml.safe_load(golden.read_text(encoding="utf-8"))]

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Meanwhile = Callable[[Place, subprocess.Popen[bytes]], object]
 
 SLOW = (*RUN[:-2], "2", "--timeout", "2", "--backend", "wrong_backends:Slow")
-HANGS = (*SLOW[:-1], "wrong_backends:Hangs")
 MOMENTS = st.floats(0.03, 3.0)
 
 
@@ -196,12 +195,3 @@ def test_stopped_for_a_while(place: Place, *, alone: bool) -> None:
     place.check(place.end(process), {0})
     assert len(place.verdicts()) == COUNT
     assert "timed-out" not in place.verdicts().values()
-
-
-@pytest.mark.parametrize("after", [0.5, 1.0, 2.5])
-def test_a_run_that_hangs_is_killed(place: Place, after: float) -> None:
-    """Nothing of it lives on."""
-    process = place.start(*HANGS)
-    time.sleep(after)
-    process.kill()
-    place.check(process.wait(), killed=True)
