@@ -9,6 +9,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, resolve
 from tconv.dialects.rules import QUESTIONS
 from tconv.expectation.expected import Values, expect
+from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,10 +60,20 @@ def draw_question(question: Question, simplest: Sequence[tuple[Case, Asked]]) ->
     return next(filter(None, drawings), None)
 
 
-def _rank(found: tuple[Case, Mapping[str, Geometry]]) -> tuple[int, bool]:
-    """Return how little a call shows: few answers, or no stride, few elements, or one tap."""
-    geometry = next(iter(found[1].values()))
-    return -len(found[1]), min(geometry.strides[-1] - 1, geometry.spatial[-1] - 2, geometry.kernel[-1] - 1) <= 0
+def _rank(found: tuple[Case, Mapping[str, Geometry]]) -> tuple[int, bool, bool]:
+    """Return how little a call shows.
+
+    It shows little if it has few answers, or if it has no stride, few elements or one tap. SAME_UPPER and SAME_LOWER
+    differ only if the two pads do; and with output_shape the texts do not agree which one is which.
+    """
+    case, outputs = found
+    geometry = next(iter(outputs.values()))
+    begin, end = geometry.pads_begin[-1], geometry.pads_end[-1]
+    attributes = case.attributes
+    same = attributes.auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
+    alike = same and (attributes.output_shape is not None or min(begin, end) < 0 or begin == end)
+    small = min(geometry.strides[-1] - 1, geometry.spatial[-1] - 2, geometry.kernel[-1] - 1) <= 0
+    return -len(outputs), alike, small
 
 
 def draw(case: Case, outputs: Mapping[str, Geometry]) -> Drawing | None:
