@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from small_corpus import written
 from tconv.backends.environments import TABLE, engine_of, engines
@@ -55,13 +56,13 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"{table.parent}/acme"
 
 
-def _wheel(folder: Path, release: str) -> None:
-    """Write a wheel of `acme` for this Python alone."""
+def _wheel(folder: Path, release: str, declared: str = "") -> None:
+    """Write a wheel of `acme` for this Python alone; it may declare a package that it needs."""
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}-none-any"
     info = f"acme-{release}.dist-info"
     with zipfile.ZipFile(folder / f"acme-{release}-{tag}.whl", "w") as file:
         file.writestr("acme.py", "")
-        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: acme\nVersion: {release}\n")
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: acme\nVersion: {release}\n{declared}")
         file.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: {tag}\n")
         file.writestr(f"{info}/RECORD", "")
 
@@ -108,6 +109,36 @@ def test_venv_and_pip_make_it_without_uv(acme: str, tmp_path: Path, monkeypatch:
     assert engine is not None
     assert engine.command("onnx/ConvTranspose-11").endswith(f" -B -E -s {ACME} onnx/ConvTranspose-11")
     assert _made(tmp_path) == ["acme-3"]
+
+
+@pytest.mark.parametrize("installer", ["uv", pytest.param("pip", marks=pytest.mark.thorough)])
+def test_a_row_may_name_a_page_of_wheels_and_leave_out_what_its_package_declares(
+    installer: str, acme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's own PIP_FIND_LINKS replaces the page; another engine of the same package has the same environment."""
+    _wheel(tmp_path / "wheels", "5", "Requires-Dist: no-such-package\n")
+    table = Path(acme).with_name(TABLE)
+    rows = yaml.safe_load(table.read_text())
+    row = rows["acme"] | {"no-deps": True, "links": (tmp_path / "wheels").as_uri()}
+    table.write_text(yaml.safe_dump(rows | {"alone": row, "other": row, "nowhere": row | {"links": "file:///no/such"}}))
+    engines.cache_clear()
+    for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    if installer == "pip":
+        monkeypatch.setenv("PATH", "/usr/bin:/bin")
+        monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    made = []
+    for name in ("alone", "other"):
+        engine = engine_of(f"runner:{table.parent}/{name}==5")
+        assert engine is not None
+        made.append(engine.environment())
+    assert made[0] == made[1]
+    assert _made(tmp_path) == ["acme-5"]
+    shutil.rmtree(made[0])
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    engine = engine_of(f"runner:{table.parent}/nowhere==5")
+    assert engine is not None
+    assert engine.environment() == made[0]
 
 
 @pytest.mark.parametrize(

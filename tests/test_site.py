@@ -21,6 +21,7 @@ from tconv.gate.assessment import assess_with_corpus
 from tconv.gate.waivers import WaiverFile
 from tconv.records.record import Record
 from tconv.reports.report import make_report
+from tconv.reports.site.drawings import draw_question
 from tconv.reports.site.engines import list_engines
 from tconv.reports.site.questions import FIELDS, describe, list_questions
 from tconv.reports.site.writing import refuse_other_files, write
@@ -191,6 +192,20 @@ def test_each_question_of_geometry_is_drawn(site: Path) -> None:
     assert {"same", "same-lower", "output-padding", "sized-explicit"} <= set(drawn)
 
 
+def test_the_drawings_of_same_upper_and_same_lower_show_how_they_differ(corpus: Corpus) -> None:
+    """Pads that are not equal: one more at the end for SAME_UPPER, one more at the beginning for SAME_LOWER."""
+    simplest = [(case, describe(case)) for case in sorted(corpus.cases("gate"), key=lambda case: case.simplicity)]
+    simplest = [(case, asked) for case, asked in simplest if case.x.shape[2:] and case.x.shape[-1]]
+    wanted = {question.key: question for question in list_questions() if question.key in {"same-upper", "same-lower"}}
+    for name, question in wanted.items():
+        drawing = draw_question(question, simplest)
+        assert drawing is not None
+        (_, _), (_, reached), (_, output) = drawing.rows
+        begin, end = output[0][0], reached[-1][0] - output[-1][0]
+        assert min(begin, end) >= 0
+        assert (begin > end, begin < end) == (name == "same-lower", name == "same-upper")
+
+
 def test_what_others_write_is_text(site: Path) -> None:
     """A hostile waiver makes no element and no link, on a page or in a script."""
     for file in site.rglob("*.html"):
@@ -252,8 +267,8 @@ def test_a_mode_that_a_call_does_not_have_is_written_as_pads_if_it_has_pads(
 
 
 def test_every_runner_is_of_an_engine() -> None:
-    """There are eighteen, each once."""
-    assert len(ENGINES) == 18
+    """There are nineteen, each once."""
+    assert len(ENGINES) == 19
     assert {engine_name(name)[0] for name in engines()} <= set(ENGINES)
     assert engine_name("onnx-shape-inference") == engine_name("onnx-reference")
     assert engine_name("openvino-onnx") == ("openvino", "OpenVINO")

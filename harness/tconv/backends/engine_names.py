@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 ENGINES: Mapping[str, str] = MappingProxyType(
     {
+        "executorch": "executorch",
         "iree": "IREE",
         "jax": "JAX",
         "litert": "LiteRT",

@@ -102,8 +102,9 @@ class Engine:
         """Return the folder of the environment, which is made if it is not there."""
         cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tconv" / "environments"
         digest = sha256(" ".join([self.python, *self.requirements]).encode()).hexdigest()[:8]
-        # A normalised version has no separator of paths.
-        folder = cached / f"{self.name}-{self.version}-{digest}"
+        # Engines of one package share one. A normalised version has no separator of paths.
+        package = re.sub(r"\W+", "-", self.row["package"]).strip("-")
+        folder = cached / f"{package}-{self.version}-{digest}"
         if folder.is_dir():
             return folder
         with writing(cached, "folder"):
@@ -164,7 +165,12 @@ class Engine:
             ]
             if python.version <= _NEEDS_PIP:
                 _run([*install, _PIP])
-        _run([*install, "--only-binary", ":all:", *self.requirements])
+        links = os.environ.get("PIP_FIND_LINKS") or self.row.get("links", "")
+        install += ["--only-binary", ":all:", *(f"--find-links={link}" for link in links.split())]
+        package, *needs = self.requirements
+        steps = [["--no-deps", package], needs] if self.row.get("no-deps") else [self.requirements]
+        for step in filter(None, steps):
+            _run([*install, *step])
 
 
 def engine_of(spec: str) -> Engine | None:
