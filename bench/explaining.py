@@ -13,13 +13,11 @@ explanations of a kernel are
 - silent if nothing is printed.
 
 Kernels that change fewer than three records are counted separately. If a kernel's condition holds and its output is the
-same, or is judged as right, nothing follows. All kernels that are not exact are printed. Then misreadings of the
-geometry are run with the catalogue switched off: how many of their failures does a learnt rule explain?
+same, or is judged as right, nothing follows. All kernels that are not exact are printed.
 
-Run `python bench/explaining.py [--count 100] [--seed 5] [--small]`. At the small size,
-12 kernels, the exit code is 1 if fewer than 50 of 100 are exact, or if one is misleading. It is also 1 if fewer than 95
-of 100 failures of a misreading are explained. With `--backend NAME` (repeatable), it asks a runtime 200 new calls for
-each rule that a run learns of it. Then the exit code is 1 if fewer than 95 of 100 follow a rule.
+Run `python bench/explaining.py [--count 100] [--seed 5] [--small]`. At the small size, 12 kernels, the exit code is 1
+if fewer than 50 of 100 are exact, or if one is misleading. With `--backend NAME` (repeatable), it asks a runtime 200
+new calls for each rule that a run learns of it. Then the exit code is 1 if fewer than 95 of 100 follow a rule.
 """
 
 from __future__ import annotations
@@ -47,21 +45,16 @@ from tconv.cases.patterns import path_of
 from tconv.corpus import Corpus
 from tconv.corpus.case_file import DEFAULTS, Settings, spread_per_axis
 from tconv.corpus.writing import settings
-from tconv.diagnosis import Diagnosis, explains
-from tconv.diagnosis.misreadings import misreadings_by_name, misreadings_of
-from tconv.diagnosis.misreadings.misreading import AttributesOtherwise, GeometryOtherwise
-from tconv.diagnosis.placement import placed
-from tconv.dialects.readings import AnswerOtherwise
+from tconv.diagnosis import explains
+from tconv.diagnosis.misreadings import misreadings_by_name
 from tconv.evidence import Calls, Follows, Misreads, answer_of, ask_new_calls, explain
 from tconv.evidence import facts as evidence_facts
 from tconv.evidence.changed_cases import KNOBS, LISTS, MANY, SIZES, WORDS, built, is_possible, knobs_of, settings_with
-from tconv.evidence.rules import learn_rules, learners_of
-from tconv.execution import recording
+from tconv.evidence.rules import learners_of
 from tconv.execution.asking import Asking
 from tconv.execution.evaluation import Evaluator
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem, share_problem
-from tconv.investigation.further_cases import misread_output
 from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
@@ -94,11 +87,8 @@ OWN = 0.9
 FEWEST_OWN = 10
 """The fewest new calls of a condition that are enough to judge it."""
 GRADES = ("exact", "vague", "misleading", "silent", "too few records")
-RULES_ENOUGH = 0.95
 FOLLOWED = 0.95
 """The least part of the new calls that must follow a rule: another bug changes the output of a few."""
-SMALL_MISREADINGS = ("same=no-padding", "pads-symmetric", "strides-ignored")
-OF_GEOMETRY = (AnswerOtherwise, AttributesOtherwise, GeometryOtherwise)
 
 
 class Played:
@@ -454,24 +444,6 @@ def new_members(
     yield from islice((case for place, case in enumerate(new) if all(of[place] for of in holds)), count)
 
 
-def placement_alone(problem: Problem, actual: Array, accumulator: DType) -> Diagnosis:
-    """Diagnose without the catalogue: report only the places of the values."""
-    assert problem.values is not None
-    return Diagnosis((), placement=placed(actual, problem.truth, problem.values.primary.geometry, accumulator))
-
-
-def explained_by_rules(misreading: Misreading, base: Base) -> float:
-    """Return the part of a misreading's failures that a learnt rule explains, without the catalogue."""
-    played, records = Played(), []
-    with patch.object(recording, "diagnose", placement_alone):
-        for case_id, facts in list(base.cases.items())[::4]:
-            output = misread_output(Problem(facts.case, DIALECT), misreading)
-            records.append(base.right[case_id] if output is None else played.record(facts.case, Produced(output)))
-    failed = {record.case for record in records if isinstance(record.verdict, ver.WrongOutput)}
-    found = learn_rules(records, base.corpus.find, DIALECT, failed)
-    return len(failed & {case for of in found for case in of.cases}) / max(len(failed), 1)
-
-
 @cache
 def judgements(count: int, seed: int) -> tuple[Base, list[Judgement]]:
     """Draw kernels, judge the explanations, and print those that are not exact. Cached, because it can be repeated."""
@@ -488,7 +460,7 @@ def judgements(count: int, seed: int) -> tuple[Base, list[Judgement]]:
 
 
 def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
-    """Return how many kernels are explained exactly, how many failures the rules explain, and the cost."""
+    """Return how many kernels are explained exactly, and the cost."""
     count = SMALL if arguments.small else arguments.count
     base, kernels = judgements(count, arguments.seed)
     grades = Counter(each.grade for each in kernels)
@@ -500,11 +472,6 @@ def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
     figures |= {
         grade: Figure([grades[grade]], "kernels", band=(0, 0) if grade == "misleading" else None) for grade in GRADES
     }
-    for misreading in misreadings_of(DIALECT):
-        chosen = not arguments.small or misreading.name in SMALL_MISREADINGS
-        if chosen and isinstance(misreading.change, OF_GEOMETRY):
-            part = explained_by_rules(misreading, base)
-            figures[f"{misreading.name}: explained by rules"] = Figure([part], band=(RULES_ENOUGH, 1.0))
     largest = max(kernels, key=lambda each: each.failures)
     return figures | cost(largest.kernel, base)
 
