@@ -218,33 +218,6 @@ def test_patterns_select_within_a_tier(small: Corpus) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "hint"),
-    [
-        ("paddin/**", "; did you mean 'padding'?"),
-        ("paddin", "; did you mean 'padding'?"),
-        ("padding/outputshape/**", "; did you mean 'output-shape'?"),
-        ("**/outputshape", "; did you mean 'output-shape'?"),
-        ("padding/*/zzz*", ""),
-        ("mine/by-hand", "; cases of your own need --cases FILE"),
-        ("mine*/by-hand", ""),
-        ("padding/**[auto_pad=same_uper]", "; no case there has auto_pad=same_uper; did you mean 'same_upper'?"),
-        ("**[auto_pad=valid,strides=98|99]", "; no case there has strides=98|99, but for example 0, 1, 2, 3, 4, 5"),
-        ("bias/**[grouped=maybe]", "; no case there has grouped=maybe, but for example true, false"),
-        ("padding/**[stride=1]", "; 'stride' is no fact of any case; did you mean 'strides'?"),
-    ],
-)
-def test_a_pattern_that_matches_nothing_is_told_what_is_near(pattern: str, hint: str, corpus: Corpus) -> None:
-    """Of the first part that no case has: a segment of the path, a fact, or a value of it."""
-    assert list(corpus.ids("exhaustive", [pattern])) == []
-    assert (
-        str(corpus.unmatched(pattern)).removeprefix(
-            f"a pattern must match a case (got {pattern!r}, which matches none); see 'tconv list'"
-        )
-        == hint
-    )
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "nothing",

@@ -172,20 +172,6 @@ def test_what_was_found_until_a_backend_was_lost_is_kept(
     assert len(findings(tmp_path)) == 2
 
 
-def test_a_dialect_that_is_none_is_told(fuzz: Command) -> None:
-    """Before a worker is started."""
-    done = fuzz("Right", "--dialect", "onnx/ConvTranspose-2")
-    assert (done.returncode, "did you mean" in done.stderr) == (2, True)
-
-
-def test_contexts_of_a_dialect_without_graphs_are_refused(command: Command) -> None:
-    """No context can be drawn for it; that is told before any is tried."""
-    row = ("--backend", "onnxruntime", "--dialect", "onnx/ConvTranspose-1")
-    refused = command("fuzz", *row, "--contexts", "--output", "out")
-    assert refused.returncode not in {0, 1}
-    assert "--contexts must have a dialect with graphs (got onnx/ConvTranspose-1)" in refused.stderr
-
-
 def test_findings_that_cannot_be_written_are_told_before_a_case_is_drawn(fuzz: Command, tmp_path: Path) -> None:
     """Else they would be lost after an hour; here a folder has the name of the file."""
     (tmp_path / "out" / "findings.yaml").mkdir(parents=True)

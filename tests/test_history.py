@@ -141,23 +141,6 @@ def test_a_row_may_name_a_page_of_wheels_and_leave_out_what_its_package_declares
     assert engine.environment() == made[0]
 
 
-@pytest.mark.parametrize(
-    ("spec", "must"),
-    [
-        ("runner:no-such", "must name a runtime of engines.yaml"),
-        ("onnxruntme==1.30", "did you mean 'onnxruntime'"),
-        ("onnxruntime==new", "must name a version such as"),
-        ("onnxruntime==1/../../x", "must name a version such as"),
-        ("runner:/no/such/folder/acme", "must be a table of runtimes"),
-    ],
-)
-def test_what_names_no_release_is_refused(spec: str, must: str, command: Command) -> None:
-    """In a sentence, before anything is made."""
-    done = command("run", "--backend", spec)
-    assert done.returncode == 3
-    assert must in done.stderr
-
-
 @pytest.mark.parametrize("text", ["", "- acme", "acme: 3", "acme: {runner: acme.py, version: 3}"])
 def test_a_table_that_is_not_whole_is_refused(text: str, command: Command, tmp_path: Path) -> None:
     """It says what each runtime must have."""
@@ -290,21 +273,3 @@ def test_the_command_prints_what_changed_from_release_to_release(acme: str, comm
     ]
     again = command("history", "--records", "out", "--cases", "small.yaml", "--waivers", "none")
     assert again.stdout == done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "must"),
-    [
-        ("history", "BACKEND must be given"),
-        ("history onnxruntime", "releases must be named"),
-        ("history onnxruntme 1.15.1", "did you mean 'onnxruntime'"),
-        ("history onnxruntime 1.15.x", "a release must be a version such as 1.15.1"),
-        ("history onnxruntime 1.0/../../x", "a release must be a version such as 1.15.1"),
-        ("history --records .", "must be a folder with record files, *.jsonl (got none)"),
-    ],
-)
-def test_what_is_wrong_with_the_command_is_told(words: str, must: str, command: Command) -> None:
-    """Before anything is asked of an index."""
-    done = command(*words.split())
-    assert done.returncode in {2, 3}
-    assert must in done.stderr

@@ -331,20 +331,6 @@ def test_the_command_prints_a_rule_sheet(command: Command) -> None:
     assert "  valid: pads_begin is 0, as the text says;" in done.stdout
 
 
-def test_the_command_says_what_it_can_explain(command: Command) -> None:
-    """In one line: a case, records or a backend; and what a name that is nothing of these may be."""
-    for arguments, must in (
-        ((".", "--backend", "onnxruntime"), "RECORDS must be without CASE, --backend, --option and --dialect"),
-        (
-            ("small",),
-            "'small' is no file or folder of records, and no name that reports print; as a case: a pattern must match",
-        ),
-    ):
-        done = command("explain", *arguments)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert must in done.stderr
-
-
 UNPADDED = f"""{BARE_HEAD}
 sweeps:
   - name: odd

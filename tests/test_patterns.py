@@ -80,16 +80,6 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
         parse(text)
 
 
-def test_refusals_show_the_form() -> None:
-    """The message shows what must be, and what was got: of a condition, the condition and the whole pattern."""
-    with pytest.raises(UsageError) as caught:
-        parse("a[b")
-    assert str(caught.value) == "a pattern must be PATH or PATH[key=value,...] (got 'a[b')"
-    with pytest.raises(UsageError) as caught:
-        parse("a[b=c, d]")
-    assert str(caught.value) == "a condition of a pattern must be key=value (got 'd' in 'a[b=c, d]')"
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(2, "2"), ([1, 2], "1x2"), ((3,), "3"), (True, "true"), (False, "false"), (None, "none"), ("full-1", "full-1")],

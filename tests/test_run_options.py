@@ -96,24 +96,6 @@ def test_report_writes_every_form(run: Command, command: Command, tmp_path: Path
     assert (tmp_path / "out" / "index.html").is_file()
 
 
-@pytest.mark.parametrize("option", ["--junit", "--summary"])
-def test_a_file_that_cannot_be_written_is_told_before_the_run(option: str, run: Command, tmp_path: Path) -> None:
-    """And not after it, when its result would be lost; a file that can be written is not there before its time."""
-    (tmp_path / "file").write_text("")
-    done = run("Right", option, "file/below")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "must be a file that can be written" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_told_before_the_run(command: Command, tmp_path: Path) -> None:
-    written(tmp_path)
-    (tmp_path / "file").write_text("")
-    done = command("run", "--backend", "wrong_backends:Right", "--cases", "small.yaml", "--output", "file/below")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "must be a folder that can be written" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "code", "columns"),
     [

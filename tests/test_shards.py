@@ -248,16 +248,6 @@ def test_a_shard_is_resumed_as_itself(command: Command, tmp_path: Path) -> None:
     assert "must be of the same run to be resumed" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("shard", "words"), [("3/2", "a shard must be i/n"), ("13/13", "--shard i/n must have a case")]
-)
-def test_a_shard_that_cannot_be_is_wrong_usage(command: Command, tmp_path: Path, shard: str, words: str) -> None:
-    written(tmp_path, GRID)
-    done = command("run", "--cases", "small.yaml", "--backend", "wrong_backends:Right", "--shard", shard)
-    assert done.returncode == 2
-    assert words in done.stderr
-
-
 @pytest.mark.parametrize("backend", ["PadsSwapped", "Various", "RefusesEverything"])
 def test_the_gate_of_all_shards_is_the_gate_of_the_whole(tmp_path: Path, backend: str) -> None:
     run = read(records(backend, tmp_path, GRID))
