@@ -14,6 +14,9 @@ from made_records import run_of
 from played_backends import ONNX, assessment_of, calls_of, computed, geometry_of, reports_of
 from reporting import noted_of, run_report
 from tconv.cases.patterns import topic_of
+from tconv.corpus.building import build
+from tconv.corpus.case_file import Settings
+from tconv.corpus.writing import settings
 from tconv.diagnosis.misreadings import apply, misreadings_by_name
 from tconv.dialects.readings import Combination
 from tconv.evidence import Calls, Errs, Follows, Misreads, Relates, Says, Varies, answer_of, explain
@@ -350,6 +353,25 @@ def test_wrong_outputs_of_real_numbers_deny_a_name(gate_cases: tuple[Case, ...],
     assert len(named) == 1
     assert not {case for case in named[0].cases if corpus.case(case).x.data == "normal"}
     assert any("data=" in term for term in named[0].condition or ())
+
+
+def test_a_condition_that_a_new_call_contradicts_becomes_exact(spread: list[Case]) -> None:
+    """Two biases in f64 are right: this may be chance in cases of the run, but not if a new call shows it too."""
+    in_f32 = [case for case in spread if case.b is not None and str(case.x.dtype) == "f32"][:4]
+    in_f64 = [build(f"{case.id}-f64", {**settings(case), "dtype": "f64"}) for case in in_f32[:2]]
+    run = [*(case for case in spread if case.b is None), *in_f32[:3], in_f64[0]]
+    new = [in_f32[3], in_f64[1]]
+
+    def answer(problem: Problem) -> Array:
+        return computed(problem) + (problem.case in in_f32)
+
+    def condition(asked: Settings | None) -> str:
+        records = [*reports_of(answer, run), *(replace(of, asked=asked) for of in reports_of(answer, new))]
+        (each,) = explain(Calls([*map(answer_of, records)], {case.id: case for case in (*run, *new)}.get, ONNX))
+        return " and ".join(sorted(each.condition or ()))
+
+    assert condition(None) == "bias=true"
+    assert condition(Settings.model_validate(settings(new[0]))) == "bias=true and dtype=f32"
 
 
 def test_a_name_that_no_call_contradicts_leaves_nothing_to_one_that_fits_fewer(

@@ -212,6 +212,10 @@ def _find_terms(
         return (() if everywhere else calls.condition(members, against)), False
     everywhere = bool(against.sum() <= HARDLY * calls.wrong.sum())
     terms = calls.condition(members, against, SELDOM)
+    if terms and (against & calls.new & calls.meeting(terms)).any():
+        # A new call tests the condition: one that no call contradicts is better, if it is true for all failures.
+        exact = calls.condition(members, against, 0.0)
+        terms = exact if exact and calls.meeting(exact)[members].all() else terms
     holds = calls.meeting(terms or ())
     # If a runtime is wrong nearly everywhere, a condition only shows which errors are 0 by chance, unless it is exact.
     if everywhere and ((members & ~holds) | (against & holds)).any():
