@@ -14,7 +14,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from strategies import case
+from strategies import case, every
 from tconv.cases.case import Cite
 from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
@@ -93,7 +93,7 @@ def test_long_lists_are_cut(size: int, end: str) -> None:
 def test_every_gate_case_can_be_shown(gate_cases: tuple[Case, ...]) -> None:
     """A sample of some 300 cases has an account in every dialect, each of the kind that the dialect expects."""
     kinds = set()
-    for example in gate_cases[::18]:
+    for example in gate_cases[:: every(18)]:
         assert next(case_details.of_case(example)) == example.id
         for dialect in DIALECTS.values():
             lines, expected = list(case_details.in_dialect(example, dialect)), expect(example, dialect)

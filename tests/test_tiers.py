@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from math import prod
 from typing import TYPE_CHECKING
 
 import pytest
@@ -183,18 +182,6 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 # The shipped corpus. What its tiers cover is in test_coverage.
-
-
-def test_the_shipped_tiers_are_of_today(corpus: Corpus) -> None:
-    sweeps = [sweep for sweep in corpus.sweeps.values() if sweep.is_selected]
-    assert list(corpus.tiers.selections) == [sweep.id for sweep in sweeps]
-    assert [sweep.id for sweep in sweeps if not corpus.tiers.fresh(sweep)] == []
-    assert sweeps
-    for sweep in sweeps:
-        kept = corpus.tiers.selections[sweep.id]
-        assert 0 < len(kept.gate) <= len(sweep.rows())
-        assert (0 < len(kept.smoke) <= len(kept.gate)) or sweep.cover
-        assert kept.gate[-1] < (prod(sweep.radix) if sweep.cover else len(sweep.rows()))
 
 
 @pytest.mark.parametrize("name", ["presentation/omitted", "empty/channels", "long/thin", "layouts/written"])
