@@ -14,6 +14,7 @@ import torch
 from executorch.exir import to_edge
 from executorch.runtime import Runtime
 from runner_protocol import BackendError, Geometry, Refused, Unsupported, serve
+from torch._export.verifier import SpecViolationError
 
 # What the runtime prints before it ends the process is read from the end of standard error.
 warnings.simplefilter("ignore")
@@ -49,7 +50,10 @@ def answer(run, arrays, lower=lambda edge: edge):
         exported = torch.export.export(_Model(run["attributes"], constants, list(operands)).eval(), inputs)
     except (RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise Refused("torch.export: {}".format(_first(str(error))))
-    program = lower(to_edge(exported)).to_executorch()
+    try:
+        program = lower(to_edge(exported)).to_executorch()
+    except SpecViolationError as error:
+        raise Refused(_first(str(error)))
     printed = os.fstat(2).st_size
     try:
         y = Runtime.get().load_program(program.buffer).load_method("forward").execute(inputs)[0]
@@ -64,11 +68,12 @@ def answer(run, arrays, lower=lambda edge: edge):
 
 def _tensor(array):
     """Return the tensor of an array; the protocol has the bits of bfloat16 as uint16."""
-    # A copy in C order: numpy gives a transposed array without elements any strides, and executorch dies of them.
-    array = array.copy()
     if array.dtype == numpy.uint16:
-        return torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
+        tensor = torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(array)
+    # numpy gives an array without elements any strides, which torch's own tensors never have: executorch dies of them.
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def _printed(start):
