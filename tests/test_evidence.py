@@ -24,6 +24,7 @@ from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.records.record import FreshAnswer
+from tconv.reports.cause_sentences import evidence_for
 from tconv.reports.causes import find_causes
 from tconv.reports.conditions import in_words
 from tconv.reports.page.cause_lines import cause_lines
@@ -233,7 +234,7 @@ def test_the_order_of_records_changes_nothing(valid: list[Case], corpus: Corpus)
 
     def said(order: Sequence[int]) -> list[tuple[str, str, str, tuple[str, ...]]]:
         found = explain(Calls([answers[number] for number in order], corpus.find, ONNX))
-        return [(str(each.what), each.where, each.evidence, tuple(sorted(each.cases))) for each in found]
+        return [(str(each.what), each.where, evidence_for(each), tuple(sorted(each.cases))) for each in found]
 
     order = np.random.default_rng(0).permutation(len(answers))
     assert said(order.tolist()) == said(range(len(answers)))
@@ -282,7 +283,8 @@ def test_a_misreading_of_all_calls_has_no_condition(spread: list[Case], corpus: 
     assert found.what == Misreads(Combination(("dilations-ignored",)))
     assert (found.condition, found.against) == ((), frozenset())
     assert re.fullmatch(
-        r"explains \d+ failures; none of [\d,]+ other calls contradicts it; not tested on new calls", found.evidence
+        r"explains \d+ failures; none of [\d,]+ other calls contradicts it; not tested on new calls",
+        evidence_for(found),
     )
 
 
@@ -315,7 +317,7 @@ def test_a_misreading_that_nothing_locates_is_doubted(spread: list[Case], corpus
     random = np.random.default_rng(3)
     (found,) = found_for(misread("dilations-ignored", lambda _: bool(random.random() < 0.5)), spread, corpus)
     assert (found.what, found.condition) == (Misreads(Combination(("dilations-ignored",))), None)
-    assert re.fullmatch(r"[\d,]+ other calls contradict it", found.evidence)
+    assert re.fullmatch(r"[\d,]+ other calls contradict it", evidence_for(found))
 
 
 def test_a_name_that_fits_one_output_by_chance_is_no_explanation(spread: list[Case], corpus: Corpus) -> None:

@@ -21,7 +21,6 @@ from tconv.diagnosis.misreadings import apply, misreadings_of
 from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, find_dialect
 from tconv.dialects.geometry import Geometry
-from tconv.evidence import sheet
 from tconv.evidence.axis_rules import text_axes
 from tconv.evidence.formulas import HALVES, SUMS, Formula, TermColumns, simplest
 from tconv.evidence.observed_axes import FULL
@@ -30,6 +29,7 @@ from tconv.evidence.rules import Learner, RuleEvidence, learn_rules
 from tconv.execution import again, recording
 from tconv.expectation.truth import Truth
 from tconv.gate.waivers import load
+from tconv.reports.rule_sheet import sheet
 from tconv.vocabulary import AutoPad, DType
 from wrong_backends import SEED
 

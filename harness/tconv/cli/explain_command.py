@@ -17,9 +17,7 @@ from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
-from tconv.evidence import sheet
 from tconv.evidence.contexts import kind_of
-from tconv.evidence.observed_axes import LEGEND
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run
 from tconv.execution.selection import Selection
@@ -31,6 +29,7 @@ from tconv.records.headers import cases_option
 from tconv.records.shards import merged
 from tconv.reports.names import entries
 from tconv.reports.phrases import headline
+from tconv.reports.rule_sheet import LEGEND, sheet
 from tconv.reports.words import KINDS
 from tconv.verdict.kinds import WrongOutput
 

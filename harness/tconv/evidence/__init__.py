@@ -15,7 +15,6 @@ from tconv.evidence.hypotheses import (
     Varies,
 )
 from tconv.evidence.new_calls import ask_new_calls
-from tconv.evidence.rules import SheetLine, sheet
 
 __all__ = [
     "Answer",
@@ -29,12 +28,10 @@ __all__ = [
     "Relates",
     "Rule",
     "Says",
-    "SheetLine",
     "Varies",
     "answer_of",
     "ask_new_calls",
     "explain",
     "explain_alone",
     "is_right",
-    "sheet",
 ]

@@ -187,24 +187,6 @@ class Explanation:
         return " and ".join(self.condition or ())
 
     @property
-    def evidence(self) -> str:
-        """The strength of the evidence, in words."""
-        count, against, others = len(self.cases), len(self.against), self.others
-        if isinstance(self.what, InContext):
-            contexts = f"{others:,} other context{'' if others == 1 else 's'}"
-            return f"fails in {count:,}, and is right in {contexts} with {self._these}"
-        if self.condition is None:
-            return f"{against:,} other calls contradict it" if against else ""
-        failures = f"{count:,} failure{'' if count == 1 else 's'}"
-        if not self.condition and isinstance(self.what, Errs):
-            return f"{others:,} other answers are right"
-        if not self.condition:
-            said = f"explains {failures}; {against or 'none'} of {others:,} other calls {_contradict(against)} it"
-        else:
-            said = f"holds for {self.met:,} of {failures} and for {against:,} of {others:,} other calls"
-        return f"{said}; {self._tested}" if self.is_testable else said
-
-    @property
     def is_testable(self) -> bool:
         """Whether new calls can test it: not if answers vary, time out, or are wrong nearly everywhere."""
         if self.condition is None or isinstance(self.what, Varies | InContext):
@@ -212,19 +194,3 @@ class Explanation:
         if isinstance(self.what, Says):
             return self.what.kind not in _UNTESTED
         return bool(self.condition) or not isinstance(self.what, Errs | Relates)
-
-    @property
-    def _these(self) -> str:
-        exact = f", of which the condition holds for {len(self.against):,}" if self.condition else ""
-        return f"the same levels{exact}"
-
-    @property
-    def _tested(self) -> str:
-        if count := self.agreeing + self.denying:
-            calls = f"tested on {count:,} new call{'' if count == 1 else 's'}"
-            return calls + (f", {self.denying:,} of which {_contradict(self.denying)} it" if self.denying else "")
-        return "not tested on new calls"
-
-
-def _contradict(count: int) -> str:
-    return "contradict" if count > 1 else "contradicts"

@@ -42,10 +42,6 @@ SPACING = {
 """The strides and dilations as written; s and d are those that the values show."""
 OF_TEXT = {"size": "the text's size", "pads_begin": "the text's pads_begin"}
 """The text's own result for a quantity: a runtime may be off by one in all padding modes."""
-LEGEND = (
-    "X, K, s, d, op: an axis's input and kernel size, stride, dilation and output_padding; i: its number; s and d are "
-    "those that the values show"
-)
 QUANTITIES = ("stride", "dilation", "size", "pads_begin")
 """Quantities of an axis that rules give, in the order in which they depend on each other."""
 SPACINGS = QUANTITIES[:2]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tconv.records.record import Record
     from tconv.vocabulary import Ints, Signature
 
-_SAME = {AutoPad.SAME_UPPER, AutoPad.SAME_LOWER}
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Situation:
@@ -40,26 +38,6 @@ class Situation:
 def situation_of(case: Case) -> Situation:
     """Return the situation of a case."""
     return Situation(case.attributes.output_shape is not None, case.attributes.auto_pad or AutoPad.EXPLICIT)
-
-
-def situation_names(situations: Iterable[Situation]) -> str:
-    """Return a name for several situations together, as short as possible."""
-    modes: dict[bool, list[str]] = {False: [], True: []}
-    for situation in sorted(situations):
-        modes[situation.output_shape].append(situation.auto_pad)
-    without, beside = modes[False], modes[True]
-    if without == beside:
-        return f"{_modes(without)}, with output_shape and without"
-    parts = [_modes(without)] if without else []
-    parts += [f"output_shape with {_modes(beside)}"] if beside else []
-    return ", and ".join(parts)
-
-
-def _modes(modes: list[str]) -> str:
-    if len(modes) == len(AutoPad):
-        return "any mode"
-    words = [mode for mode in modes if mode not in _SAME]
-    return " or ".join([*words, *(["same_*"] if set(modes) >= _SAME else [mode for mode in modes if mode in _SAME])])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""The rules of a runtime in one situation: the formulas that its answers follow, and which answers follow them.
-
-The rule sheet of a runtime has its formulas and the text's in every situation.
-"""
+"""The rules of a runtime in one situation: the formulas that its answers follow, and which answers follow them."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tconv.evidence.axis_rules import MOST, in_terms_of, learn_expected, learn_followed
+from tconv.evidence.axis_rules import in_terms_of, learn_expected, learn_followed
 from tconv.evidence.hypotheses import Rule
 from tconv.evidence.observed_axes import FULL, OF_TEXT, QUANTITIES, SPACINGS, axes_of
-from tconv.evidence.observed_geometry import SHOWING, observed_geometries, situation_names, situation_of
+from tconv.evidence.observed_geometry import SHOWING, observed_geometries, situation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -167,10 +164,6 @@ class Learner:
                 fits[number] = tuple(numbers[axes.outputs == number].tolist()) in begins
         return fits & ~self._lost
 
-    def gives_most(self, quantity: str, formula: Formula) -> bool:
-        """Return whether a formula gives a quantity of nearly all answers."""
-        return bool(self.gives(quantity, formula).mean() >= MOST)
-
     def clause(self, rules: Sequence[Rule]) -> str:
         """Return the text's words on the first question to which these rules give another answer."""
         if rules[0].quantity in SPACINGS:
@@ -257,88 +250,3 @@ def learners_of(records: Iterable[Record], find: Callable[[str], Case | None], d
             by_situation[situation_of(case)].append((record, case))
     for situation, shown in sorted(by_situation.items()):
         yield Learner(situation, shown, dialect)
-
-
-@dataclass(frozen=True, slots=True)
-class SheetLine:
-    """A quantity in one or more situations.
-
-    Attributes:
-        situations: the situations.
-        quantity: `stride`, `dilation`, `size` or `pads_begin`.
-        formulas: the runtime's formulas, that of most answers first; empty if none was found.
-        expected: the text's formula; None if none was found in the same terms.
-        fits, of: the number of answers that one of the formulas gives, and the number of all answers.
-    """
-
-    situations: tuple[Situation, ...]
-    quantity: str
-    formulas: tuple[Formula, ...]
-    expected: Formula | None
-    fits: int
-    of: int
-
-    @property
-    def deviates(self) -> bool:
-        """Whether the runtime's formulas differ from the text's."""
-        return self.expected is not None and tuple(map(str, self.formulas)) != (str(self.expected),)
-
-    @property
-    def where(self) -> str:
-        """The names of the situations."""
-        return situation_names(self.situations)
-
-    @property
-    def computes(self) -> str:
-        """The runtime's formulas, in one line."""
-        return " or ".join(map(str, self.formulas)) or "no formula that was found"
-
-    def __str__(self) -> str:
-        text = f"the text says {self.expected}" if self.deviates else "as the text says"
-        if self.expected is None:
-            text = "and the text has no formula that was found"
-        return f"{self.where}: {self.quantity} is {self.computes}, {text}; {self.fits} of {self.of} answers fit"
-
-
-def sheet(records: Sequence[Record], find: Callable[[str], Case | None], dialect: Dialect) -> tuple[SheetLine, ...]:
-    """Return a runtime's rules in all situations that it answered; a rule of several situations has one line.
-
-    Strides and dilations have a line only if they differ from the text's.
-
-    Args:
-        records: the records of a run.
-        find: returns a case by its id; None if the corpus has no such case.
-        dialect: the dialect of the run.
-    """
-    groups: dict[tuple[str, ...], list[SheetLine]] = defaultdict(list)
-    for learner in learners_of(records, find, dialect):
-        for line in _lines(learner):
-            groups[line.quantity, *map(str, line.formulas), str(line.expected)].append(line)
-    merged = [_merged(lines) for lines in groups.values()]
-    return tuple(sorted(merged, key=lambda line: (QUANTITIES.index(line.quantity), line.situations)))
-
-
-def _lines(learner: Learner) -> Iterator[SheetLine]:
-    for quantity in QUANTITIES:
-        followed, expected = learner.followed[quantity], learner.expected[quantity]
-        if quantity in SPACINGS and not followed:
-            continue
-        whole = len(followed) == 1 and learner.gives_most(quantity, followed[0])
-        formulas = followed if whole or expected is None else (expected, *followed)
-        telling = learner.tells(quantity)
-        # A runtime with its own size may still begin as the text's formula says, computed with the text's size.
-        by_text = [learner.of_text(quantity)] if expected in formulas else []
-        given = [*(learner.gives(quantity, formula) for formula in formulas), *by_text]
-        count, fits = int(telling.sum()), int((telling & np.logical_or.reduce([~telling, *given])).sum())
-        if not followed and fits < count / 2:
-            # The runtime does not follow the text's formula, and no other formula was found.
-            formulas, fits = (), 0
-        if count:
-            yield SheetLine((learner.situation,), quantity, formulas, expected, fits, count)
-
-
-def _merged(lines: Sequence[SheetLine]) -> SheetLine:
-    first = lines[0]
-    situations = tuple(situation for line in lines for situation in line.situations)
-    fits, of = sum(line.fits for line in lines), sum(line.of for line in lines)
-    return SheetLine(situations, first.quantity, first.formulas, first.expected, fits, of)

@@ -228,6 +228,34 @@ def _condition(explanation: Explanation) -> str:
     return f"{words}, in {met:,} of {met + others:,} such calls" if others else words
 
 
+def evidence_for(explanation: Explanation) -> str:
+    """Return how strong the evidence for an explanation is, in words; empty if there is nothing to say."""
+    condition, count, against = explanation.condition, len(explanation.cases), len(explanation.against)
+    others, contradict = explanation.others, f"contradict{'' if against > 1 else 's'} it"
+    if isinstance(explanation.what, InContext):
+        exact = f", of which the condition holds for {against:,}" if condition else ""
+        contexts = f"{others:,} other context{'' if others == 1 else 's'}"
+        return f"fails in {count:,}, and is right in {contexts} with the same levels{exact}"
+    if condition is None:
+        return f"{against:,} other calls contradict it" if against else ""
+    failures = f"{count:,} failure{'' if count == 1 else 's'}"
+    if condition:
+        said = f"holds for {explanation.met:,} of {failures} and for {against:,} of {others:,} other calls"
+    elif isinstance(explanation.what, Errs):
+        return f"{others:,} other answers are right"
+    else:
+        said = f"explains {failures}; {against or 'none'} of {others:,} other calls {contradict}"
+    return f"{said}; {_tested(explanation)}" if explanation.is_testable else said
+
+
+def _tested(explanation: Explanation) -> str:
+    denying = explanation.denying
+    if not (count := explanation.agreeing + denying):
+        return "not tested on new calls"
+    contradict = f", {denying:,} of which contradict{'' if denying > 1 else 's'} it" if denying else ""
+    return f"tested on {count:,} new call{'' if count == 1 else 's'}{contradict}"
+
+
 def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
     """Yield whether the values of outputs with a wrong type are right after a conversion to the expected type."""
     counts = Counter(getattr(member.ruling, "values_agree", None) for member in members)

@@ -48,7 +48,7 @@ class Cause:
     @property
     def more(self) -> tuple[str, ...]:
         """What follows the sentence: the details, and how certain it is."""
-        evidence = self.explanation.evidence if self.explanation else ""
+        evidence = cause_sentences.evidence_for(self.explanation) if self.explanation else ""
         return (*self.details, evidence) if evidence else self.details
 
     @property

@@ -15,13 +15,13 @@ from tconv.backends.engine_names import engine_name
 from tconv.cases.patterns import twin_of
 from tconv.dialects import GEOMETRY_1
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.evidence import sheet
 from tconv.gate.answers import Opened, collect_answers, is_disputed_refusal
 from tconv.gate.status import Status
 from tconv.records import artifacts
 from tconv.records.failure import failure
 from tconv.reports.between_runs.comparing import compare
 from tconv.reports.page.arrays import LARGEST
+from tconv.reports.rule_sheet import sheet
 from tconv.reports.site.questions import describe, list_questions
 from tconv.verdict import kinds as ver
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.evidence.rules import SheetLine
     from tconv.gate.status import RecordStatus
     from tconv.gate.waivers import Waiver
     from tconv.reports.between_runs.comparing import Comparison, Group
     from tconv.reports.report import RunReport
+    from tconv.reports.rule_sheet import SheetLine
     from tconv.reports.site.questions import Question
 
     Find = Callable[[str], Case | None]
