@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -68,8 +69,22 @@ def _signals_are_heard() -> None:
 
 @pytest.fixture(scope="session")
 def corpus() -> Corpus:
-    """Return tconv's own corpus, which a process of tests reads once."""
+    """Return tconv's own corpus."""
     return Corpus.load()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_own_corpus() -> Iterator[None]:
+    """Read tconv's own corpus once in a process of tests, and not again for each command in this process."""
+    load = Corpus.load
+    own = cache(load)
+
+    def shared(path: Path | None = None, folder: Path | None = None) -> Corpus:
+        return own() if path is folder is None else load(path, folder)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Corpus, "load", shared)
+        yield
 
 
 @pytest.fixture(scope="session")
