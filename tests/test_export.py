@@ -27,13 +27,13 @@ from tconv.errors import FileError, UsageError
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import expressed
 from tconv.export.folder import export, folder_name
-from tconv.export.issue import _code, _fenced, recorded_issue
 from tconv.export.issue import issue as report
+from tconv.export.issue import recorded_issue
 from tconv.export.snippet import snippet
 from tconv.gate.assessment import assess
 from tconv.records.record import FreshAnswer, Record
 from tconv.reports import words
-from tconv.verdict.kinds import KINDS, Agreed, NotApplicable
+from tconv.verdict.kinds import KINDS, Agreed, BackendError, NotApplicable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -439,13 +439,13 @@ def test_a_case_that_the_dialect_cannot_say_is_an_error(command: Command, tmp_pa
 
 
 @pytest.mark.parametrize("text", ["plain", "a`b", "```\n# owned\n```", "`" * 7])
-def test_no_text_of_a_runtime_ends_its_block(text: str) -> None:
-    """The marks around it are longer than any in it, and in a line there is no line end."""
-    fence, *inside, end = _fenced(text).split("\n")
-    assert "\n".join(inside) == text
-    assert fence == end
-    assert fence not in text
-    marks = re.match("`+", _code(text))
-    assert marks
-    assert marks[0] not in _code(text)[len(marks[0]) : -len(marks[0])]
-    assert "\n" not in _code(text)
+def test_no_text_of_a_runtime_ends_its_block(text: str, tmp_path: Path) -> None:
+    """The marks around its message are longer than any in it; a name with marks stays in one line of code."""
+    problem = expressed(small(tmp_path, "plain"), ONNX_22)
+    record = Record(problem.case.id, "acme", ONNX_22.name, BackendError(text))
+    backend = run_of({}).header.backend.model_copy(update={"version": "1`2"})
+    shown = report(problem, record, backend, None, {})
+    block = re.search(rf"^(`{{3,}})\n{re.escape(text)}\n\1$", shown, re.MULTILINE)
+    assert block
+    assert block[1] not in text
+    assert "`` acme 1`2 ``" in shown
