@@ -135,24 +135,6 @@ def test_unknown_layouts_are_written_and_the_default_is_used() -> None:
         said(ONEDNN, filter_format="OIHW")
 
 
-@pytest.mark.parametrize(
-    ("begin", "end", "pads"),
-    [
-        ((1, 2), (3, 4), (1, 2, 3, 4)),
-        ((1, 2), None, (1, 2, 0, 0)),
-        (None, (3, 4), (0, 0, 3, 4)),
-        ((1,), None, (1, 0)),
-        ((1, 2, 3), (4, 5, 6), (1, 2, 3, 4, 5, 6)),
-    ],
-)
-def test_pads_of_onnx_are_one_list(
-    begin: tuple[int, ...] | None, end: tuple[int, ...] | None, pads: tuple[int, ...]
-) -> None:
-    """'[x1_begin, x2_begin...x1_end, x2_end,...]': all beginnings, then all ends, zeros for the side not mentioned."""
-    for dialect in ONNX:
-        assert said(dialect, pads_begin=begin, pads_end=end).attributes["pads"] == pads
-
-
 def test_layouts_are_spelt_by_meaning() -> None:
     """BackpropData speaks as the forward convolution, whose output is our data: OIX is IOX's memory, XIO is XOI's."""
     words = {
@@ -214,13 +196,6 @@ def test_names_and_order_of_inputs(dialect: str, names: list[str]) -> None:
     call = said(dialect, bias=None if dialect in BACKPROP else (6,))
     assert [tensor.name for tensor in call.inputs] == names
     assert [tensor.role for tensor in call.inputs] == ["x", "w", "b"][: len(names)]
-
-
-@pytest.mark.parametrize(("dialect", "attributes"), [(ONEDNN, {"output_shape": (9, 8)}), (OPENVINO, {"bias": (6,)})])
-def test_what_has_no_word_is_not_dropped(dialect: str, attributes: dict[str, Any]) -> None:
-    """OneDNN has no place for output_shape, and OpenVINO none for a bias: no call is made of such a case."""
-    with pytest.raises(Invalid, match="must not be there"):
-        said(dialect, **attributes)
 
 
 def test_constants_and_types() -> None:

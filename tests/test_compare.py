@@ -520,18 +520,6 @@ def test_a_baseline_without_the_backend_is_refused_before_the_run() -> None:
     refuse_unpaired([of()], ["module:Acme"], None)
 
 
-def test_a_folder_of_baselines_has_one_of_the_same_cases(command: Command, tmp_path: Path) -> None:
-    """Of runs of two files of cases."""
-    written(tmp_path)
-    written(tmp_path, f"{HEAD}cases: [{{name: plain}}]\n", "other.yaml")
-    run_of_cases = ("run", "--backend", "wrong_backends:Right", "-j", "1", "--waivers", "none", "--cases")
-    for cases in ("small.yaml", "other.yaml"):
-        assert command(*run_of_cases, cases, "--output", "old").returncode == 0
-    done = command(*run_of_cases, "other.yaml", "--output", "new", "--baseline", "old")
-    assert done.returncode == 0, done.stderr
-    assert "1 as before" in done.stdout
-
-
 def test_hostile_text_is_inert_in_a_comparison() -> None:
     """A runtime's message becomes no markup and no cell of a table."""
     ids = {f"a/b/c[s={number}]": AGREED for number in range(3)}

@@ -188,16 +188,6 @@ def test_a_choice_of_waived_cases_is_green_and_says_so(capsys: pytest.CaptureFix
     assert not any("nothing passed" in note for note in notes_on(judged({FIRST: DIFFERED, SECOND: AGREED}, file)))
 
 
-def test_values_of_another_reading_show_something() -> None:
-    """A runtime that follows a reading of the text computes what that reading says: a run of such a case is green."""
-    assert red_lines(judged({FIRST: ver.Disputed(("other",), "exact")})) == []
-
-
-def test_failures_alone_are_one_reason() -> None:
-    """Where cases failed, something was shown: that none passed, as of a run of what failed last, is no news."""
-    assert red_lines(judged({FIRST: DIFFERED})) == ["1 case failed without a waiver"]
-
-
 INCONCLUSIVE = ver.Inconclusive(4, 8)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,10 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry, resolve
 from tconv.dialects.readings import Reading, apply_readings, branches, results_of
 from tconv.dialects.rules import QUESTIONS, Rules
-from tconv.errors import Violation
 from tconv.vocabulary import Attributes, Signature
+
+if TYPE_CHECKING:
+    from tconv.errors import Violation
 
 ONNX_1, ONNX_11, ONNX_22 = ONNX
 
@@ -189,51 +191,3 @@ def test_results_are_distinct_and_the_primary_comes_first(signature: Signature, 
     counts = [len(result.readings) for result in found]
     assert counts == sorted(counts)
     assert all(result.readings for result in found[1:])
-
-
-def test_readings_of_several_axes_and_questions_make_a_product() -> None:
-    """An odd total on one axis and a negative one on another: both questions' readings, alone and together."""
-    dialect = DIALECTS["openvino/ConvolutionBackpropData-1"]
-    # Reaches 7 and 8: totals 1 and -1. A lower odd unit is the end's, so floor gives 0 and -1.
-    signature = written((3, 3), (3, 2), Attributes(strides=(2, 3), auto_pad="same_lower", output_shape=(6, 9)))
-    found = {
-        resolved_.readings: resolved_.result
-        for resolved_ in results_of(branches(signature, dialect.rules, dialect.disputed))
-    }
-    places = {
-        names: resolved_.pads_begin if isinstance(resolved_, Geometry) else None for names, resolved_ in found.items()
-    }
-    assert places == {
-        (): (0, -1),
-        # With the unit at the beginning floor leaves it 0, which appending also does.
-        ("sized-lower-odd-begin",): (1, 0),
-        ("negative-sized-appended",): (0, 0),
-        ("negative-sized-refused",): None,
-    }
-
-
-def test_answers_that_need_several_readings_name_them_all() -> None:
-    dialect = DIALECTS[ONNX_11]
-    attributes = Attributes(strides=(4,), auto_pad="same_upper", output_padding=(1,))
-    found = results_of(branches(written((3,), (1,), attributes), dialect.rules, dialect.disputed))
-    places = {
-        resolved_.readings: (resolved_.result.pads_begin[0], resolved_.result.output[0])
-        for resolved_ in found
-        if isinstance(resolved_.result, Geometry)
-    }
-    # 9 is reached, 10 with output_padding. X*s is 12, a total of -2; with output_padding added it is 13, a total of -3.
-    assert places == {
-        (): (-1, 12),
-        ("negative-same-appended",): (0, 12),
-        ("negative-same-shrunk",): (0, 10),
-        ("same-output-padding-added",): (-2, 13),
-        ("same-output-padding-added", "negative-same-truncated"): (-1, 13),
-        ("same-output-padding-added", "negative-same-appended"): (0, 13),
-    }
-    refusals = {
-        resolved_.readings: resolved_.result.got for resolved_ in found if isinstance(resolved_.result, Violation)
-    }
-    assert refusals == {
-        ("negative-same-refused",): "a total padding of -2",
-        ("same-output-padding-added", "negative-same-refused"): "a total padding of -3",
-    }
