@@ -47,9 +47,10 @@ def mark() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def _no_width_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take COLUMNS away, which tox sets: tests read what goes into a pipe."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+def _no_terminal_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what tox and users set: tests read what goes into a pipe, without colours."""
+    for name in ("COLUMNS", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 _IGNORED_BY_PYTHON = {getattr(signal, name, None) for name in ("SIGPIPE", "SIGXFSZ")}

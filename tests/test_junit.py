@@ -11,11 +11,8 @@ from junitparser import JUnitXml
 from made_records import (
     AGREED,
     CASES,
-    DIFFERED,
-    EVERY_RULING,
     facts,
     header,
-    ruled,
     run_of,
     waiver,
     waiver_file,
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 
     from junitparser import TestCase as Parsed
 
-    from tconv.gate.status import Ruling
 
 ANYTHING = "".join(map(chr, [*range(0x20), 0x7F, 0x85, 0xD800, 0xFFFE, 0xFFFF, 0x1F600])) + "<&>\"']]>"
 
@@ -47,49 +43,12 @@ def read_back(assessments: list[Assessment], folder: Path) -> dict[str, Parsed]:
     return dict(parsed)
 
 
-def test_each_status_is_what_readers_of_junit_know(tmp_path: Path) -> None:
-    """A failure fails; waived, unsupported and not applicable are skipped with their reason; the others pass."""
-    first, second, third, other = CASES
-    verdicts: dict[str, ver.Verdict]
-    verdicts = {first: DIFFERED, second: ver.NotApplicable("no word"), third: AGREED, other: ver.BackendError("oh\nno")}
-    cases = read_back([assess(run_of(verdicts), waiver_file(waiver()), facts)], tmp_path)
-    assert set(cases) == {"a.b.c/c[s=1]", "a.b.c/c[s=2]", "a.b.c/c[s=3]", "a.d.e/e"}
-    assert cases["a.b.c/c[s=1]"].is_skipped
-    assert cases["a.b.c/c[s=1]"].result[0].message == "waived: it rounds up"
-    assert cases["a.b.c/c[s=2]"].result[0].message == "not-applicable: no word"
-    assert cases["a.b.c/c[s=3]"].is_passed
-    assert cases["a.b.c/c[s=3]"].time == 0.25
-    (failure,) = cases["a.d.e/e"].result
-    assert (failure.type, failure.message) == ("backend-error", "backend-error: oh no")
-    assert failure.text == "tconv run a/d/e --backend acme --dialect onnx/ConvTranspose-22 --waivers none"
-
-
 def test_what_no_case_tells_is_a_failing_case_of_its_own(tmp_path: Path) -> None:
     """A stale waiver must turn a dashboard red that reads nothing but this file."""
     cases = read_back([assess(run_of({CASES[0]: AGREED}), waiver_file(waiver()), facts)], tmp_path)
     (gate,) = (case for name, case in cases.items() if name.startswith("gate/"))
     assert gate.is_failure
     assert gate.name == "waiver 'known' is stale: its example 'a/b/c[s=1]' ran and agrees now; remove it"
-
-
-def test_a_suite_has_its_totals_and_properties(tmp_path: Path) -> None:
-    """A suite a run, named as what was judged, with the machine and the environment."""
-    runs = [run_of({CASES[3]: DIFFERED, CASES[2]: AGREED}, version) for version in ("1.0", "2.0")]
-    read_back([assess(run, None, facts) for run in runs], tmp_path)
-    suites = list(JUnitXml.fromfile(str(tmp_path / "deep" / "junit.xml")))
-    names = ["acme 1.0 onnx/ConvTranspose-22", "acme 2.0 onnx/ConvTranspose-22"]
-    assert [suite.name for suite in suites] == names
-    assert [(suite.tests, suite.failures, suite.errors, suite.skipped) for suite in suites] == [(2, 1, 0, 0)] * 2
-    properties = {entry.name: entry.value for entry in suites[0].properties()}  # type: ignore[no-untyped-call]
-    assert properties.pop("not-asked-again").startswith("it is not known of 1 failure")
-    assert properties == {"machine": "x86_64", "threads": "1"}
-
-
-@pytest.mark.parametrize("verdict", EVERY_RULING, ids=lambda verdict: verdict.kind)
-def test_every_verdict_can_be_written(verdict: Ruling, tmp_path: Path) -> None:
-    """Whatever came of a case, the file has it."""
-    assessment = ruled(assess(run_of({CASES[3]: verdict}), None, facts), {CASES[3]: verdict})
-    assert "a.d.e/e" in read_back([assessment], tmp_path)
 
 
 @pytest.mark.parametrize(

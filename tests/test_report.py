@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import numpy as np
 import pytest
+import yaml
 from junitparser import JUnitXml
 
+from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from page_blocks import Block
 from played_backends import assessment_of, presented, records_of
 from tconv import schemas
 from tconv.evidence import Explanation, Follows, Misreads, Relates, Rule, Says
 from tconv.expectation.truth import Truth
+from tconv.gate.assessment import assess
 from tconv.gate.status import RULINGS, SEVERITY, Status
+from tconv.records.record import Sums
 from tconv.reports import (
     annotations,
     cause_sentences,
@@ -41,7 +45,10 @@ from tconv.reports.page.cause_lines import cause_lines
 from tconv.reports.page.overview import overviews
 from tconv.reports.page.records import record_blocks
 from tconv.reports.report import make_report
+from tconv.verdict import kinds as ver
+from tconv.vocabulary import DType
 from test_terminal import everything
+from test_wrong_input import GOLDEN, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +65,7 @@ SAID = ("what", "text")
 WORDS = (Rule, Follows, Says, Relates)
 """Parts of causes that write sentences."""
 HERE = Path(__file__).parent
+FORMS = GOLDEN / "report_forms.yaml"
 
 
 def test_a_run_with_every_output_makes_one_report(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +187,40 @@ def test_nothing_depends_on_a_sentence(
     for name in ("where", "evidence"):
         monkeypatch.setattr(Explanation, name, property(lambda _: next(tokens)))
     assert look_at(runs, before) == expected
+
+
+def made_runs() -> dict[str, Assessment]:
+    """Return a run of every status, a green one, and one with all that a header and records may say besides."""
+    environment = {"OPENBLAS_CORETYPE": "Haswell", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_CPU_ISA_HINTS": "A"}
+    verdicts: dict[str, ver.Verdict] = {f"a/b/c[s={number}]": DIFFERED for number in range(200)}
+    noted = ver.Agreed("bound", ("nan-from-inserted-zeros", "cropped"))
+    run = run_of(verdicts | {"a/d/e": ver.TimedOut(2.5), "a/d/f": noted, "a/d/g": ver.BackendError("oh")})
+    backend = run.header.backend.model_copy(update={"environment": environment})
+    header = run.header.model_copy(update={"backend": backend, "timeout": 2.5})
+    sums = Sums(DType.F16, "dense", 2, DType.F16)
+    records = [replace(record, sums=sums) if record.case == "a/d/f" else record for record in run.records]
+    full = replace(run, header=header, records=records)
+    return {
+        "every status": everything(),
+        "green": assess(run_of({CASES[3]: AGREED}), None, facts),
+        "failures": assess(full, None, facts),
+    }
+
+
+def test_each_form_of_a_report_is_that_of_its_golden_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """On the terminal, in Markdown and in JUnit; read a changed text as somebody who sees a report first."""
+    texts = []
+    for entry in yaml.safe_load(FORMS.read_text(encoding="utf-8")):
+        made = make_report([made_runs()[entry["run"]]])
+        match entry["form"]:
+            case "markdown":
+                texts.append(job_summary.markdown(made))
+            case "junit":
+                texts.append(junit.text(made).replace("\t", "  "))
+            case detail:
+                terminal.show(made.runs[0], Path("out/index.html"), detail)
+                texts.append(capsys.readouterr().out)
+    compare(FORMS, [text.rstrip("\n") for text in texts])
 
 
 def test_the_json_has_a_schema() -> None:

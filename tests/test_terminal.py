@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 
-from made_records import AGREED, CASES, DIALECT, DIFFERED, EVERY_RULING, facts, ruled, run_of, waiver, waiver_file
+from made_records import AGREED, CASES, DIFFERED, EVERY_RULING, facts, ruled, run_of, waiver, waiver_file
 from reporting import red_lines, run_report
 from tconv.cli import output
 from tconv.gate.assessment import Assessment, assess
@@ -20,7 +19,6 @@ from tconv.records.record import Sums
 from tconv.reports import terminal
 from tconv.reports.causes import find_causes
 from tconv.reports.notes import sums_found
-from tconv.reports.phrases import phrase
 from tconv.reports.words import STATUSES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
@@ -30,13 +28,6 @@ if TYPE_CHECKING:
 
 ESCAPE = "\x1b"
 LONG = "padding/output-shape/crop[auto_pad=same_upper,output_shape=full-1,strides=2x3,output_padding=0x1]"
-
-
-@pytest.fixture(autouse=True)
-def _no_colour_by_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away what makes rich write colours into a pipe because its user wants them."""
-    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -74,27 +65,6 @@ def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture
     assert "Crashes with " in out
     assert ESCAPE not in out
     assert all(line.isprintable() for line in out.split("\n"))
-
-
-def test_a_variable_that_chooses_kernels_is_told_with_whose(capsys: pytest.CaptureFixture[str]) -> None:
-    """One of OpenBLAS says nothing of a runtime that has none, and who reads the note must know that."""
-    run = run_of({CASES[0]: AGREED})
-    environment = {
-        "OPENBLAS_CORETYPE": "Haswell",
-        "DNNL_MAX_CPU_ISA": "AVX2",
-        "ONEDNN_CPU_ISA_HINTS": "A",
-        "threads": "1",
-    }
-    backend = run.header.backend.model_copy(update={"environment": environment})
-    terminal.show(
-        run_report(assess(replace(run, header=run.header.model_copy(update={"backend": backend})), None, facts)), None
-    )
-    notes = " ".join(capsys.readouterr().out.split())
-    assert (
-        "note: the environment chooses kernels of OpenBLAS, which numpy has for matrix products: OPENBLAS_CO" in notes
-    )
-    assert "inside OpenVINO and torch: DNNL_MAX_CPU_ISA=AVX2, ONEDNN_CPU_ISA_HINTS=A" in notes
-    assert notes.count("environment") == 2
 
 
 def lines_without_ids(text: str) -> list[str]:
@@ -143,27 +113,6 @@ def test_a_narrow_terminal_folds_sentences_and_no_id(width: int, on_terminal: Ca
         assert "".join(f"red: {sentence}".split()) in flowing
 
 
-def test_green_is_said_and_red_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """The last lines are the answer, and where the records and the page are."""
-    terminal.show(run_report(assess(run_of({CASES[3]: AGREED}), None, facts)), Path("out/index.html"))
-    *_, answer, places = capsys.readouterr().out.splitlines()
-    assert answer == "green: every deviation is known"
-    assert places == "records out/acme.jsonl   page out/index.html"
-    terminal.show(run_report(assess(run_of({CASES[3]: DIFFERED}), None, facts)), None)
-    *_, failed, places = capsys.readouterr().out.splitlines()
-    assert places == "records out/acme.jsonl"
-    assert failed == "red: 1 case failed without a waiver"
-
-
-def test_a_note_says_where_16_bits_are_judged_by_themselves(capsys: pytest.CaptureFixture[str]) -> None:
-    """A kernel that keeps sums in f16 makes the bound of its calls wider, which nobody would see."""
-    for accumulator, count in ((DType.F16, 1), (DType.F32, 0)):
-        run = run_of({CASES[0]: AGREED})
-        run.records = [replace(record, sums=Sums(DType.F16, "dense", 2, accumulator)) for record in run.records]
-        terminal.show(run_report(assess(run, None, facts)), None, "screen")
-        assert capsys.readouterr().out.count("note: sums of f16 are kept in f16 for ") == count
-
-
 @pytest.mark.parametrize(
     ("found", "where"),
     [
@@ -191,36 +140,6 @@ def test_sums_in_16_bits_are_named_by_the_filters_that_they_are_found_for(
     records = [replace(record, sums=sums) for record in run_of({CASES[0]: AGREED}).records for sums in (None, *found)]
     said = list(sums_found(records))
     assert [text.partition(" are kept in ")[2].partition(", as ")[0] for text in said] == ([where] if where else [])
-
-
-def test_the_head_names_what_was_judged(capsys: pytest.CaptureFixture[str]) -> None:
-    """Backend, version, dialect, tier and the number of cases, then how many of each status."""
-    terminal.show(run_report(assess(run_of({CASES[3]: AGREED, CASES[0]: DIFFERED}), None, facts)), None)
-    head, passed, failed = capsys.readouterr().out.splitlines()[:3]
-    assert head == "acme 1.2.0  onnx/ConvTranspose-22  gate tier  2 cases"
-    assert passed.split()[:2] == ["1", "passed"]
-    assert failed.split()[:2] == ["1", "failed"]
-
-
-def test_failures_stand_by_cause_with_an_example_for_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    """Hundreds of cases of one sweep with one kind of verdict are one line, whose example can be pasted."""
-    verdicts: dict[str, ver.Verdict] = {f"a/b/c[s={number}]": DIFFERED for number in range(200)}
-    verdicts |= {"a/d/e": ver.BackendError("oh")}
-    terminal.show(run_report(assess(run_of(verdicts), None, facts)), None)
-    flowing = " ".join(capsys.readouterr().out.split())
-    asked = f"--backend acme --dialect {DIALECT}"
-    assert f"200 Returns wrong values in a/b/c for example, {phrase(DIFFERED)}" in flowing
-    assert f"tconv explain 'a/b/c[s=0]' {asked}" in flowing
-    assert f"1 Gives no answer message: oh tconv explain a/d/e {asked}" in flowing
-
-
-def test_the_command_of_a_cause_has_the_timeout_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """A call that takes longer than the run allowed must end as it did there."""
-    run = run_of({"a/d/e": ver.TimedOut(2.5)})
-    run = replace(run, header=run.header.model_copy(update={"timeout": 2.5}))
-    terminal.show(run_report(assess(run, None, facts)), None)
-    flowing = " ".join(capsys.readouterr().out.split())
-    assert f"tconv explain a/d/e --backend acme --timeout 2.5 --dialect {DIALECT}" in flowing
 
 
 def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
@@ -278,27 +197,6 @@ def test_failures_have_more_room_than_what_is_known() -> None:
     assert [line for line in waived if line.endswith(" ...")] == [f"waived{n} ..." for n in range(1, 9)]
     whole = [line for line, _ in terminal.listed(sections, verbose=True)]
     assert [whole.count(word) for word in ("on", "more", "copy")] == [18, 18, 18]
-
-
-def test_failures_come_before_what_is_not_red(capsys: pytest.CaptureFixture[str]) -> None:
-    """Who reads from the top sees first what to act on; the answer is at the end, whatever stands between."""
-    noted = ver.Agreed("exact", ("cropped",))
-    accepted = {f"a/invalid/{number}": ver.AcceptedInvalid(f"constraint-{number}", stated=True) for number in range(9)}
-    verdicts: dict[str, ver.Verdict] = {**accepted, CASES[3]: DIFFERED, CASES[1]: noted, CASES[0]: DIFFERED}
-    terminal.show(run_report(assess(run_of(verdicts), waiver_file(waiver()), facts)), None)
-    lines = capsys.readouterr().out.splitlines()
-    headings = ["failed", "answered although invalid", "waived", "noted, and no failure"]
-    assert [line for line in lines if line in headings] == headings
-    assert lines[-2] == "red: 1 case failed without a waiver"
-
-
-def test_a_waiver_is_named_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    """So is one that is wider than what it knows."""
-    terminal.show(run_report(everything()), None, "verbose")
-    flowing = " ".join(capsys.readouterr().out.split())
-    assert "known: it rounds up" in flowing
-    assert f"note: waiver 'known' also covers 1 case that agrees, such as {CASES[1]}" in flowing
-    assert "red: waiver 'gone' is stale: its example 'a/d/e' ran and agrees now; remove it" in flowing
 
 
 def test_notes_are_shown_with_their_counts(on_terminal: Callable[[Assessment, int], str]) -> None:
