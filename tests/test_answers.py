@@ -144,7 +144,7 @@ def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telli
     for failure in told:
         assert failure.text.startswith("tconv report acme.jsonl\nalone this case is no failure")
         assert f"such as {other}" in failure.text
-        assert "\ncause: Follows another interpretation of the text than in its other answers" in failure.text
+        assert "\ncause: Contradicts its other answers: " in failure.text
         assert "rounded towards zero; in other cases, half of a negative padding is rounded down" in failure.message
 
 

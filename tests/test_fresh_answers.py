@@ -163,8 +163,8 @@ def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict
 @pytest.mark.parametrize(
     ("verdict", "alone", "words"),
     [
-        (WRONG, FreshAnswer("differed", same=True), "the same answer if it is asked alone in a fresh process"),
-        (BEYOND, FreshAnswer("differed", same=True), "wrong too if it is asked alone in a fresh process"),
+        (WRONG, FreshAnswer("differed", same=True), "it gives the same answer if it is asked alone in a fresh process"),
+        (BEYOND, FreshAnswer("differed", same=True), "it is wrong too if it is asked alone in a fresh process"),
         (
             WRONG,
             FreshAnswer("differed", same=False),

@@ -75,8 +75,8 @@ test("an answer lies where it was found, or where the readings that it follows p
   const { strides, dilations } = LINE;
   for (const [detail, placement] of [
     [{}, null],
-    [{ placement: { ...placed, pads_begin: [[1]] } }, { ...placed, pads_begin: [[1]] }],
-    [{ placement: placed }, { ...placed, pads_begin: [] }],
+    [{ placement: [[9], [3], [2], [[1]]] }, { ...placed, pads_begin: [[1]] }],
+    [{ placement: [[9], [3], [2], []] }, { ...placed, pads_begin: [] }],
     [{ readings }, { output: [12], strides, dilations, pads_begin: [[1]] }],
     [{ readings: [["another"]] }, null],
   ]) {

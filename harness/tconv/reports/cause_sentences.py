@@ -15,11 +15,12 @@ from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Combination
+from tconv.dialects.rules import in_words as in_the_text
 from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
-from tconv.gate.status import SEVERITY, ReadingChanged, Status
+from tconv.gate.status import SEVERITY, MixedReadings, ReadingChanged, Status
 from tconv.records.failure import without_numbers
-from tconv.reports.conditions import in_words
-from tconv.reports.phrases import UNDECLARED, fresh_process_phrase, headline, right_with
+from tconv.reports.conditions import clauses, listed
+from tconv.reports.phrases import UNDECLARED, capitalised, fresh_process_phrase, headline, right_with
 from tconv.reports.words import KINDS, LEVELS, TYPES
 from tconv.verdict import kinds as ver
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tconv.evidence.formulas import Formula
     from tconv.gate.status import RecordStatus
 
+_MOST_WORDS = 30
+"""The most words of a sentence, if its condition can be shortened."""
 _USUAL = 0.75
 """The least part of a cause's failures for which a relation is printed: with few elements it may not be visible."""
 _QUANTITIES = {
@@ -67,63 +70,63 @@ class Failures:
 
     def explained(self, explanation: Explanation) -> Sentence:
         """Return the sentence and details for failures with an explanation."""
-        what, happens, condition = explanation.what, self._happens(), _condition(explanation)
-        example = f"for example, {self.phrase}"
+        what, happens, example = explanation.what, self._happens(), f"for example, {self.phrase}"
         match what:
             case Misreads(name):
                 meaning = says(name.names, self.shown.record.dialect)
-                return _sentence(f"{happens}{condition}: {meaning}"), (f"as if {name}", example)
+                return _told(happens, explanation, f": {meaning}", f"as if {name}", example)
             case Follows(rules):
                 kinds = "" if KINDS[self.shown.ruling.kind].returns else f"{happens}, as it "
-                return _sentence(f"{kinds}{_computes(rules)}{condition}"), (
-                    *map(formula, rules),
-                    example,
-                )
+                return _told(f"{kinds}{_computes(rules)}", explanation, "", *map(formula, rules), example)
             case Says():
-                known = explanation.condition == (f"dtype={getattr(self.shown.ruling, 'expected', '')}",)
-                return _sentence(f"{happens}{'' if known else condition}{self._undeclared}"), self._said()
+                if explanation.condition == (f"dtype={getattr(self.shown.ruling, 'expected', '')}",):
+                    return capitalised(f"{happens}{self._undeclared}"), self._said()
+                return _told(happens, explanation, self._undeclared, *self._said())
             case Varies():
                 said = filter(None, (fresh_process_phrase(self.shown.record), self.phrase))
-                return _sentence(f"answers vary from call to call{condition}"), tuple(said)
+                return _told("answers vary from call to call", explanation, "", *said)
             case Relates():
                 relation = self._usual_relation() or what.relation
-                return _sentence(f"{happens}{condition}: the wrong elements {relation}"), (example,)
+                return _told(happens, explanation, f": the wrong elements {relation}", example)
             case InContext():
                 levels = " and ".join(
                     LEVELS[axis.removeprefix(PREFIX)].format(level)
                     for axis, _, level in (level.partition("=") for level in what.levels)
                 )
-                also = condition.replace(" if ", " and ", 1)
-                alone = f"in a graph with {levels}{also}; alone the operator is right"
-                return _sentence(f"{happens} {alone}{self._undeclared}"), (
-                    *self._said(),
-                    *map(right_with, explanation.changes),
-                )
+                alone = f"; alone the operator is right{self._undeclared}"
+                details = (*self._said(), *map(right_with, explanation.changes))
+                return _told(f"{happens} in a graph with {levels}", explanation, alone, *details, joint=" and ")
             case Errs():
                 relation = self._usual_relation()
                 elements = f": the wrong elements {relation}" if relation else ""
-                return _sentence(f"{happens}{condition or ' nearly everywhere'}{elements}"), (example,)
+                everywhere = "" if explanation.condition else " nearly everywhere"
+                return _told(f"{happens}{everywhere}", explanation, elements, example)
 
     def unexplained(self, sweep: str) -> Sentence:
         """Return the sentence and details for failures without an explanation; a sweep may be all that they share."""
         shown, happens = self.shown, self._happens()
         if shown.record.varies:
-            return _sentence(f"{happens} {fresh_process_phrase(shown.record)}"), (self.phrase,)
-        if isinstance(shown.ruling, ReadingChanged):
-            question, was, now = shown.ruling.question, shown.ruling.was, shown.ruling.now
-            return (
-                f"Follows another allowed interpretation of {question} than is pinned: it was {was}, and is {now}",
-                (),
-            )
+            return capitalised(f"{happens} {fresh_process_phrase(shown.record)}"), (self.phrase,)
+        if isinstance(shown.ruling, ReadingChanged | MixedReadings):
+            return self._of_readings(shown.ruling)
         # The phrase of a wrong shape already has both shapes.
         described = (shown.why.described,) if shown.why.described and shown.ruling.kind != "wrong-shape" else ()
         is_unknown = isinstance(shown.ruling, ver.WrongOutput | ver.Crashed | ver.TimedOut)
         unknown = ("why is not known",) if is_unknown else ()
-        return _sentence(f"{happens}{sweep and f' in {sweep}'}{self._undeclared}"), (
+        return capitalised(f"{happens}{sweep and f' in {sweep}'}{self._undeclared}"), (
             *self._said(),
             *described,
             *unknown,
         )
+
+    def _of_readings(self, ruling: ReadingChanged | MixedReadings) -> Sentence:
+        """Return the sentence for allowed answers that a pin or other answers of the run contradict."""
+        dialect = self.shown.record.dialect
+        if isinstance(ruling, MixedReadings):
+            now = says(ruling.readings, dialect) or _interpretation(ruling.question, "", dialect)
+            return f"Contradicts its other answers: {now}", (self.phrase,)
+        now, was = (_interpretation(ruling.question, name, dialect) for name in (ruling.now, ruling.was))
+        return f"Follows another allowed interpretation than is pinned: {now}", (f"pinned: {was}", self.phrase)
 
     def _happens(self) -> str:
         """Return what the runtime does in the failures, the most severe first."""
@@ -179,10 +182,13 @@ def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
     names = [name for together in ruling.choices for name in Combination.parse(together).names]
     meaning = says(names, shown.record.dialect)
     if ruling.rule != "refusal":
-        return _sentence(f"follows another interpretation that the text allows{meaning and f': {meaning}'}"), (phrase,)
+        line = f"Follows another interpretation that the text allows{meaning and f': {meaning}'}"
+        if len(line.split()) <= _MOST_WORDS:
+            return line, (phrase,)
+        return f"Follows {len(names)} other interpretations that the text allows", (meaning, phrase)
     perhaps = "perhaps " if ruling.notes else ""
     why = "because they break" if _refusing(names[0]) else "as another interpretation says:"
-    return _sentence(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
+    return capitalised(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
 
 
 def of_accepted(shown: RecordStatus) -> Sentence:
@@ -193,9 +199,9 @@ def of_accepted(shown: RecordStatus) -> Sentence:
     constraint = CONSTRAINTS.get(ruling.constraint)
     demands = "the text demands" if ruling.stated else "no value is defined unless"
     if constraint is None:
-        return _sentence(f"answers calls that break {ruling.constraint}"), ()
+        return capitalised(f"answers calls that break {ruling.constraint}"), ()
     that = " that" if ruling.stated else ""
-    return _sentence(f"answers invalid calls: {demands}{that} {constraint.says}"), (f"breaks {ruling.constraint}",)
+    return capitalised(f"answers invalid calls: {demands}{that} {constraint.says}"), (f"breaks {ruling.constraint}",)
 
 
 def says(names: Iterable[str], dialect_name: str) -> str:
@@ -205,27 +211,54 @@ def says(names: Iterable[str], dialect_name: str) -> str:
     return "; ".join(text for name in names if (text := known.get(name) or _refusing(name)))
 
 
+def _interpretation(question: str, name: str, dialect_name: str) -> str:
+    """Return the meaning of a reading of a question in words; any other name stands for the text's first reading."""
+    if constraint := CONSTRAINTS.get(question):
+        return f"calls are {'refused' if _refusing(name) else 'answered'} if this does not hold: {constraint.says}"
+    rules = DIALECTS[dialect_name].rules if dialect_name in DIALECTS else None
+    return says([name], dialect_name) or (in_the_text(question, getattr(rules, question)) if rules else name)
+
+
 def _refusing(name: str) -> str:
     """Return the meaning of refusing a constraint that a text leaves open; empty for another name."""
     constraint = CONSTRAINTS.get(name.removesuffix("-refused"))
     return f"a rule that the text leaves open: {constraint.says}" if constraint and name.endswith("-refused") else ""
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _told(before: str, explanation: Explanation, after: str, *details: str, joint: str = " if ") -> Sentence:
+    """Return a sentence with the condition of an explanation, and its details.
+
+    A long sentence has only the first terms of the condition; the other terms are the first detail then.
+
+    Args:
+        before: the beginning of the sentence.
+        explanation: the explanation.
+        after: the end of the sentence.
+        details: the details.
+        joint: the word before the condition.
+    """
+    terms = [*clauses(explanation.condition or ())]
+    if not terms:
+        return capitalised(f"{before}{after}"), details
+    for shown in range(len(terms), 0, -1):
+        more = terms[shown:]
+        conditions = "condition" if len(more) == 1 else "conditions"
+        words = listed(terms[:shown]) + (f", with {len(more)} more {conditions}" if more else "")
+        line = f"{before}{joint}{words}{_exceptions(explanation)}{after}"
+        if len(line.split()) <= _MOST_WORDS:
+            break
+    return capitalised(line), (f"more {conditions}: {listed(more)}", *details) if more else details
 
 
-def _condition(explanation: Explanation) -> str:
-    """Return the condition of an explanation in words, with the number of exceptions."""
-    if not explanation.condition:
-        return ""
-    words, met = f" if {in_words(explanation.condition)}", explanation.met
+def _exceptions(explanation: Explanation) -> str:
+    """Return the number of exceptions from the condition of an explanation."""
+    met = explanation.met
     is_mechanism = isinstance(explanation.what, Misreads | Follows)
     # A runtime that computes something else may get the right values by chance.
     others = len(explanation.against) + (0 if is_mechanism else explanation.silent)
     if exceptions := len(explanation.cases) - met + (others if is_mechanism else 0):
-        return f"{words}, with {exceptions:,} exception{'' if exceptions == 1 else 's'}"
-    return f"{words}, in {met:,} of {met + others:,} such calls" if others else words
+        return f", with {exceptions:,} exception{'' if exceptions == 1 else 's'}"
+    return f", in {met:,} of {met + others:,} such calls" if others else ""
 
 
 def evidence_for(explanation: Explanation) -> str:
@@ -272,7 +305,7 @@ def _computes(rules: Sequence[Rule]) -> str:
     if not others and off is not None:
         sign, by = off.groups()
         return f"computes {_QUANTITIES[first.quantity]} too {'large' if sign == '+' else 'small'} by {by}"
-    return f"computes {_listed(_QUANTITIES[rule.quantity] for rule in rules)} wrongly"
+    return f"computes {listed([*dict.fromkeys(_QUANTITIES[rule.quantity] for rule in rules)])} wrongly"
 
 
 def formula(rule: Rule) -> str:
@@ -290,8 +323,3 @@ def _in_words(formula: Formula, quantity: str) -> str:
         return _WRITTEN
     words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(formula))
     return _TIGHT.sub(r" \1 ", words)
-
-
-def _listed(words: Iterable[str]) -> str:
-    *most, last = dict.fromkeys(words)
-    return f"{', '.join(most)} and {last}" if most else last

@@ -20,13 +20,17 @@ _COMPARED = re.compile(r" (>=|<|>|=) (-?\d+|[a-z_]+)(?= on an axis$|$)")
 
 def in_words(condition: Sequence[str]) -> str:
     """Return the terms of a condition in words."""
-    *most, last = [*_clauses(condition)] or [""]
-    if len(most) > 1:
-        return f"{', '.join(most)}, and {last}"
-    return " and ".join([*most, last])
+    return listed([*clauses(condition)])
 
 
-def _clauses(condition: Sequence[str]) -> Iterator[str]:
+def listed(sentences: Sequence[str]) -> str:
+    """Return sentences that hold together as one."""
+    *most, last = sentences or [""]
+    return f"{', '.join(most)}, and {last}" if len(most) > 1 else " and ".join([*most, last])
+
+
+def clauses(condition: Sequence[str]) -> Iterator[str]:
+    """Yield the terms of a condition, each as a sentence; terms that exclude values of one fact are one sentence."""
     excluded: dict[str, list[str]] = {}
     for term in condition:
         name, unequal, value = term.partition("!=")

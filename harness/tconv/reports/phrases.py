@@ -35,7 +35,7 @@ def phrase(verdict: Ruling) -> str:
         case ver.Agreed() | ver.Disputed() | MixedReadings() | ver.Inconclusive():
             return _of_allowed_values(verdict)
         case ReadingChanged(question, was, now):
-            return f"was {was}, is {now} (question {question})"
+            return f"follows {_named(now)}, and {_named(was)} is pinned (question {question})"
         case ver.Differed() | ver.Imprecise():
             return _of_differences(verdict)
         case ver.WrongShape(expected, actual) | ver.WrongDtype(expected, actual):
@@ -53,6 +53,10 @@ def phrase(verdict: Ruling) -> str:
             return f"no answer within {seconds:g} s"
         case _:
             assert_never(verdict)
+
+
+def _named(reading: str) -> str:
+    return "the text's first answer" if reading == "primary" else reading
 
 
 def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Inconclusive) -> str:
@@ -168,7 +172,7 @@ def fresh_process_phrase(record: Record) -> str:
     if record.alone.same:
         # For sums with rounding it is only compared whether they are wrong.
         same = getattr(record.verdict, "rule", "") != "bound"
-        return f"{'the same answer' if same else 'wrong too'} if it is asked alone in a fresh process"
+        return f"it {'gives the same answer' if same else 'is wrong too'} if it is asked alone in a fresh process"
     if record.alone.first_only:
         return "in the run; if it is asked alone in a fresh process, only the first call is wrong"
     if record.alone.kind == "unstable":
@@ -180,6 +184,11 @@ def fresh_process_phrase(record: Record) -> str:
     elif alone == record.verdict.kind:
         alone = "wrong in another way"
     return f"after other calls; if it is asked alone in a fresh process, it is {alone}"
+
+
+def capitalised(text: str) -> str:
+    """Return a sentence with a capital letter."""
+    return text[:1].upper() + text[1:]
 
 
 def right_with(change: Change) -> str:

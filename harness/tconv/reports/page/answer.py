@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tconv.gate.status import SEVERITY, Status
 from tconv.reports.notes import NOTHING_PASSED
+from tconv.reports.phrases import capitalised
 from tconv.reports.words import KINDS
 from tconv.shown_texts import shortened
 
@@ -35,13 +36,9 @@ def answer(runs: Sequence[Overview]) -> str:
         return f"No case failed, but {shortened(reasons[0], _LONGEST)}"
     nothing = [note.text for run in runs for note in run.report.notes if note.name == NOTHING_PASSED]
     if nothing and len(runs) == 1:
-        return _sentence(", and ".join(nothing))
+        return capitalised(", and ".join(nothing))
     known = any(run.assessment.counts[status] for run in runs for status in (Status.WAIVED, Status.REPORTED))
     return "Every deviation is known" if known else "Every answer is as expected"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _count_failures(run: Overview) -> Iterator[str]:

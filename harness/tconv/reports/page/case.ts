@@ -1,4 +1,5 @@
 import { type Grid, indexOf } from "./arrays.js";
+import type { CaseView } from "./case_data.js";
 import {
   answersSection,
   callSection,
@@ -9,7 +10,6 @@ import {
   waiverSection,
   whySection,
 } from "./case_sections.js";
-import type { CaseView } from "./case_view.js";
 import { el, note } from "./elements.js";
 import { type Fields, overlaid, type Tiled } from "./fields.js";
 import { type Geometry, offsetWords, productsOf, sameSpacing, shiftOf } from "./geometry.js";

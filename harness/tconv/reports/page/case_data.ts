@@ -1,14 +1,16 @@
 import { formatFragment } from "./address.js";
 import { countMarks } from "./arrays.js";
-import type { CaseCandidate, CaseNeighbour, CaseValues, CaseView } from "./case_view.js";
-import { overlaid } from "./fields.js";
+import { type Arrays, overlaid } from "./fields.js";
 import type { Placement } from "./geometry.js";
 import type { Answer, OpenedCase, Readings } from "./opened_case.js";
 import type { CaseRecord, PageData } from "./page_data.js";
 import { labelsOf } from "./patterns.js";
+import type { Operands } from "./sums.js";
 import { formatCount } from "./text.js";
 
-// The view of a case, made of what the page has of it. Nothing else knows both.
+// The view of a case as one plain object, made of what the page has of it. Nothing else knows both.
+
+export type CaseView = ReturnType<typeof caseView>;
 
 const NO_ANSWER: Record<string, string> = {
   crashed: "The process crashed, so there is no output. This is the expected one.",
@@ -19,7 +21,7 @@ const NO_ANSWER: Record<string, string> = {
   unstable: "The backend gave different answers to the same call, so none is drawn. This is the expected output.",
 };
 
-export function caseView(opened: OpenedCase, data: PageData): CaseView {
+export function caseView(opened: OpenedCase, data: PageData) {
   const { record, detail, expected } = opened;
   const { id, run, kind } = record;
   const candidates = candidatesOf(opened, data);
@@ -105,7 +107,10 @@ function whyOf({ why = "", candidates = [] }: OpenedCase["detail"]) {
 
 /** Where the values of the answer lie: where they were found, or where the readings that it follows put them. */
 function placementOf({ detail, geometry, expected }: OpenedCase): Placement | null {
-  if (detail.placement) return { ...detail.placement, pads_begin: detail.placement.pads_begin ?? [] };
+  if (detail.placement) {
+    const [output, strides, dilations, pads_begin] = detail.placement;
+    return { output, strides, dilations, pads_begin };
+  }
   const reading = expected.disputed?.find(([readings]) => isFollowed(readings, detail.readings ?? []));
   if (!(reading && geometry)) return null;
   const [, begin, output] = reading;
@@ -120,7 +125,7 @@ function figuresOf({ record: { seconds }, detail }: OpenedCase) {
   return entries;
 }
 
-function valuesOf({ artifact, detail }: OpenedCase): CaseValues | null {
+function valuesOf({ artifact, detail }: OpenedCase) {
   if (!artifact) return null;
   const { expected, actual, allowed, x, w, b } = artifact.grids;
   const notes = [...artifact.notes];
@@ -135,11 +140,15 @@ function valuesOf({ artifact, detail }: OpenedCase): CaseValues | null {
     }
   }
   if (expected && !x) notes.push(`The operands are not on this page. The artifact is ${detail.artifact}.`);
-  return { arrays: { expected, actual, allowed }, operands: { x, w, b }, notes };
+  const [arrays, operands]: [Arrays, Operands] = [
+    { expected, actual, allowed },
+    { x, w, b },
+  ];
+  return { arrays, operands, notes };
 }
 
 /** The cases of the same run and sweep that differ in one label, those that pass first. */
-export function neighboursOf(record: CaseRecord, data: PageData): CaseNeighbour[] {
+export function neighboursOf(record: CaseRecord, data: PageData) {
   const wanted = labelsOf(record.id);
   const found = data.ids.flatMap((id, caseNumber) => {
     if (caseNumber === record.caseNumber || data.paths[caseNumber] !== data.paths[record.caseNumber]) return [];
@@ -173,7 +182,7 @@ function commandsOf({ id, number }: CaseRecord, { commands, columns }: PageData)
 }
 
 /** The mistakes, if this case alone does not tell which it is, and the readings that the backend follows. */
-function candidatesOf({ record, detail }: OpenedCase, data: PageData): CaseCandidate[] {
+function candidatesOf({ record, detail }: OpenedCase, data: PageData) {
   const known = data.readings[record.run.dialect] ?? {};
   const followed = [...new Set((detail.readings ?? []).flat())].map((name) => {
     return { name, says: known[name] ?? "" };

@@ -1,4 +1,4 @@
-import type { CaseView } from "./case_view.js";
+import type { CaseView } from "./case_data.js";
 import { copyButton, el } from "./elements.js";
 import { formatCount } from "./text.js";
 

@@ -9,20 +9,20 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tconv.dialects import DIALECTS
-from tconv.dialects.readings import Combination
 from tconv.evidence import Follows, Misreads
 from tconv.gate.status import FAILING, Status
 from tconv.reports.cause_sentences import formula
 from tconv.reports.causes import rank_severity
 from tconv.reports.commands import CASE, of_cause, offered
+from tconv.reports.page import figures
 from tconv.reports.words import EXPLAINED, STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Disputed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tconv.gate.status import GroupKey, RecordStatus
+    from tconv.gate.status import GroupKey
     from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
@@ -86,14 +86,10 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
 
 def _key(cause: Cause) -> GroupKey:
     """Return the key of a cause, which is the same in all runs."""
-    readings = _readings(cause.members[0])
-    return (cause.status, readings) if cause.status is Status.DISPUTED and readings else cause.group
-
-
-def _readings(member: RecordStatus) -> tuple[str, ...]:
-    """Return the readings that give an answer; readings that belong together in one text are one entry."""
-    ruling = member.ruling
-    return tuple(ruling.choices) if isinstance(ruling, Disputed) else ()
+    ruling = cause.members[0].ruling
+    if cause.status is Status.DISPUTED and isinstance(ruling, Disputed) and ruling.choices:
+        return cause.status, tuple(ruling.choices)
+    return cause.group
 
 
 def _name(key: GroupKey, causes: Sequence[tuple[int, Cause]]) -> str:
@@ -146,10 +142,6 @@ def _line(name: str, causes: Sequence[tuple[int, Cause]], reports: Sequence[RunR
     )
 
 
-def _names(readings: Iterable[str]) -> list[str]:
-    return [name for together in readings for name in Combination.parse(together).names]
-
-
 def _clause(cause: Cause) -> str:
     """Return the words of the text about a cause."""
     if cause.explanation is not None:
@@ -157,14 +149,10 @@ def _clause(cause: Cause) -> str:
     member = cause.members[0]
     if member.waiver is not None:
         return member.waiver.clause
-    return "; ".join(_cited(member)) if member.status is Status.DISPUTED else ""
-
-
-def _cited(member: RecordStatus) -> Iterator[str]:
     dialect = DIALECTS.get(member.record.dialect)
-    for reading in dialect.disputed if dialect else ():
-        if reading.name in _names(_readings(member)) and reading.cites:
-            yield reading.cites
+    followed = {name for together in figures.readings(member.ruling) for name in together}
+    cited = (reading.cites for reading in (dialect.disputed if dialect else ()) if reading.name in followed)
+    return "; ".join(filter(None, cited))
 
 
 def cause_numbers(lines: Sequence[CauseLine]) -> dict[tuple[int, str], int]:

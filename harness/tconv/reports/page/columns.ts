@@ -46,70 +46,44 @@ export function recordColumns(
 ): Column[] {
   const narrow = width < NARROW;
   const status = statusColumn(data, narrow);
-  const name: Column = {
-    name: "case",
-    label: "case",
-    width: "minmax(0, 12fr)",
-    cell: (number) => nameCell(data, number, linkTo),
-  };
+  const name = column("case", "minmax(0, 12fr)", (number) => nameCell(data, number, linkTo));
   if (narrow) return [status, name];
-  const attributes: Column[] = facts.map((fact) => ({
-    name: fact,
+  const attributes = facts.map((fact) => ({
+    ...column(fact, "minmax(0, 3fr)", (number) => textCell(data.textOf(fact, number))),
     label: parted(fact),
-    width: "minmax(0, 3fr)",
     style: "fact",
     title: fact,
-    cell: (number) => ({ content: [data.textOf(fact, number)], title: data.textOf(fact, number) }),
   }));
-  const backend: Column = {
-    name: "backend",
-    label: "backend",
-    width: "9.5rem",
-    cell: (number) => {
-      const { title, dialect } = data.record(number).run;
-      return { content: [title, dialect].map((line) => el("span", { class: "path" }, line)) };
-    },
-  };
-  const detail: Column = {
-    name: "phrase",
-    label: "detail",
-    width: "minmax(0, 12fr)",
-    cell: (number) => phraseCell(data, number),
-  };
-  const seconds: Column = {
-    name: "seconds",
-    label: "seconds",
-    width: "4.5rem",
-    cell: (number) => ({ content: [data.record(number).seconds?.toFixed(4) ?? ""] }),
-  };
+  const backend = column("backend", "9.5rem", (number) => {
+    const { title, dialect } = data.record(number).run;
+    return { content: [title, dialect].map((line) => el("span", { class: "path" }, line)) };
+  });
+  const detail = column("phrase", "minmax(0, 12fr)", (number) => textCell(data.record(number).phrase));
+  const seconds = column("seconds", "4.5rem", (number) => ({
+    content: [data.record(number).seconds?.toFixed(4) ?? ""],
+  }));
   return [
     status,
-    {
-      name: "verdict",
-      label: "verdict",
-      width: "8.25rem",
-      cell: (number) => ({ content: [data.record(number).kind] }),
-    },
+    column("verdict", "8.25rem", (number) => ({ content: [data.record(number).kind] })),
     name,
     ...attributes,
-    ...(width < WITHOUT_DETAIL ? [] : [detail]),
+    ...(width < WITHOUT_DETAIL ? [] : [{ ...detail, label: "detail" }]),
     ...(data.runs.length > 1 ? [backend] : []),
     ...(width < WITHOUT_DETAIL ? [] : [seconds]),
   ];
 }
 
+const column = (name: string, width: string, cell: Column["cell"]): Column => ({ name, label: name, width, cell });
+
+const textCell = (text: string) => ({ content: [text], title: text });
+
 /** The column of statuses; in a narrow list it has the backends too. */
 function statusColumn(data: PageData, narrow: boolean): Column {
-  return {
-    name: "status",
-    label: "status",
-    width: "7.75rem",
-    cell: (number) => {
-      const { symbol, status: name, run } = data.record(number);
-      const backend = narrow && data.runs.length > 1 ? [el("span", { class: "labels" }, run.title)] : [];
-      return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`, ...backend], style: name };
-    },
-  };
+  return column("status", "7.75rem", (number) => {
+    const { symbol, status: name, run } = data.record(number);
+    const backend = narrow && data.runs.length > 1 ? [el("span", { class: "labels" }, run.title)] : [];
+    return { content: [el("span", { "aria-hidden": "true" }, symbol), ` ${name}`, ...backend], style: name };
+  });
 }
 
 /** The columns of cases: their items are numbers of cases. */
@@ -139,18 +113,13 @@ export function caseColumns(data: PageData, linkTo: (record: number) => string):
       return { content: [link], title: `${label}, ${kind}${phrase ? `: ${phrase}` : ""}` };
     },
   }));
-  const name: Column = {
-    name: "case",
-    label: "case",
-    width: `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`,
-    cell: (caseNumber) => {
-      const [first] = recordsOf(caseNumber).filter((number) => number >= 0);
-      const worst = recordsOf(caseNumber).reduce((a, b) => {
-        return b >= 0 && data.columns.status[b] < data.columns.status[a] ? b : a;
-      }, first);
-      return nameCell(data, worst, linkTo);
-    },
-  };
+  const name = column("case", `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`, (caseNumber) => {
+    const [first] = recordsOf(caseNumber).filter((number) => number >= 0);
+    const worst = recordsOf(caseNumber).reduce((a, b) => {
+      return b >= 0 && data.columns.status[b] < data.columns.status[a] ? b : a;
+    }, first);
+    return nameCell(data, worst, linkTo);
+  });
   return [name, ...answers];
 }
 
@@ -177,9 +146,4 @@ function nameCell(data: PageData, number: number, linkTo: (record: number) => st
   const link = el("a", { href: linkTo(number), title: id }, el("span", { class: "path" }, path));
   if (labels) link.append(el("span", { class: "labels" }, `[${labels}`));
   return { content: [link] };
-}
-
-function phraseCell(data: PageData, number: number) {
-  const { phrase } = data.record(number);
-  return { content: [phrase], title: phrase };
 }

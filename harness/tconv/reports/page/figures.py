@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tconv.dialects.readings import Combination
+from tconv.gate.status import MixedReadings, ReadingChanged
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def readings(verdict: Ruling) -> tuple[tuple[str, ...], ...]:
     If several give the same output, all of them are returned.
     """
     match verdict:
-        case ver.Disputed(choices=choices):
+        case ver.Disputed(choices=choices) | ReadingChanged(choices=choices):
             return tuple(Combination.parse(choice).names for choice in choices)
-        case ver.Inconclusive(readings=followed) if followed:
+        case ver.Inconclusive(readings=followed) | MixedReadings(readings=followed) if followed:
             return (followed,)
         case _:
             return ()

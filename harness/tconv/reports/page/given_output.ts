@@ -1,4 +1,4 @@
-import type { CaseView } from "./case_view.js";
+import type { CaseView } from "./case_data.js";
 import { placedGeometry, sameSpacing, shiftOf } from "./geometry.js";
 import type { DrawnOutput } from "./geometry_view.js";
 

@@ -1,6 +1,6 @@
 import type { Artifact } from "./arrays.js";
 import { type Block, openBlock, rowOf, type Table } from "./blocks.js";
-import type { Geometry, Placement } from "./geometry.js";
+import type { Geometry } from "./geometry.js";
 import type { CaseRecord, PageData } from "./page_data.js";
 import type { Sizes } from "./sums.js";
 
@@ -17,7 +17,7 @@ interface Detail {
   earlier?: string;
   artifact?: string;
   waiver?: number;
-  placement?: Placement; // where the values of a wrong output lie
+  placement?: [output: number[], strides: number[], dilations: number[], pads_begin: number[][]]; // of a wrong output's values
   candidates?: [string, string][]; // explanations, each by itself, and what each says
   issue?: string; // the bug report, of the example of a cause
   was?: [backend: string, status: string, kind: string, said: string]; // in the baseline
@@ -58,9 +58,6 @@ export interface OpenedCase {
   artifact: Artifact | null; // the arrays of the open record
 }
 
-/** What records.py writes of a record. */
-type DetailRow = Omit<Detail, "placement"> & { placement?: [number[], number[], number[], number[][]] };
-
 /** What problems.py writes of a case, with `attribute NAME` and `input NAME` for those of the call. */
 type ProblemRow = ((Geometry & Sizes) | { spatial?: undefined }) &
   Expected & { layouts?: [string, string]; graph?: GraphNode[]; about?: string; clause?: string };
@@ -70,10 +67,7 @@ const openedBlocks = new Map<string, Promise<Table>>();
 /** What the page has of a record's case. */
 export async function openCase(data: PageData, record: CaseRecord): Promise<OpenedCase> {
   const [details, problems] = await Promise.all([open("details"), open("problems")]);
-  const answer = (of: CaseRecord) => ({
-    record: of,
-    detail: describeDetail(at<DetailRow>(details, data.columns.detail[of.number])),
-  });
+  const answer = (of: CaseRecord) => ({ record: of, detail: at<Detail>(details, data.columns.detail[of.number]) });
   const problem = at<ProblemRow>(problems, data.columns.problem[record.number]);
   const { detail } = answer(record);
   const answers = data.recordsOf(record.caseNumber).map(answer);
@@ -104,12 +98,6 @@ function open(id: string) {
 
 /** A row by its number from 1; without a value for 0, which is no row. */
 const at = <Row>(table: Table, number: number) => rowOf<Row>(table, number - 1);
-
-function describeDetail({ placement, ...detail }: DetailRow): Detail {
-  if (!placement) return detail;
-  const [output, strides, dilations, pads_begin] = placement;
-  return { ...detail, placement: { output, strides, dilations, pads_begin } };
-}
 
 function describeProblem(problem: ProblemRow) {
   const { layouts, graph = [], shape, dtype, disputed, refusals, refusal, notApplicable } = problem;

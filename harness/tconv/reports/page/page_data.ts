@@ -121,7 +121,21 @@ export class PageData {
   }
 
   record(number: number) {
-    return new CaseRecord(this, number);
+    const { columns } = this;
+    const caseNumber = columns.case[number];
+    const [status, symbol] = this.statuses[columns.status[number]];
+    return {
+      number,
+      caseNumber,
+      id: this.ids[caseNumber],
+      run: this.runs[columns.run[number]],
+      status,
+      symbol,
+      kind: this.kinds[columns.kind[number]],
+      phrase: this.phrases[columns.phrase[number]],
+      seconds: Number.isNaN(columns.seconds[number]) ? null : columns.seconds[number],
+      cause: columns.cause[number],
+    };
   }
 
   /** The record that a case and a run name. Without a run, it is the one that asks for attention first. */
@@ -156,31 +170,4 @@ export class PageData {
 }
 
 /** One record, with names in place of numbers. */
-export class CaseRecord {
-  readonly caseNumber: number;
-  readonly id: string;
-  readonly run: Run;
-  readonly status: string;
-  readonly symbol: string;
-  readonly kind: string;
-  readonly phrase: string;
-  readonly seconds: number | null;
-  readonly cause: number;
-
-  constructor(
-    data: PageData,
-    readonly number: number,
-  ) {
-    const { columns } = data;
-    this.caseNumber = columns.case[number];
-    this.id = data.ids[this.caseNumber];
-    this.run = data.runs[columns.run[number]];
-    const [status, symbol] = data.statuses[columns.status[number]];
-    this.status = status;
-    this.symbol = symbol;
-    this.kind = data.kinds[columns.kind[number]];
-    this.phrase = data.phrases[columns.phrase[number]];
-    this.seconds = Number.isNaN(columns.seconds[number]) ? null : columns.seconds[number];
-    this.cause = columns.cause[number];
-  }
-}
+export type CaseRecord = ReturnType<PageData["record"]>;

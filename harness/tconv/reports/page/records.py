@@ -19,7 +19,7 @@ from tconv.reports.page.blocks import block, table_block
 from tconv.reports.page.cause_lines import cause_numbers
 from tconv.reports.page.problems import Problems
 from tconv.reports.page.tables import Distinct, Table
-from tconv.reports.phrases import explanation, phrase, reason, tolerance
+from tconv.reports.phrases import capitalised, explanation, phrase, reason, tolerance
 from tconv.reports.words import STATUSES
 from tconv.shown_texts import shortened
 from tconv.verdict.kinds import Agreed
@@ -249,7 +249,7 @@ def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> dict[s
         "prose": tuple(figures.prose(ruling)),
         "reason": "" if member.waiver else reason(member),
         "tolerance": tolerance(record),
-        "why": explanation(record, member.why),
+        "why": capitalised(explanation(record, member.why)),
         "earlier": earlier,
         "artifact": record.artifact,
         "placement": member.why.placement and _placement(member.why.placement),
