@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
+from played_backends import assessment_of, computed, geometry_of, reports_of
+from tconv.backends import Refused
+from tconv.gate.assessment import assess
+from tconv.gate.status import Status
+from tconv.gate.waivers import WaiverFile
 from tconv.records.failure import sentence, without_numbers
+from tconv.reports.causes import find_causes
+from tconv.reports.proposed_waivers import proposed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
+    from tconv.backends import Outcome
+    from tconv.cases.case import Case
+    from tconv.corpus import Corpus
+    from tconv.expectation.problem import Problem
+    from tconv.vocabulary import Array
 
 NODE = "{{function_node __wrapped__Conv2DBackpropInput_device_/job:localhost/replica:0/task:0/device:CPU:0}}"
 DILATIONS = "Current CPU implementations do not yet support dilation rates larger than 1."
@@ -137,28 +146,25 @@ def test_long_messages_are_read_without_searching_anew_at_each_place(text: str) 
     assert sentence(message)
 
 
-@pytest.mark.parametrize(
-    ("backend", "said"),
-    [
-        ("RefusesGroups", ["groups are not implemented: x ["]),
-        ("RefusesGroupsAsIree", [f"{ILLEGAL} ..."]),
-        ("RefusesDilationsAsTensorFlow", [f"InvalidArgumentError: ... {DILATIONS} [Op:Conv2DBackpropInput]"]),
-        ("RefusesGroupsAndDilations", ["dilations are not implemented", "groups are not implemented"]),
-    ],
-)
-def test_a_reason_is_one_cause(backend: str, said: list[str], command: Command, tmp_path: Path) -> None:
+def test_a_reason_is_one_cause(smoke_cases: tuple[Case, ...], corpus: Corpus) -> None:
     """A run shows each reason of a runtime once, in the runtime's own sentence, whatever its messages say of the calls.
 
     What is proposed for it waives every case of it, by words that the whole messages have.
     """
-    asked = ("groups/**", "empty/**", "strides-dilations/**", "presentation/added*", "--tier", "smoke")
-    done = command("run", *asked, "--backend", f"wrong_backends:{backend}", "-j", "1", "--output", "out", "--json")
-    assert done.returncode == 1, done.stderr
-    causes: list[dict[str, Any]] = json.loads(done.stdout)["runs"][0]["causes"]
-    lines = [cause["what"] for cause in causes if cause["kinds"] == ["refused-valid"]]
-    assert len(lines) == len(said), lines
-    assert all(sum(words in line for line in lines) == 1 for words in said)
-    assert command("waivers", "propose", "out", "--output", "known.yaml").returncode == 0
-    proposed = tmp_path / "known.yaml"
-    proposed.write_text(proposed.read_text().replace("TODO", "it says so"))
-    assert "green: every deviation is known" in command("report", "out", "--waivers", "known.yaml").stdout
+
+    def answer(problem: Problem) -> Array | Outcome:
+        geometry, shape = geometry_of(problem), list(problem.case.x.shape)
+        if max(geometry.dilations, default=1) > 1:
+            return Refused(f"{NODE.replace('CPU:0', f'CPU:{shape[0]}')} {DILATIONS} [Op:Conv2DBackpropInput]")
+        if geometry.groups > 1:
+            return Refused(IREE.replace("[1,2,5,5]", str(shape)).replace("/a/", f"/a/{shape[-1]}/"))
+        return computed(problem)
+
+    asked = [case for case in smoke_cases if case.id.startswith(("groups/", "strides-dilations/", "presentation/"))]
+    assessment = assessment_of(reports_of(answer, [case for case in asked if case.breaks is None]), corpus)
+    causes = [cause.what for cause in find_causes(assessment, Status.FAILED)]
+    assert len(causes) == 2
+    assert all(sum(words in what for what in causes) == 1 for words in (f"{ILLEGAL} ...", DILATIONS))
+    waivers = WaiverFile.model_validate(yaml.safe_load(proposed(assessment).replace("TODO", "it says so")))
+    known = assess(assessment.run, waivers, corpus.find_facts, find=corpus.find)
+    assert (known.counts[Status.FAILED], known.counts[Status.WAIVED] > 20) == (0, True)

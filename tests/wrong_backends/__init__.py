@@ -9,7 +9,6 @@ from wrong_backends.disturbances import *  # noqa: F403
 from wrong_backends.ends import *  # noqa: F403
 from wrong_backends.misread import *  # noqa: F403
 from wrong_backends.outcomes import *  # noqa: F403
-from wrong_backends.refusing import *  # noqa: F403
 from wrong_backends.right import *  # noqa: F403
 from wrong_backends.rounding import *  # noqa: F403
 from wrong_backends.seeded import *  # noqa: F403
