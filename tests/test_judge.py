@@ -360,13 +360,6 @@ def test_the_index_is_in_ncx_order_whatever_the_layout() -> None:
     assert found.actual == found.expected + 1
 
 
-@pytest.mark.parametrize("bad", [NAN, INF, -INF, 1e30])
-def test_what_is_not_finite_differs_exactly(bad: float) -> None:
-    found = judged(PLAIN, [1, 10, 102, bad, 203, 30, 300])
-    assert isinstance(found, ver.Differed)
-    assert (found.first, found.wrong, found.expected, found.worst) == ((0, 0, 3), 1, 20.0, None)
-
-
 # Shapes and types.
 
 

@@ -137,6 +137,8 @@ TensorFlow.nn = TensorFlow
     [
         {"auto_pad": "same_upper", "output_shape": [10, 12]},
         {"auto_pad": "same_lower", "output_shape": [9, 12]},
+        # Longer than what the taps reach: the line of code pads.
+        {"auto_pad": "same_upper", "output_shape": [13, 16]},
         {"pads_begin": [0, 2], "pads_end": [1, 1]},
         {"pads_begin": [1, 0], "output_padding": [1, 1]},
     ],
