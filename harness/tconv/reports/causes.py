@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tconv.gate.status import FAILING, SEVERITY, Status, choose_example, find_group, sweep_of
 from tconv.reports import cause_sentences
-from tconv.reports.example_phrases import example_phrases
+from tconv.reports.phrases import phrase, reason
+from tconv.shown_texts import shortened
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +19,13 @@ if TYPE_CHECKING:
     from tconv.evidence import Explanation
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import GroupKey, RecordStatus
+
+_LONGEST = 160
+"""The most characters of the phrase of an example; a longer one loses its middle."""
+_NUMBER = re.compile(r"((?<![\w.])\d+(?!\w|\.\d))")
+"""An integer that is not part of a name or of a version."""
+_MESSAGES = ver.RefusedValid | ver.BackendError | ver.Unsupported | ver.Crashed
+"""Verdicts whose phrase is a runtime's message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +84,11 @@ def find_causes(assessment: Assessment, status: Status) -> list[Cause]:
     for member in assessment.statuses:
         if member.status is status:
             groups[_key(member, explanations.get(member.record.case), assessment)].append(member)
-    phrases = example_phrases(groups)
     found = [
         _cause(
             key,
             members,
             explanations.get(members[0].record.case) if status in FAILING else None,
-            phrases[key],
             invalid=all(assessment.is_invalid(member.record.case) for member in members),
         )
         for key, members in groups.items()
@@ -119,7 +127,6 @@ def _cause(
     key: GroupKey,
     members: Sequence[RecordStatus],
     explanation: Explanation | None,
-    phrase: str,
     *,
     invalid: bool,
 ) -> Cause:
@@ -129,11 +136,11 @@ def _cause(
         key: the key of the group.
         members: the records.
         explanation: their explanation; None if there is none.
-        phrase: the phrase of the example.
         invalid: whether all calls are invalid.
     """
     shown = choose_example(members, key)
-    failures = cause_sentences.Failures(members, shown, phrase, is_invalid=invalid)
+    said = shortened(_marked(shown, members), _LONGEST)
+    failures = cause_sentences.Failures(members, shown, said, is_invalid=invalid)
     line, details = _told(key, failures, explanation)
     return Cause(shown.status, key, tuple(members), shown.record.case, line, details, explanation)
 
@@ -150,3 +157,21 @@ def _told(key: GroupKey, of: cause_sentences.Failures, explanation: Explanation 
     if shown.status is Status.INCONCLUSIVE:
         return "The tolerance is so wide that zeros would pass", ()
     return cause_sentences.of_accepted(shown)
+
+
+def _phrase_of(member: RecordStatus) -> str:
+    return reason(member) or phrase(member.ruling)
+
+
+def _marked(shown: RecordStatus, members: Iterable[RecordStatus]) -> str:
+    """Return the phrase of the example; in a message, `#` replaces each number that differs in another member."""
+    text = _phrase_of(shown)
+    if not isinstance(shown.ruling, _MESSAGES):
+        return text
+    splits = [_NUMBER.split(other) for other in {text, *map(_phrase_of, members)}]
+    if len({len(parts) for parts in splits}) > 1:
+        return text
+    # Every second part is a number.
+    columns = enumerate(zip(*splits, strict=True))
+    marks = {at for at, column in columns if at % 2 and len(set(column)) > 1}
+    return "".join("#" if at in marks else part for at, part in enumerate(_NUMBER.split(text)))

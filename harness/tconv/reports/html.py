@@ -60,8 +60,8 @@ def write_waiting(destination: Path, words: str) -> None:
 
 def _page(
     report: Report,
-    find: Callable[[str], Case | None] = lambda _: None,
-    issue: Callable[[Assessment, RecordStatus], str | None] = lambda *_: None,
+    find: Callable[[str], Case | None],
+    issue: Callable[[Assessment, RecordStatus], str | None],
 ) -> str:
     # The same records make the same page, in any order of their runs.
     in_order = sorted(report.runs, key=lambda run: run.assessment.run.path.name)
@@ -100,7 +100,7 @@ def _render(
         most_causes=MOST_CAUSES,
         transitions=Transition,
         runs_short={run.key: run.short for run in runs},
-        summary=overview.summary(runs),
+        columns=overview.shown_statuses(runs),
         overview=overview,
         statuses=STATUSES,
         blocks=blocks,

@@ -28,24 +28,6 @@ _UNASKED = (Status.UNSUPPORTED, Status.UNDECLARED)
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """A number of records, and the filter that shows them."""
-
-    status: Status
-    count: int
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A run's line of the matrix: the filter that shows its records, a count for each status, and the total."""
-
-    href: str
-    counts: tuple[Count, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class Groups:
     """The largest groups of records with a common text, each with its number, and the number of smaller groups."""
 
@@ -118,17 +100,10 @@ def href(address: str | None) -> str:
     return address or "" if parts.scheme in {"http", "https"} and parts.netloc else ""
 
 
-def summary(runs: Sequence[Overview]) -> tuple[tuple[Status, ...], list[tuple[Overview, Line]]]:
-    """Return a matrix of runs and statuses."""
+def shown_statuses(runs: Sequence[Overview]) -> tuple[Status, ...]:
+    """Return the statuses that have a column in the table of runs."""
     always = {Status.FAILED, Status.PASSED}
-    statuses = tuple(s for s in STATUSES if s in always or any(run.assessment.counts[s] for run in runs))
-    return statuses, [(run, _line(run, statuses)) for run in runs]
-
-
-def _line(run: Overview, statuses: Iterable[Status]) -> Line:
-    counts = run.assessment.counts
-    cells = tuple(Count(s, counts[s], link(backend=run.key, status=s.value)) for s in statuses)
-    return Line(link(backend=run.key), cells, counts.total())
+    return tuple(s for s in STATUSES if s in always or any(run.assessment.counts[s] for run in runs))
 
 
 def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
