@@ -191,14 +191,6 @@ def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() ->
     assert [is_same(first, other) for other in others] == [False, True]
 
 
-def test_a_backend_that_is_always_wrong_has_its_names(recorded: Recorded) -> None:
-    """The records say of which failures it is known that they are so alone."""
-    records, printed = recorded("PadsSwapped")
-    failures = [record for record in records.values() if record.verdict.kind == "differed"]
-    assert {record.alone for record in failures} == {FreshAnswer("differed", same=True)}
-    assert "pads-exchanged" in printed
-
-
 def test_no_other_run_writes_the_records_meanwhile(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """What came of the second questions would stand in the file of the other run."""
     refused: list[str] = []
