@@ -1,7 +1,7 @@
-"""executorch behind the runner protocol: torch's conv_transpose1d to 3d, exported and run by executorch's portable kernels.
+"""executorch behind the runner protocol: torch's conv_transpose1d to 3d, exported, and run by its portable kernels.
 
-The dialect is torch's: executorch has no words of its own, so that each call is torch's, unchanged. What torch.export refuses,
-torch refuses, and not executorch's runtime: the messages tell them apart.
+executorch has no words of its own: each call is torch's, unchanged. What torch.export refuses, torch refuses, and not
+executorch's runtime; the messages tell them apart.
 """
 
 import importlib.metadata
