@@ -48,8 +48,8 @@ EVERY_VERDICT: tuple[ver.Verdict, ...] = (
 )
 EVERY_RULING: tuple[Ruling, ...] = (
     *EVERY_VERDICT,
-    MixedReadings(("odd-total-at-the-end",), "odd_sized", "begin"),
-    ReadingChanged("odd_sized", "primary", "odd-total-at-the-end", ("odd-total-at-the-end",), "exact"),
+    MixedReadings(("negative-same-shrunk",), "negative_same", "append"),
+    ReadingChanged("negative_same", "primary", "negative-same-shrunk", ("negative-same-shrunk",), "exact"),
 )
 CASES = ("a/b/c[s=1]", "a/b/c[s=2]", "a/b/c[s=3]", "a/d/e")
 """What `facts` knows."""

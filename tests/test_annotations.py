@@ -71,4 +71,4 @@ def test_what_is_undeclared_did_not_fail(tmp_path: Path) -> None:
     """A message says the status."""
     report = run_report(assess(run_of({"a/b": ver.Unsupported("later")}), None, lambda _: None))
     first, *_ = workflow_commands(report, tmp_path, None)
-    assert "::1 undeclared, such as a/b: Does not support calls; this is not declared" in first
+    assert "::1 undeclared, such as a/b: Does not support calls; no waiver file declares this" in first

@@ -625,10 +625,10 @@ def test_a_declaration_that_fits_is_not_told() -> None:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"example": "a/b/gone"}, "of this corpus"),
-        ({"example": "a/b/c[s=9]"}, "of this corpus"),
-        ({"example": OTHER}, "that it covers"),
-        ({"where": {"s": 2}}, "that it covers"),
+        ({"example": "a/b/gone"}, "is no case of this corpus"),
+        ({"example": "a/b/c[s=9]"}, "is no case of this corpus"),
+        ({"example": OTHER}, "does not match its own pattern"),
+        ({"where": {"s": 2}}, "does not match its own pattern"),
     ],
     ids=["no such case", "no such label", "not its case", "not its fact"],
 )
@@ -636,9 +636,7 @@ def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str
     """Whoever reads the waiver must be able to run it."""
     made = waiver(**settings)
     assessment = judged({OTHER: AGREED}, waiver_file(made))
-    assert red_lines(assessment) == [
-        f"waiver 'known' is invalid: its example {made['example']!r} is no case {why}; correct it"
-    ]
+    assert red_lines(assessment) == [f"waiver 'known' is invalid: its example {made['example']!r} {why}; correct it"]
     assert [use.waiver.name for use in assessment.waivers.of_state("invalid", "unknown")] == ["known"]
 
 

@@ -492,7 +492,7 @@ def test_diagnose_prints_the_rule(command: Command) -> None:
     case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"
     done = command("explain", case, "--backend", "wrong_backends:PadsSwapped")
     assert done.returncode == 0
-    assert "its own rule, learnt from cases of this kind: pads_begin is pads_end, the text says" in done.stdout
+    assert "the runtime's rule, learnt from similar cases: pads_begin is pads_end, the text says" in done.stdout
 
 
 def test_a_word_that_no_text_knows_has_no_rule() -> None:

@@ -140,7 +140,7 @@ def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     if learnt is not None:
         rules = "; ".join(map(str, learnt.rules))
         count = len(learnt.cases)
-        print_text(f"its own rule, learnt from cases of this kind: {rules}")
+        print_text(f"the runtime's rule, learnt from similar cases: {rules}")
         print_text(f"  {count:,} wrong answers follow it, and {len(learnt.against):,} answers contradict it")
         if learnt.clause:
             print_text(f"  the text: {learnt.clause}")

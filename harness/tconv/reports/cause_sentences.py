@@ -145,7 +145,7 @@ class Failures:
 
     @property
     def _undeclared(self) -> str:
-        return "; this is not declared" if self.shown.status is Status.UNDECLARED else ""
+        return "; no waiver file declares this" if self.shown.status is Status.UNDECLARED else ""
 
     def _have_one(self, *names: str) -> bool:
         return len({tuple(getattr(member.ruling, name) for name in names) for member in self.members}) == 1

@@ -61,8 +61,8 @@ def _of_entries(reason: reasons.WaiverStale | reasons.WaiverInvalid | reasons.Pi
         case reasons.WaiverStale(waiver):
             return f"waiver {waiver.name!r} is stale: its example {waiver.example!r} {_now(reason)}"
         case reasons.WaiverInvalid(waiver, is_case):
-            why = "no case that it covers" if is_case else "no case of this corpus"
-            return f"waiver {waiver.name!r} is invalid: its example {waiver.example!r} is {why}; correct it"
+            why = "does not match its own pattern" if is_case else "is no case of this corpus"
+            return f"waiver {waiver.name!r} is invalid: its example {waiver.example!r} {why}; correct it"
         case reasons.PinStale(pin):
             return f"pin '{pin}' is stale: no case of the run that it covers has an answer to its question; remove it"
         case _:
