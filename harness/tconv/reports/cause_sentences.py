@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tconv.evidence.formulas import Formula
     from tconv.gate.status import RecordStatus
 
+_PRIMARY = "primary"
+"""The name of a text's first reading in pins."""
 _MOST_WORDS = 30
 """The most words of a sentence, if its condition can be shortened."""
 _USUAL = 0.75
@@ -123,8 +125,9 @@ class Failures:
         """Return the sentence for allowed answers that a pin or other answers of the run contradict."""
         dialect = self.shown.record.dialect
         if isinstance(ruling, MixedReadings):
-            now = says(ruling.readings, dialect) or _interpretation(ruling.question, "", dialect)
-            return f"Contradicts its other answers: {now}", (self.phrase,)
+            names = ruling.readings or (_PRIMARY,)
+            meaning = "; ".join(_interpretation(ruling.question, name, dialect) for name in names)
+            return f"Contradicts its other answers: {meaning}", (self.phrase,)
         now, was = (_interpretation(ruling.question, name, dialect) for name in (ruling.now, ruling.was))
         return f"Follows another allowed interpretation than is pinned: {now}", (f"pinned: {was}", self.phrase)
 
@@ -212,11 +215,13 @@ def says(names: Iterable[str], dialect_name: str) -> str:
 
 
 def _interpretation(question: str, name: str, dialect_name: str) -> str:
-    """Return the meaning of a reading of a question in words; any other name stands for the text's first reading."""
+    """Return the meaning of a reading of a question, or of the text's first reading, in words."""
     if constraint := CONSTRAINTS.get(question):
         return f"calls are {'refused' if _refusing(name) else 'answered'} if this does not hold: {constraint.says}"
-    rules = DIALECTS[dialect_name].rules if dialect_name in DIALECTS else None
-    return says([name], dialect_name) or (in_the_text(question, getattr(rules, question)) if rules else name)
+    dialect = DIALECTS.get(dialect_name)
+    if name == _PRIMARY and dialect:
+        return in_the_text(question, getattr(dialect.rules, question))
+    return says([name], dialect_name) or name
 
 
 def _refusing(name: str) -> str:
