@@ -1,12 +1,4 @@
-"""New calls that separate conditions which fit the records of a run equally well.
-
-For example, a runtime skips output rows beyond 32. In the smoke tier failing outputs have 36 rows or more, and right
-ones 31 or fewer. `output of the first axis >= 36` is printed, but the limits 33, 34 and 35, on any axis, fit as well. A
-call with 34 rows halves these conditions.
-
-The conditions that fit the records as well as the printed one are a version space (Mitchell, Generalization as search,
-Artificial Intelligence 18, 1982). Each new call divides them as evenly as possible (query by committee, Seung et al.,
-1992).
+"""New calls that test the explanations of a run: each is made from a case of the run.
 
 A new call is a case of the run with one size or attribute changed, or with those of the condition copied from a
 failure.
@@ -16,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from hashlib import blake2b
-from itertools import combinations, product
+from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +18,6 @@ import numpy as np
 from tconv.cases.patterns import path_of
 from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.writing import settings
-from tconv.evidence.calls import is_right
 from tconv.evidence.changed_cases import (
     KNOBS,
     LARGEST,
@@ -41,20 +31,18 @@ from tconv.evidence.changed_cases import (
     resized,
     settings_with,
 )
+from tconv.evidence.committee import FIRST, Committee, count_products
 from tconv.evidence.explanation import explain
-from tconv.evidence.hypotheses import Follows, Misreads, Says
-from tconv.evidence.misread import changes, changing
+from tconv.evidence.hypotheses import Follows, Misreads
 from tconv.expectation.problem import Problem
-from tconv.verdict.kinds import WrongOutput
 from tconv.vocabulary import NEUTRAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.cases.case import Case
     from tconv.evidence.calls import Answer, Calls
     from tconv.evidence.hypotheses import Explanation
-    from tconv.vocabulary import Mask
 
 MOST = 50
 """The most new calls of a run."""
@@ -62,22 +50,10 @@ STEPS = 2
 """The number of times that new calls are chosen; later choices use earlier answers."""
 _OF_EACH, _MOST_OF_EACH = 4, 12
 """The new calls for an explanation in a step, and the most if there are few explanations."""
-_OWN, _NEAR, _WITHOUT = 1.0, 2.0, 0.5
-"""The weights of conditions: the printed one, all that compare the same numbers, and the one without a term.
-
-All conditions of each other kind have the weight 1 together.
-"""
-_WRONG, _UNSEEN = 0.01, 0.2
-"""Factors on the weight of a condition that a call contradicts: by an explained failure, or by another answer (defects
-may not show).
-"""
-_EVEN = 1e-6
-"""Calls below this value divide no conditions."""
 _BETWEEN = 16
 """The most numbers tried between the limit of a term and the next number in the records."""
 _DISTINCT = 2
 """The new numbers of each attribute of a formula, in a step."""
-_FIRST = "for a formula or a name"
 _LARGEST = 2**18
 """The most products, output elements and numbers of attributes of a new call."""
 _CASES = 12
@@ -107,6 +83,11 @@ def ask_new_calls(
         ask: returns the answers to new calls.
     """
     asked: dict[str, Case] = {}
+    find_old = calls.find
+
+    def find(case: str) -> Case | None:
+        return asked.get(case) or find_old(case)
+
     for step in range(STEPS):
         tested = [each for each in (explain(calls) if step else explanations) if each.is_testable]
         answers: list[Answer] = []
@@ -118,12 +99,8 @@ def ask_new_calls(
             answers += ask(new)
         if not answers:
             return calls
-        calls = calls.followed_by(answers, partial(_find, asked, calls.find))
+        calls = calls.followed_by(answers, find)
     return calls
-
-
-def _find(asked: Mapping[str, Case], find: Callable[[str], Case | None], case: str) -> Case | None:
-    return asked.get(case) or find(case)
 
 
 def _choose(
@@ -133,15 +110,15 @@ def _choose(
     seen = {problem.case.content for problem in calls.problems if problem is not None}
     made: list[list[Problem]] = []
     for each in explanations:
-        telling = (*_with_other_numbers(each, calls), *_in_general_position(each, calls))
-        found = (Problem(case, calls.dialect) for case in (*telling, *_changed(each, calls)) if case is not None)
+        cases = chain(_with_other_numbers(each, calls), _in_general_position(each, calls), _changed(each, calls))
+        found = (Problem(case, calls.dialect) for case in filter(None, cases))
         of_each = {of.case.content: of for of in found if of.case.content not in seen and _can_be_asked(of)}
         seen |= of_each.keys()
         made.append([*of_each.values()])
     terms = calls.terms_with([of for of_each in made for of in of_each])
     committees, start = [], len(calls.problems)
     for each, problems in zip(explanations, made, strict=True):
-        committees.append(_Committee(each, calls, terms, problems, start))
+        committees.append(Committee(each, calls, terms, problems, start))
         start += len(problems)
     for _ in range(most):
         chosen = [(committee, number) for committee in committees if (number := committee.choose()) is not None]
@@ -158,121 +135,12 @@ def _can_be_asked(problem: Problem) -> bool:
         return False
     output = values.primary.geometry.output
     elements = case.x.shape[0] * case.w.shape[1] * (case.attributes.groups or 1) * prod(output)
-    return 0 < elements <= _LARGEST and _products(problem) <= _LARGEST
+    return 0 < elements <= _LARGEST and count_products(problem) <= _LARGEST
 
 
 def _has_huge_numbers(case: Case) -> bool:
     """Return whether a case has numbers whose products do not fit into the 64 bits of formulas."""
     return any(number > _LARGEST for name in NEUTRAL for number in case.signature.per_axis(name))
-
-
-class _Committee:
-    """The conditions that fit the records as well as that of an explanation, and the new calls that divide them.
-
-    These conditions have one term more, or one other term instead of one or two.
-
-    Args:
-        each: the explanation.
-        calls: the calls of the run.
-        terms: the calls, and all new calls, for which each term holds.
-        problems: the new calls of this explanation.
-        start: the number of the first of them.
-    """
-
-    def __init__(
-        self, each: Explanation, calls: Calls, terms: Mapping[str, Mask], problems: Sequence[Problem], start: int
-    ) -> None:
-        self.problems = sorted(problems, key=lambda of: (_products(of), of.case.id))
-        place = {of.case.id: start + number for number, of in enumerate(problems)}
-        self._new = np.array([place[of.case.id] for of in self.problems], dtype=np.int64)
-        self._misreadings = changing(each.what.name, calls.dialect) if isinstance(each.what, Misreads) else []
-        self._what = each.what
-        self._asked: set[int] = set()
-        self._weights: dict[bytes, float] = {}
-        holds = self._find_members(each, calls, terms)
-        # The calls that test a formula or a name.
-        self._first = [n for n, of in enumerate(self.problems) if of.case.about == _FIRST and holds[n]]
-        self._says = np.array([np.frombuffer(row, dtype=bool) for row in self._weights])
-        self._weight = np.array([*self._weights.values()])
-
-    def _find_members(self, each: Explanation, calls: Calls, terms: Mapping[str, Mask]) -> Mask:
-        """Find the conditions; return the new calls for which that of the explanation holds."""
-        table, known, words = np.array([*terms.values()]), len(calls.problems), [*terms]
-        kept = [text for text in each.condition or () if text in terms]
-        members = np.zeros(known, dtype=bool)
-        members[[calls.numbers[case] for case in each.cases]] = True
-        right, every = calls.right & ~members, np.ones(table.shape[1], dtype=bool)
-        holds = np.logical_and.reduce([every, *(terms[text] for text in kept)])
-        self._weights[holds[self._new].tobytes()] = _OWN
-        for count in (0, 1, 2):
-            for left in combinations(kept, count):
-                among = np.logical_and.reduce([every, *(terms[text] for text in kept if text not in left)])
-                inside = among[:known]
-                errors = (inside & members & ~holds[:known]).sum() + (inside & right & holds[:known]).sum()
-                fits = (~table[:, :known][:, inside & members]).sum(axis=1)
-                fits += table[:, :known][:, inside & right].sum(axis=1)
-                better, fitting = np.flatnonzero(fits < errors), np.flatnonzero(fits <= errors)
-                near = [number for number in fitting if count == 1 and _subject(words[number]) == _subject(left[0])]
-                self._add([among] if count == 1 else [], _WITHOUT)
-                for numbers, weight in ((near, _NEAR), (better, _NEAR), (fitting, 1.0)):
-                    self._add([among & table[number] for number in numbers], weight)
-        own: Mask = holds[self._new]
-        return own
-
-    def _add(self, conditions: Iterable[Mask], weight: float) -> None:
-        """Add conditions that share a weight; a condition that is already known keeps the larger weight."""
-        rows = sorted({holds[self._new].tobytes() for holds in conditions})
-        for row in rows:
-            self._weights[row] = max(self._weights.get(row, 0.0), weight / len(rows))
-
-    def choose(self) -> int | None:
-        """Return the number of the call that divides the conditions best, the smallest of several; None if none can."""
-        says, weight = self._says, self._weight
-        holds = weight @ says
-        divided = holds * (weight.sum() - holds)
-        divided[[*self._asked]] = 0
-        divided[self._first] = np.inf
-        while len(divided) and divided.max() > _EVEN:
-            best = int(divided.argmax())
-            self._asked.add(best)
-            divided[best] = 0
-            if self._tells(self.problems[best]):
-                self._first = [number for number in self._first if number > best]
-                return best
-        return None
-
-    def _tells(self, problem: Problem) -> bool:
-        """Return whether an answer can show something: not if all values are the bias, or no misreading changes it."""
-        few = problem.case.w.shape[1] * (problem.case.attributes.groups or 1)
-        varied = problem.output is not None and len(np.unique(problem.output)) > few
-        return isinstance(self._what, Says) or (
-            varied and (not self._misreadings or changes(self._misreadings, problem))
-        )
-
-    def _confirms(self, answer: Answer) -> bool:
-        """Return whether a call fails in the same way as the explained failures."""
-        if answer.failure is None or not isinstance(self._what, Says):
-            return answer.failure is not None and isinstance(answer.verdict, WrongOutput)
-        return (answer.failure.kind, answer.failure.words) == (self._what.kind, self._what.words)
-
-    def learn(self, number: int, answer: Answer) -> None:
-        """Reduce the weight of conditions that predict something else than the answer to a call."""
-        if self._confirms(answer):
-            self._weight = self._weight * np.where(self._says[:, number], 1, _WRONG)
-        elif is_right(answer.verdict):
-            self._weight = self._weight * np.where(self._says[:, number], _UNSEEN, 1)
-        elif answer.failure is not None:
-            # It fails in another way: perhaps the other failure hides the predicted one.
-            self._weight = self._weight * np.where(self._says[:, number], 1, _UNSEEN)
-
-
-def _subject(term: str) -> str:
-    """Return the subject of a term."""
-    return re.split(r" (?:is|>=|<|=|!=) |!?=", term)[0]
-
-
-def _products(problem: Problem) -> int:
-    return prod(problem.case.x.shape) * prod(problem.case.w.shape[1:])
 
 
 def _failing(each: Explanation, calls: Calls) -> list[Case]:
@@ -299,7 +167,7 @@ def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case | None
             unseen = [number for number in every if number not in seen]
             if len(unseen) > turn + rank:
                 change[knob] = unseen[turn : turn + rank]
-        yield _named(base, {**written, **change}, _FIRST)
+        yield _named(base, {**written, **change}, FIRST)
 
 
 def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case | None]:
@@ -317,8 +185,8 @@ def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case | Non
         for knob, number in _GENERAL_SIZES.items():
             written = written if knob in knobs else resized(written, knob, number)
         lists = {knob: numbers[: len(base.x.shape) - 2] for knob, numbers in _GENERAL.items() if knob not in knobs}
-        yield _named(base, {**written, **lists}, _FIRST)
-        yield _named(base, written, _FIRST)
+        yield _named(base, {**written, **lists}, FIRST)
+        yield _named(base, written, FIRST)
 
 
 def _entries(case: Case, knob: str) -> Sequence[int]:
