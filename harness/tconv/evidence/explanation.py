@@ -6,7 +6,7 @@ outputs. This misreading would also change right answers of dense calls, which c
 filter-flipped, if group!=dense. The 14 other failures, whose data are not integers, are explained separately.
 
 The hypothesis that saves the most bits is taken first, and its failures are removed. This is repeated (a greedy cover).
-Failures that no hypothesis explains stay without an explanation.
+`explain` says when the whole cover is made again. Failures that no hypothesis explains stay without an explanation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tconv.evidence.contexts import explain_contexts
 from tconv.evidence.hypotheses import (
     CONTRADICTED,
     DOUBTED,
-    STRENGTH,
+    STANDARDS,
     Errs,
     Explanation,
     Follows,
@@ -45,31 +45,35 @@ if TYPE_CHECKING:
 
 _HARDLY_ANY = 0.01
 """So few calls against a misreading or a rule, as a part of those that it explains, are exceptions."""
-_FEW, _HALF = 0.2, 0.5
-"""The most new calls under a condition that may contradict it, as a part of these new calls.
-
-The first number is for misreadings and rules. The second one is for all others: a defect does not show in each output.
-"""
 _NEARLY = 0.9
 """The condition of a misreading must hold for this part of the failures that it gives."""
 
 
 def explain(calls: Calls) -> tuple[Explanation, ...]:
-    """Return the explanations of the failures of a run, those that save most bits first."""
+    """Return the explanations of the failures of a run, those that save most bits first.
+
+    The cover is made again if it shows that a name is wrong. For example, a runtime rounds the filter to integers and
+    flips it. With integers rounding changes nothing: 380 outputs are those of `filter-flipped`, and no right answer
+    contradicts this name, so the first cover has it without a condition. But 114 outputs of real numbers are wrong, a
+    flipped filter gives other ones, and no other name or rule explains them: they deny the name. In the second cover
+    they count against it. It has the condition `data=integers`, and the 114 have their own explanation. A name that
+    is denied twice is removed, so this ends.
+    """
     left = calls.failed.copy()
     if not (left & ~calls.new).any():
         return ()
     found = [*explain_contexts(calls)]
     left[[calls.numbers[case] for of in found for case in of.cases]] = False
-    candidates = [*suggest(calls)]
-    weighed = cache(partial(_weigh, calls=calls))
-    cover = _cover(candidates, left, calls, weighed)
-    doubted = set[object]()
-    while denied_names := dict(_of_others(cover, calls)):
-        # The name may be right and only its condition too wide: it is denied only if other outputs deny it again.
-        again = {of: replace(of, against=of.against | denials) for of, denials in denied_names.items()}
-        candidates = [again.get(of, of) for of in candidates if of not in again or of.what not in doubted]
-        doubted |= {of.what for of in again}
+    candidates, weighed = [*suggest(calls)], cache(partial(_weigh, calls=calls))
+    cover, denied_before = _cover(candidates, left, calls, weighed), set[object]()
+    while denials := dict(_find_denials(cover, calls)):
+        removed = {of for of in denials if of.what in denied_before}
+        candidates = [
+            replace(of, against=of.against | denials[of]) if of in denials else of
+            for of in candidates
+            if of not in removed
+        ]
+        denied_before |= {of.what for of in denials}
         cover = _cover(candidates, left, calls, weighed)
     return (*found, *_tested(cover, calls))
 
@@ -102,7 +106,7 @@ def _cover(
         left &= ~(best.members | (calls.new & best.claimed))
 
 
-def _of_others(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
+def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
     """Yield misreadings that name another bug by mistake, and the wrong outputs that deny them.
 
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
@@ -140,7 +144,7 @@ def _most(candidate: Candidate, left: Mask, calls: Calls) -> float:
     count = int((candidate.confirmed & left).sum())
     if not count:
         return 0.0
-    return STRENGTH[type(candidate.what)] * count + _bits(count, 0, count, _others(candidate, calls))
+    return STANDARDS[type(candidate.what)].strength * count + _bits(count, 0, count, _others(candidate, calls))
 
 
 def _others(candidate: Candidate, calls: Calls) -> int:
@@ -160,33 +164,30 @@ def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
         its: the failures that it gives and that are not yet explained, as the bytes of a mask.
         calls: the calls of the run.
     """
-    members = np.frombuffer(its, dtype=bool)
-    count, strong = int(members.sum()), isinstance(candidate.what, Misreads | Follows)
+    members, what = np.frombuffer(its, dtype=bool), candidate.what
+    standard = STANDARDS[type(what)]
     # New calls alone show no cause of a failure.
-    if (members & ~calls.new).sum() < (1 if isinstance(candidate.what, Misreads) else 2):
+    if (members & ~calls.new).sum() < standard.fewest:
         return None
     against = _find_against(candidate, members, calls)
-    terms, everywhere = _find_terms(candidate, members, against, calls)
-    if isinstance(candidate.what, Relates) and not terms and _in_sweeps(members, calls) > 1:
+    terms = _find_terms(candidate, members, against, calls)
+    if isinstance(what, Relates) and not terms and len(_sweeps(members, calls)) > 1:
         # For example, values below a limit do not contradict the limit.
         return _explained(candidate, None, members, np.zeros_like(members), calls)
-    if isinstance(candidate.what, Misreads) and terms is None:
-        return _explained(candidate, None, members, against, calls)
-    if terms is None or (isinstance(candidate.what, Says) and not terms):
-        return None
+    if terms is None:
+        return _explained(candidate, None, members, against, calls) if isinstance(what, Misreads) else None
     holds = calls.meeting(terms)
-    against = against & ~calls.failed if isinstance(candidate.what, Says) else against
+    against = against & ~calls.failed if isinstance(what, Says) else against
     met, contradicting = members & holds, against & holds
     if candidate.misreadings and terms:
         contradicting = contradicting | changed(candidate.misreadings, calls.right & holds & ~against, calls)
-    limit = SELDOM if isinstance(candidate.what, Errs | Relates) else HARDLY
     new = (met | contradicting) & calls.new
-    if (contradicting & new).sum() > (_FEW if strong else _HALF) * new.sum():
+    if (contradicting & new).sum() > standard.new_exceptions * new.sum():
         return None
-    if contradicting.sum() > limit * met.sum() and not everywhere:
+    if terms and contradicting.sum() > standard.exceptions * met.sum():
         return None
     # The condition holds for nearly all failures: the few others have the same cause.
-    nearly = strong and met.sum() >= _NEARLY * count
+    nearly = isinstance(what, Misreads | Follows) and met.sum() >= _NEARLY * members.sum()
     return _explained(candidate, terms, members if nearly else met, contradicting, calls)
 
 
@@ -194,33 +195,30 @@ def _find_against(candidate: Candidate, members: Mask, calls: Calls) -> Mask:
     """Return the calls that contradict a hypothesis if its condition holds for them; for a misreading only a sample."""
     if not candidate.misreadings:
         return candidate.against
-    near = _near(members, calls)
+    sweeps = _sweeps(members, calls)
+    near = calls.right & np.array([path_of(case) in sweeps for case in calls.numbers], dtype=bool)
     against = candidate.against | changed(candidate.misreadings, near, calls)
     against |= changed(candidate.misreadings, calls.right & ~near, calls)
     found: Mask = against | changed(candidate.misreadings, calls.right & calls.new, calls)
     return found
 
 
-def _find_terms(
-    candidate: Candidate, members: Mask, against: Mask, calls: Calls
-) -> tuple[tuple[str, ...] | None, bool]:
-    """Return the condition of a hypothesis, None if there is none, and whether nearly all answers are wrong."""
+def _find_terms(candidate: Candidate, members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] | None:
+    """Return the condition of a hypothesis: empty if it holds for nearly all calls, None if there is none."""
     if isinstance(candidate.what, Says):
-        return _find_reason(members, against, calls), False
+        return _find_reason(members, against, calls)
     if not isinstance(candidate.what, Errs | Relates):
         everywhere = against.sum() <= _HARDLY_ANY * members.sum() and not (against & calls.new).any()
-        return (() if everywhere else calls.condition(members, against)), False
-    everywhere = bool(against.sum() <= HARDLY * calls.wrong.sum())
+        return () if everywhere else calls.condition(members, against)
     terms = calls.condition(members, against, SELDOM)
     if terms and (against & calls.new & calls.meeting(terms)).any():
         # A new call tests the condition: one that no call contradicts is better, if it is true for all failures.
         exact = calls.condition(members, against, 0.0)
         terms = exact if exact and calls.meeting(exact)[members].all() else terms
-    holds = calls.meeting(terms or ())
     # If a runtime is wrong nearly everywhere, a condition only shows which errors are 0 by chance, unless it is exact.
-    if everywhere and ((members & ~holds) | (against & holds)).any():
-        return (), True
-    return terms, False
+    holds = calls.meeting(terms or ())
+    everywhere = against.sum() <= HARDLY * calls.wrong.sum()
+    return () if everywhere and ((members & ~holds) | (against & holds)).any() else terms
 
 
 def _find_reason(members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] | None:
@@ -245,7 +243,7 @@ def _explained(
     """Return a hypothesis under a condition; None if it may be chance."""
     strong, others = isinstance(candidate.what, Misreads | Follows), _others(candidate, calls)
     met, contradicting = int((members & calls.meeting(terms or ())).sum()), int(against.sum())
-    strength = STRENGTH[type(candidate.what)]
+    strength = STANDARDS[type(candidate.what)].strength
     if strong and contradicting > _HARDLY_ANY * met:
         strength = DOUBTED if terms is None else CONTRADICTED
     where = 0.0 if terms is None else _bits(met, contradicting, int(members.sum()), others)
@@ -329,14 +327,7 @@ def _tested(cover: Sequence[_Weighed], calls: Calls) -> Iterator[Explanation]:
         yield weighed.explanation(np.logical_or.reduce([np.zeros_like(calls.failed), *others]))
 
 
-def _in_sweeps(members: Mask, calls: Calls) -> int:
+def _sweeps(members: Mask, calls: Calls) -> set[str]:
+    """Return the sweeps of some calls."""
     ids = [*calls.numbers]
-    return len({path_of(ids[number]) for number in np.flatnonzero(members)})
-
-
-def _near(members: Mask, calls: Calls) -> Mask:
-    """Return the right answers in the sweeps of some calls."""
-    ids = [*calls.numbers]
-    sweeps = {path_of(ids[number]) for number in np.flatnonzero(members)}
-    near: Mask = calls.right & np.array([path_of(case) in sweeps for case in ids], dtype=bool)
-    return near
+    return {path_of(ids[number]) for number in np.flatnonzero(members)}

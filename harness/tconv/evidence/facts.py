@@ -125,8 +125,8 @@ def _words(problem: Problem) -> dict[str, str]:
 
 
 def is_word(term: str) -> bool:
-    """Return whether a term says that a word has one of its values; False for numbers."""
-    return "=" in term and " " not in term and not term.partition("=")[2][:1].isdigit()
+    """Return whether a term says that a word has one of its values; False for numbers, whose terms have spaces."""
+    return "=" in term and " " not in term
 
 
 def terms_of(calls: Sequence[Features]) -> dict[str, Mask]:

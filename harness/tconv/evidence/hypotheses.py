@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from tconv.evidence.conditions import HARDLY, SELDOM
 
 if TYPE_CHECKING:
     from tconv.dialects.readings import Combination
@@ -116,22 +118,38 @@ class InContext:
 
 
 Hypothesis = Misreads | Follows | Says | Varies | Relates | Errs | InContext
-STRENGTH: dict[type[Hypothesis], float] = {
-    Misreads: 4.0,
-    Follows: 4.0,
-    Says: 4.0,
-    Varies: 2.0,
-    Relates: 1.25,
-    Errs: 1.0,
-}
-"""The bits that a hypothesis saves for each failure: more if it gives the whole output, fewer if only that it is wrong.
 
-8 bits for misreadings and rules are too many: a name that fits some failures by chance then hides their condition. For
-example, a runtime leaves channels beyond a multiple of four at 0. An output with one column then also lacks its last
-column.
-"""
+
+class Standard(NamedTuple):
+    """What a kind of hypothesis must show.
+
+    Attributes:
+        strength: the bits that it saves for each failure. There are more if it gives the whole output, and fewer if
+            only that it is wrong. 8 bits for misreadings and rules are too many: a name that fits some failures by
+            chance then hides their condition. For example, a runtime leaves channels beyond a multiple of four at 0. An
+            output with one column then also lacks its last column.
+        exceptions: the most calls that contradict it, as a part of the failures for which its condition holds.
+        new_exceptions: the same among new calls, as a part of all new calls that show something. It is more than 0.2 if
+            the hypothesis says only that an output is wrong: a defect does not show in each output.
+        fewest: the fewest failures of cases.
+    """
+
+    strength: float
+    exceptions: float
+    new_exceptions: float
+    fewest: int
+
+
+STANDARDS: dict[type[Hypothesis], Standard] = {
+    Misreads: Standard(4.0, HARDLY, 0.2, 1),
+    Follows: Standard(4.0, HARDLY, 0.2, 2),
+    Says: Standard(4.0, HARDLY, 0.5, 2),
+    Varies: Standard(2.0, HARDLY, 0.5, 2),
+    Relates: Standard(1.25, SELDOM, 0.5, 2),
+    Errs: Standard(1.0, SELDOM, 0.5, 2),
+}
 CONTRADICTED = 1.1
-"""The same for a misreading or a rule that some calls contradict under its condition.
+"""The bits for each failure of a misreading or a rule that some calls contradict under its condition.
 
 A condition without exceptions explains more. With a larger number here, a last channel that is dropped was reported as
 channels beyond eight dropped, with 41 right answers against it. The exact condition was: channels of a group are 1 more
