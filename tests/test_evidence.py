@@ -376,6 +376,20 @@ def test_a_condition_that_a_new_call_contradicts_becomes_exact(spread: list[Case
     assert condition(Settings.model_validate(settings(new[0]))) == "bias=true and dtype=f32"
 
 
+def test_new_calls_that_hide_a_defect_leave_the_explanation_of_many_failures(spread: list[Case]) -> None:
+    """Of three new calls with a bias only one is wrong, as if padding crops the wrong elements of the others."""
+    biased = [case for case in spread if case.b is not None]
+    run, new = [*(case for case in spread if case.b is None), *biased[3:]], biased[:3]
+
+    def answer(problem: Problem) -> Array:
+        return computed(problem) + (problem.case in biased[2:])
+
+    asked = Settings.model_validate(settings(new[0]))
+    records = [*reports_of(answer, run), *(replace(of, asked=asked) for of in reports_of(answer, new))]
+    (each,) = explain(Calls([*map(answer_of, records)], {case.id: case for case in spread}.get, ONNX))
+    assert each.where == "bias=true"
+
+
 def test_a_name_that_no_call_contradicts_leaves_nothing_to_one_that_fits_fewer(
     spread: list[Case], corpus: Corpus
 ) -> None:
