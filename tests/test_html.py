@@ -34,6 +34,7 @@ from tconv.records.headers import BackendHeader, RunHeader, WaiversHeader
 from tconv.records.record import CallSummary, FreshAnswer, Record, Sums, record_line, record_of
 from tconv.records.record_file import Run
 from tconv.reports import html, job_summary, junit
+from tconv.reports.between_runs.comparing import run_names
 from tconv.reports.causes import find_causes
 from tconv.reports.commands import CASE, reproduce_in
 from tconv.reports.page import arrays as page_arrays
@@ -42,7 +43,6 @@ from tconv.reports.page.arrays import MOST
 from tconv.reports.page.overview import overviews
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.report import make_report
-from tconv.reports.run_names import run_names
 from tconv.reports.templates import environment
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from tconv.gate.reasons import CasesFailed, CasesUndeclared
 from tconv.gate.status import Status
+from tconv.reports.between_runs.comparing import run_names
 from tconv.reports.between_runs.pairing import compare_pairs
 from tconv.reports.causes import find_causes
 from tconv.reports.notes import find_notes, find_record_notes
 from tconv.reports.red import BecameWorse, sentence
-from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

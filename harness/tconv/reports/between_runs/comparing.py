@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from tconv.reports.between_runs.transitions import (
     transition,
 )
 from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, Note, list_notes
-from tconv.reports.run_names import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,6 +141,18 @@ class Comparison:
         changed = sum(len(group.cases) for group in self.groups if group.other_values)
         of_values = f", {changed:,} with other values than before" if changed else ""
         return f"{worse} {cases} became worse{of_values} ({counts}, {self.same:,} as before{added})"
+
+
+def run_names(assessments: Sequence[Assessment]) -> list[str]:
+    """Return a name for each run: backend with version and options, dialect, and the file if these are not unique."""
+    runs = [assessment.run for assessment in assessments]
+    names = [f"{run.header.backend.title}, {run.header.dialect}" for run in runs]
+    files = [(name, run.path.name) for name, run in zip(names, runs, strict=True)]
+    same, same_file = Counter(names), Counter(files)
+    return [
+        name if same[name] == 1 else f"{name} ({run.path.name if same_file[name, run.path.name] == 1 else run.path})"
+        for name, run in zip(names, runs, strict=True)
+    ]
 
 
 def compare(old: RunReport, new: RunReport, baselines: int = 1) -> Comparison:
