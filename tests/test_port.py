@@ -355,10 +355,10 @@ def test_the_command_prints_what_to_write() -> None:
         "call       strides=[2], auto_pad=SAME_UPPER, output_shape=[9]",
         "gives      pads_begin [1], pads_end [2], output [9]",
         "same words another output: pads_begin [2], pads_end [1], output [9]",
-        "under its reading sized-upper-odd-end the same: pads_begin [1], pads_end [2], output [9]",
+        "by the reading sized-upper-odd-end of the target: the same output: pads_begin [1], pads_end [2], output [9]",
         "write      strides=[2], dilations=[1], pads_begin=[1], pads_end=[2]",
         f"proven     {OPENVINO} gives pads_begin [1], pads_end [2], output [9]",
-        "besides    bias: the operator has no such input; add it behind, one entry for each output channel",
+        "besides    bias: the operator has no bias input; add the bias to its output, one value for each channel",
     ]
 
 

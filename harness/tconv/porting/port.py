@@ -211,7 +211,7 @@ def _adapted(case: Case, source: Dialect, target: Dialect) -> tuple[Case, Dialec
         target = other
     if "without-bias" in broken:
         case = replace(case, b=None)
-        besides.append("bias: the operator has no such input; add it behind, one entry for each output channel")
+        besides.append("bias: the operator has no bias input; add the bias to its output, one value for each channel")
     if "type-known" in broken:
         besides.append(f"type: {case.x.dtype} is none of the text's; convert the operands to f32, and the output back")
         case = _in_f32(case)

@@ -85,7 +85,7 @@ def _why(answer: Answer, found: Sequence[_Found], runtime: Runtime) -> str:
     example = next((f"{node.call.name}: {sentence_of(finding)}" for _, node, finding in found if finding), "")
     match answer:
         case "safe":
-            return f"{count} alone {'gives' if nodes == 1 else 'give'} what the text says"
+            return f"{count}, run alone, {'gives' if nodes == 1 else 'give'} what the text says"
         case "not known" if runtime.missing:
             return f"{example or 'nothing is known against it'}; {runtime.missing}"
         case _:

@@ -31,7 +31,7 @@ def lines(port: Port, computed: str = "", *, every_size: bool = False) -> Iterat
     else:
         yield _line("same words", _beside(port, port.same_words))
     for reading, geometry in port.same_words_disputed:
-        yield _line("", f"under its reading {reading} {_beside(port, geometry)}")
+        yield _line("", f"by the reading {reading} of the target: {_beside(port, geometry)}")
     if port.written is None:
         yield _line("write", f"nothing: {port.refused or 'the text cannot say it'}")
     else:
@@ -51,7 +51,7 @@ def heading(source: str, target: str) -> str:
 
 def _beside(port: Port, geometry: Geometry) -> str:
     """Return a geometry of the target, and whether it is the same as that of the call."""
-    return f"{'the same' if geometry == port.geometry else 'another output'}: {_geometry(geometry)}"
+    return f"{'the same output' if geometry == port.geometry else 'another output'}: {_geometry(geometry)}"
 
 
 def _of_source(port: Port) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _of_source(port: Port) -> Iterator[str]:
     yield _line("call", _words(port.case, port.source))
     yield _line("gives", _geometry(port.geometry))
     for reading, geometry in port.disputed:
-        yield _line("", f"under its reading {reading}: {_geometry(geometry)}; --reading {reading} ports that")
+        yield _line("", f"by its reading {reading}: {_geometry(geometry)}; --reading {reading} ports that")
 
 
 def _of_target(port: Port, way: PortedCase) -> Iterator[str]:
