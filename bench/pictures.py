@@ -55,26 +55,16 @@ def matrix(page: Page) -> None:
     page.locator("#records").evaluate("section => scrollTo(0, section.offsetTop)")
 
 
-def case(page: Page) -> None:
-    """Show the case in the address; if there is none, the example of the first cause that has wrong values."""
-    if "#" not in page.url:
-        page.locator(".cause", has_text="values").locator(".example a").first.click()
-    drawing = page.locator("#detail .drawing > *").first
-    drawing.locator("svg").first.wait_for()
-    drawing.evaluate("element => element.scrollIntoView({block: 'end'})")
+VIEWS = (overview, matrix)
 
 
-VIEWS = (overview, matrix, case)
-
-
-def pictures(browser: Browser, address: str, folder: Path, opened: str) -> None:
+def pictures(browser: Browser, address: str, folder: Path) -> None:
     """Write a picture of each view in each scheme.
 
     Args:
         browser: the browser.
         address: the address of the page.
         folder: the folder for the pictures.
-        opened: the address fragment of the case to show; empty for the example of a cause.
 
     Raises:
         ValueError: a picture is too large for the README.
@@ -83,7 +73,7 @@ def pictures(browser: Browser, address: str, folder: Path, opened: str) -> None:
         page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type] # two words
         for view in VIEWS:
             page.goto("about:blank")
-            page.goto(address + (opened if view is case else ""))
+            page.goto(address)
             view(page)
             page.wait_for_timeout(400)
             path = folder / f"{view.__name__}-{scheme}.png"
@@ -98,16 +88,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", action="append", required=True, help="a backend; repeatable")
     parser.add_argument("--output", type=Path, default=PICTURES, help="the folder")
-    parser.add_argument(
-        "--case", default="", help="the fragment of the case to show, such as '#case=a/b'; default: of a cause"
-    )
     parser.add_argument("patterns", nargs="*", help="patterns of cases; default: all of the smoke tier")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = page_of_a_run(arguments.backend, arguments.patterns, Path(folder))
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        pictures(browser, page.as_uri(), arguments.output, arguments.case)
+        pictures(browser, page.as_uri(), arguments.output)
         browser.close()
 
 
