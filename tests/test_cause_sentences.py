@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import test_evidence as played
+from made_records import CASES, facts, run_of
 from played_backends import ONNX, assessment_of
 from tconv.cases.patterns import topic_of
 from tconv.evidence import Follows, Misreads
 from tconv.evidence.facts import features_of, terms_of
 from tconv.expectation.problem import Problem
+from tconv.gate.assessment import assess
 from tconv.gate.status import Status
 from tconv.reports.causes import find_causes
 from tconv.reports.conditions import in_words
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +65,29 @@ def test_values_that_a_fact_has_not_are_one_clause() -> None:
     assert in_words(["dtype!=f16", "rank=2", "dtype!=f32"]) == (
         "the type is neither float16 nor float32 and the number of spatial axes is 2"
     )
+
+
+@pytest.mark.parametrize(
+    ("readings", "alike", "line"),
+    [
+        (("same-as-convolution", "negative-same-appended"), (), "Follows 2 other interpretations that the text allows"),
+        (
+            ("sized-lower-odd-begin",),
+            ("negative-sized-appended",),
+            "Follows one of 2 other interpretations that the text allows",
+        ),
+    ],
+)
+def test_readings_that_give_one_output_are_not_all_followed(
+    readings: tuple[str, ...], alike: tuple[str, ...], line: str
+) -> None:
+    """A long sentence counts the readings that are followed together, or those of which one is followed."""
+    run = run_of({CASES[0]: ver.Disputed(readings, "exact", alike=alike)})
+    run.records = [replace(record, dialect="onednn/ConvolutionBackpropData-1") for record in run.records]
+    (cause,) = find_causes(assess(run, None, facts), Status.DISPUTED)
+    assert cause.line == line
+    meaning, _ = cause.details
+    assert ("; or " in meaning) == bool(alike)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import site
 import sys
 import threading
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,6 +141,27 @@ def test_a_row_may_name_a_page_of_wheels_and_leave_out_what_its_package_declares
     engine = engine_of(f"runner:{table.parent}/nowhere==5")
     assert engine is not None
     assert engine.environment() == made[0]
+    # A row that is corrected has another environment.
+    with pytest.raises(BackendMissing, match="must succeed"):
+        replace(engine, row=row | {"no-deps": False}).environment()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "must"),
+    [
+        ("links: [https://example.org]", "text as links (got ['https://example.org'])"),
+        ("no-deps: 'false'", "true or false as no-deps (got 'false')"),
+        ("needs: numpy", "a list, or lists by releases as needs (got 'numpy')"),
+        ("dialects: onnx/ConvTranspose-22", "a list as dialects (got 'onnx/ConvTranspose-22')"),
+        ("package: [acme]", "text as package (got ['acme'])"),
+    ],
+)
+def test_a_row_of_another_form_is_refused(wrong: str, must: str, tmp_path: Path) -> None:
+    """Nothing is installed, and no name of one letter is looked up."""
+    row = {"runner": "acme.py", "package": "acme", "version": "1", "dialects": [DIALECT]} | yaml.safe_load(wrong)
+    (tmp_path / "engines.yaml").write_text(yaml.safe_dump({"acme": row}), encoding="utf-8")
+    with pytest.raises(BackendMissing, match=re.escape(f"engines.yaml must give acme {must}")):
+        engine_of(f"runner:{tmp_path}/acme")
 
 
 @pytest.mark.parametrize("text", ["", "- acme", "acme: 3", "acme: {runner: acme.py, version: 3}"])
@@ -273,3 +296,24 @@ def test_the_command_prints_what_changed_from_release_to_release(acme: str, comm
     ]
     again = command("history", "--records", "out", "--cases", "small.yaml", "--waivers", "none")
     assert again.stdout == done.stdout
+
+
+def test_a_later_release_without_all_records_is_told(command: Command, tmp_path: Path) -> None:
+    """What has no record did not change either, but that no case became worse is not all there is to say."""
+    cases = written(tmp_path)
+    done = command("run", "--backend", "wrong_backends:Right", "--cases", str(cases), "--output", "out", "-j", "1")
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    made = json.loads(header)
+    for version, kept in (("1.0", lines), ("2.0", lines[:-1])):
+        made["run"]["backend"]["version"] = version
+        text = "\n".join([json.dumps(made), *kept, ""])
+        (tmp_path / f"{version}.jsonl").write_text(text, encoding="utf-8")
+    path.unlink()
+    done = command("history", "--records", ".", "--cases", str(cases))
+    assert done.returncode == 0, done.stderr
+    first, later = done.stdout.split(" -> ", 1)
+    assert "red: " not in first
+    assert re.search(r"^\w+ 2\.0 .* red: \d+ passed", later, re.MULTILINE)
+    assert re.search(r"^red: \d+ cases must have a record \(got \d+\); resume the run$", later, re.MULTILINE)

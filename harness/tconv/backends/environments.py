@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 TABLE = "engines.yaml"
 _NEEDED = ("dialects", "package", "runner", "version")
+_FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "dialects": (list, "a list"),
+    "links": (str, "text"),
+    "needs": ((list, dict), "a list, or lists by releases"),
+    "no-deps": (bool, "true or false"),
+    "package": (str, "text"),
+    "runner": (str, "text"),
+}
+"""What the values of a row must be, for Python and in words."""
 _PREFIX = "runner:"
 _SPEC = re.compile(r"(?P<runner>runner:)?(?P<name>[^=]+)(?:==(?P<version>.*))?")
 _USUAL_PYTHON = "3.11"
@@ -101,7 +110,8 @@ class Engine:
     def environment(self) -> Path:
         """Return the folder of the environment, which is made if it is not there."""
         cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tconv" / "environments"
-        digest = sha256(" ".join([self.python, *self.requirements]).encode()).hexdigest()[:8]
+        alone = ["--no-deps"] if self.row.get("no-deps") else []
+        digest = sha256(" ".join([self.python, *alone, *self.requirements]).encode()).hexdigest()[:8]
         # Engines of one package share one. A normalised version has no separator of paths.
         package = re.sub(r"\W+", "-", self.row["package"]).strip("-")
         folder = cached / f"{package}-{self.version}-{digest}"
@@ -217,6 +227,9 @@ def engines(folder: Path | None = None) -> Mapping[str, Mapping[str, Any]]:
     for name, row in rows.items():
         if not isinstance(row, dict) or not row.keys() >= {*_NEEDED}:
             raise BackendMissing(f"{path} must give each runtime {', '.join(_NEEDED)} (got {name}: {row!r:.80})")
+        for key, (of, words) in _FORMS.items():
+            if key in row and not isinstance(row[key], of):
+                raise BackendMissing(f"{path} must give {name} {words} as {key} (got {row[key]!r:.80})")
     return rows
 
 

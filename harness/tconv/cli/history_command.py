@@ -71,7 +71,8 @@ def command(arguments: HistoryArguments) -> int:
 
     BACKEND is a runner that `tconv backends` lists. Each VERSION is run as by `tconv run --backend BACKEND==VERSION`.
     PATTERN selects cases, as for `tconv run`. A record file is written for each release. The oldest release is printed
-    as by `tconv report`, and each later one as by `tconv report --baseline` with the release before it.
+    as by `tconv report`. For each later one, what changed since the release before it is printed as by `tconv report
+    --baseline`, and the result as by `tconv report --quiet`.
     """
     if arguments.records is not None:
         files = record_files([arguments.records], arguments.cases)
@@ -140,3 +141,5 @@ def _print(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> None:
         terminal.show(releases[0], None, recorded=False)
         for old, new in pairwise(releases):
             show_comparison(compare(old, new))
+            # A release whose records are incomplete must not look as if nothing changed.
+            terminal.show(new, None, "quiet")

@@ -182,13 +182,17 @@ def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
     ruling = shown.ruling
     if not isinstance(ruling, ver.Disputed):
         return headline(ruling), ()
-    names = [name for together in ruling.choices for name in Combination.parse(together).names]
-    meaning = says(names, shown.record.dialect)
+    choices = [Combination.parse(together).names for together in ruling.choices]
+    names = [name for together in choices for name in together]
     if ruling.rule != "refusal":
+        # Readings of one choice are followed together; several choices give the same output, so that one of them is.
+        meaning = "; or ".join(filter(None, (says(together, shown.record.dialect) for together in choices)))
         line = f"Follows another interpretation that the text allows{meaning and f': {meaning}'}"
         if len(line.split()) <= _MOST_WORDS:
             return line, (phrase,)
-        return f"Follows {len(names)} other interpretations that the text allows", (meaning, phrase)
+        several = f"one of {len(choices)}" if len(choices) > 1 else f"{len(names)}"
+        return f"Follows {several} other interpretations that the text allows", (meaning, phrase)
+    meaning = says(names, shown.record.dialect)
     perhaps = "perhaps " if ruling.notes else ""
     why = "because they break" if _refusing(names[0]) else "as another interpretation says:"
     return capitalised(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
