@@ -303,6 +303,8 @@ def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+    assert "innerHTML" not in written.inline["script"]
+    assert not re.search(r"@import|url\(", written.inline["style"])
 
 
 def test_totals_by_status_are_there_without_scripts(page: Callable[..., _Page]) -> None:

@@ -256,7 +256,7 @@ def _told(before: str, explanation: Explanation, after: str, *details: str, join
         line = f"{before}{joint}{words}{_exceptions(explanation)}{after}"
         if len(line.split()) <= _MOST_WORDS:
             break
-    return capitalised(line), (f"more {conditions}: {listed(more)}", *details) if more else details
+    return capitalised(line), (f"the other {conditions}: {listed(more)}", *details) if more else details
 
 
 def _exceptions(explanation: Explanation) -> str:
