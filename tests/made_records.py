@@ -28,7 +28,7 @@ EVERY_VERDICT: tuple[ver.Verdict, ...] = (
     AGREED,
     ver.Agreed("bound", ("reduced-precision",)),
     ver.Disputed(("odd-total-at-the-end",), "exact"),
-    ver.Disputed(("odd-total-refused", "pads-length-refused"), "refusal", message="no"),
+    ver.Disputed(("negative-same-shrunk", "pads-length-refused"), "refusal", message="no"),
     ver.Inconclusive(4, 8, (), ("reduced-precision",)),
     DIFFERED,
     ver.Imprecise("bound", 2, 8, (0, 0, 3), 3.0, 4.0, 2.5),

@@ -312,7 +312,7 @@ COUNTS = [1, 2, 7, 64, 500]
 @pytest.mark.parametrize("data", ["normal", "wide"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F64])
 def test_any_order_conforms(order: Callable[[Array], Array], count: int, data: Data, dtype: DType) -> None:
-    """Sums in f32 and f64 in five orders, for many seeds: none exceeds the bound, none is told as reduced."""
+    """Sums in f32 and f64 in five orders, for many seeds: none exceeds the bound, and none is noted as less precise."""
     for seed in range(12):
         truth, geometry, (x, w), _ = dotted(dtype, data, count, seed)
         found = held(truth, geometry, order(x * w))

@@ -90,6 +90,15 @@ def test_readings_that_give_one_output_are_not_all_followed(
     assert ("; or " in meaning) == bool(alike)
 
 
+def test_of_several_possible_reasons_for_a_refusal_one_is_enough() -> None:
+    """They are not joined as if all of them were given."""
+    readings = ("output-not-empty-refused", "negative-same-shrunk")
+    run = run_of({CASES[0]: ver.Disputed(readings, "refusal", ("ambiguous",), message="no")})
+    (cause,) = find_causes(assess(run, None, facts), Status.DISPUTED)
+    assert cause.line == "Refuses calls, perhaps for one of 2 reasons that the text allows"
+    assert cause.details[0].count("; or ") == 1
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -61,7 +61,7 @@ def test_for_which_calls_a_term_holds(term: str, holds: list[bool]) -> None:
 
 
 def test_a_limit_may_be_larger_than_many_sizes() -> None:
-    """A kernel for rows of 147 elements and more is told, although most calls have smaller ones."""
+    """A kernel is wrong for rows of 147 elements and more. It has this condition, although most rows are smaller."""
     random = np.random.default_rng(0)
     features = [made_up(random) for _ in range(100)]
     long = [of._replace(axes=[{**axis, "output": size} for axis in of.axes]) for size, of in enumerate(features, 60)]

@@ -192,10 +192,20 @@ def of_disputed(shown: RecordStatus, phrase: str) -> Sentence:
             return line, (phrase,)
         several = f"one of {len(choices)}" if len(choices) > 1 else f"{len(names)}"
         return f"Follows {several} other interpretations that the text allows", (meaning, phrase)
-    meaning = says(names, shown.record.dialect)
-    perhaps = "perhaps " if ruling.notes else ""
-    why = "because they break" if _refusing(names[0]) else "as another interpretation says:"
-    return capitalised(f"refuses calls, {perhaps}{why} {meaning}"), (phrase,)
+    # Several names are possible reasons, of which one is enough.
+    reasons = [
+        f"{'because they break' if _refusing(name) else 'as another interpretation says:'} "
+        f"{says([name], shown.record.dialect) or name}"
+        for name in names
+    ]
+    line = f"Refuses calls, {'perhaps ' if ruling.notes else ''}{' or '.join(reasons)}"
+    if len(line.split()) <= _MOST_WORDS or len(reasons) == 1:
+        return line, (phrase,)
+    perhaps = "perhaps for" if ruling.notes else "for"
+    return f"Refuses calls, {perhaps} one of {len(reasons)} reasons that the text allows", (
+        "; or ".join(reasons),
+        phrase,
+    )
 
 
 def of_accepted(shown: RecordStatus) -> Sentence:
