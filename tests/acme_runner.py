@@ -21,7 +21,6 @@ import onnxruntime  # noqa: E402
 
 
 def strides(path: str) -> int:
-    """Return the first stride of a model."""
     node = next(node for node in onnx.load(path).graph.node if node.op_type == "ConvTranspose")
     return next((attribute.ints[0] for attribute in node.attribute if attribute.name == "strides"), 1)
 

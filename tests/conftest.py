@@ -70,7 +70,6 @@ def _signals_are_heard() -> None:
 
 @pytest.fixture(scope="session")
 def corpus() -> Corpus:
-    """Return tconv's own corpus."""
     return Corpus.load()
 
 
@@ -90,13 +89,11 @@ def _one_own_corpus() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def gate_cases(corpus: Corpus) -> tuple[Case, ...]:
-    """Return the gate tier of tconv's own corpus."""
     return tuple(corpus.cases("gate"))
 
 
 @pytest.fixture(scope="session")
 def smoke_cases(corpus: Corpus) -> tuple[Case, ...]:
-    """Return the smoke tier of tconv's own corpus."""
     return tuple(corpus.cases("smoke"))
 
 

@@ -22,7 +22,6 @@ def weights(*shape: int, dtype: Any = np.float32) -> Any:  # noqa: ANN401 - an a
 
 
 def constant(name: str, array: Any) -> onnx.TensorProto:  # noqa: ANN401 - as above
-    """Return an initializer."""
     return numpy_helper.from_array(np.asarray(array), name)
 
 
@@ -223,7 +222,6 @@ MODELS: dict[str, Callable[[], onnx.ModelProto]] = {
 
 
 def write(name: str, folder: Path) -> Path:
-    """Write a model, and return its path."""
     path = folder / f"{name}.onnx"
     onnx.save(MODELS[name](), path)
     return path

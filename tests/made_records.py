@@ -56,14 +56,12 @@ CASES = ("a/b/c[s=1]", "a/b/c[s=2]", "a/b/c[s=3]", "a/d/e")
 
 
 def facts(case_id: str) -> Mapping[str, str] | None:
-    """Return the facts of one of `CASES`."""
     return facts_of(case_id) if case_id in CASES else None
 
 
 def header(
     version: str = "1.2.0", name: str = "acme", cases: int = 1, machine: Mapping[str, str] | None = None
 ) -> RunHeader:
-    """Return the header of a run."""
     backend = BackendHeader(
         name=name,
         version=version,
@@ -133,7 +131,6 @@ def waiver(**settings: Any) -> dict[str, Any]:  # noqa: ANN401 - of each key's t
 
 
 def waiver_file(*waivers: dict[str, Any], unsupported: tuple[dict[str, Any], ...] = ()) -> WaiverFile:
-    """Return a file of these waivers."""
     content = {"format": 1, "backend": "acme", "waivers": list(waivers), "unsupported": list(unsupported)}
     return WaiverFile.model_validate(content)
 

@@ -55,7 +55,6 @@ class Row:
 
 
 def rows(data: Block, details: Block, problems: Block) -> list[Row]:
-    """Return the records of a page in its order."""
     values, arrays = data.values, data.arrays
     facts = {name: column for name, column in arrays.items() if name.startswith("fact ")}
     found = []

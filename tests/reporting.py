@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def run_report(assessment: Assessment, baseline: Sequence[Assessment] = ()) -> RunReport:
-    """Return the report of one run."""
     return make_report([assessment], baseline).runs[0]
 
 
@@ -29,12 +28,10 @@ def red_lines(assessment: Assessment) -> list[str]:
 
 
 def notes_on(assessment: Assessment) -> list[str]:
-    """Return the notes on a run, in sentences."""
     return [note.text for note in run_report(assessment).notes]
 
 
 def noted_of(assessment: Assessment) -> Sequence[RecordNote]:
-    """Return the notes of the records of a run."""
     return run_report(assessment).record_notes
 
 

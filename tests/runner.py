@@ -17,7 +17,6 @@ import onnxruntime
 
 
 def reply_to(run: dict[str, object]) -> dict[str, object]:
-    """Run the model, write its output and return the reply."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
@@ -63,7 +62,6 @@ def misbehave(how: str, run: dict[str, object]) -> None:
 
 
 def stride(run: dict[str, object]) -> int:
-    """Return the stride of the case."""
     node = next(n for n in onnx.load(str(run["model"])).graph.node if n.op_type == "ConvTranspose")
     return next((a.ints[0] for a in node.attribute if a.name == "strides"), 1)
 
@@ -76,7 +74,6 @@ def confirmation(how: str, options: dict[str, str] | None) -> dict[str, object]:
 
 
 def main() -> None:
-    """Speak the protocol until the end of input."""
     how, harmed = sys.argv[1], False
     for line in sys.stdin:
         message = json.loads(line)

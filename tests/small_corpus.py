@@ -48,14 +48,12 @@ TIMEOUT = 3.0
 
 
 def written(folder: Path, text: str = CASES, name: str = "small.yaml") -> Path:
-    """Write a case file and return its path."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def settings(backend: str, folder: Path, *, jobs: int = 1, resume: bool = False) -> RunSettings:
-    """Return the settings of a run of one of `wrong_backends`."""
     return RunSettings(Asking(f"wrong_backends:{backend}", timeout=TIMEOUT), folder / "out", jobs, resume=resume)
 
 

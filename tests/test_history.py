@@ -70,7 +70,6 @@ def _wheel(folder: Path, release: str, declared: str = "") -> None:
 
 
 def _made(folder: Path) -> list[str]:
-    """Return the environments that are there, without the digests of their names."""
     there = (folder / "cache" / "tconv" / "environments").glob("[!.]*")
     return sorted(path.name.rpartition("-")[0] for path in there)
 
@@ -79,7 +78,6 @@ def _made(folder: Path) -> list[str]:
 
 
 def test_an_environment_is_made_once_by_whoever_wants_it(acme: str, tmp_path: Path) -> None:
-    """Several at once make one, and wait for it; the command is the same for all."""
     engine = engine_of(f"runner:{acme}==2")
     assert engine is not None
     commands: list[str] = []
@@ -94,7 +92,6 @@ def test_an_environment_is_made_once_by_whoever_wants_it(acme: str, tmp_path: Pa
 
 
 def test_nothing_is_left_of_an_environment_that_is_not_whole(acme: str, tmp_path: Path) -> None:
-    """A release without a wheel leaves nothing, and the message has the installer's words."""
     engine = engine_of(f"runner:{acme}==9")
     assert engine is not None
     with pytest.raises(BackendMissing, match=r"must succeed \(got: .*acme"):
@@ -166,7 +163,6 @@ def test_a_row_of_another_form_is_refused(wrong: str, must: str, tmp_path: Path)
 
 @pytest.mark.parametrize("text", ["", "- acme", "acme: 3", "acme: {runner: acme.py, version: 3}"])
 def test_a_table_that_is_not_whole_is_refused(text: str, command: Command, tmp_path: Path) -> None:
-    """It says what each runtime must have."""
     (tmp_path / "engines.yaml").write_text(text, encoding="utf-8")
     done = command("run", "--backend", f"runner:{tmp_path}/acme")
     assert (done.returncode, done.stderr.count("Traceback")) == (3, 0)
@@ -174,7 +170,6 @@ def test_a_table_that_is_not_whole_is_refused(text: str, command: Command, tmp_p
 
 
 def test_each_row_of_the_table_is_whole() -> None:
-    """Its runner is there, its dialects are known, and its own release has requirements and a Python."""
     for name, row in engines().items():
         engine = engine_of(f"runner:{name}")
         assert engine is not None
@@ -210,7 +205,6 @@ def test_a_python_that_cannot_be_asked_is_none(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_release_is_run_as_any_backend(acme: str, command: Command) -> None:
-    """The records have the runtime's name, the release as its version and the dialect that was asked for."""
     words = f"run --backend runner:{acme}==2 --dialect onnx/ConvTranspose-11 --cases small.yaml --no-new-calls -j 1"
     done = command(*words.split())
     assert done.returncode == 1, done.stderr
@@ -231,7 +225,6 @@ ASKED = (
 
 @pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-22", "onnx/ConvTranspose-11"])
 def test_the_runner_of_onnxruntime_does_as_its_backend(dialect: str, tmp_path: Path) -> None:
-    """Values, refusals and what is neither have the words that they have with `--backend onnxruntime`."""
     cases = [*Corpus.load(written(tmp_path)).cases("gate"), *Corpus.load().cases("gate", ASKED)]
     runner = f"exec:{sys.executable} {RUNNERS / 'runner_onnxruntime.py'} {dialect}"
     verdicts = []
@@ -280,7 +273,6 @@ def test_what_a_release_has_not_got_yet_is_no_refusal(message: str, kind: str, t
 
 @pytest.mark.thorough
 def test_the_command_prints_what_changed_from_release_to_release(acme: str, command: Command) -> None:
-    """A release that cannot be had is left out with a line; records can be read again."""
     words = ["--cases", "small.yaml", "--waivers", "none", "--output", "out", "-j", "1"]
     done = command("history", acme, "4", "9", "1", "2", "3", *words)
     assert done.returncode == 0, done.stderr

@@ -146,14 +146,11 @@ class _Page(HTMLParser):
 
 
 def _beside(folder: Path, assessment: Assessment) -> Assessment:
-    """Return the assessment of records that lie in a folder."""
     return replace(assessment, run=replace(assessment.run, path=folder / "acme.jsonl"))
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Callable[..., _Page]:
-    """Return a function that writes assessments and reads the page."""
-
     def written(*assessments: Assessment) -> _Page:
         html.write(make_report([_beside(tmp_path, assessment) for assessment in assessments]), tmp_path / "index.html")
         return _Page((tmp_path / "index.html").read_text("utf-8"))
@@ -163,8 +160,6 @@ def page(tmp_path: Path) -> Callable[..., _Page]:
 
 @pytest.fixture
 def save(tmp_path: Path) -> Callable[..., str]:
-    """Return a function that writes an artifact and returns its path for a record."""
-
     def saved(name: str, **arrays: Any) -> str:  # noqa: ANN401 - savez has other keywords, too
         (tmp_path / "artifacts").mkdir(exist_ok=True)
         np.savez_compressed(tmp_path / "artifacts" / name, **arrays)
@@ -259,7 +254,6 @@ def test_commands_ask_as_the_run_did(page: Callable[..., _Page]) -> None:
 
 
 def made_pages() -> dict[str, list[Assessment]]:
-    """Return runs of which the golden file has what their page says."""
     wrong = [_record(f"padding/x[s={n}]", EXACT) for n in range(2)]
     undeclared = [_record(f"groups/x[n={n}]", ver.Unsupported("no symbols")) for n in range(5)]
     agreed = [
@@ -286,7 +280,6 @@ def made_pages() -> dict[str, list[Assessment]]:
 
 
 def test_a_page_says_what_its_golden_file_has(page: Callable[..., _Page], tmp_path: Path) -> None:
-    """Its text without scripts."""
     entries = yaml.safe_load(PAGES.read_text(encoding="utf-8"))
     nodes = [page(*made_pages()[entry["runs"]]).text for entry in entries]
     texts = ["\n".join(filter(None, (" ".join(text.split()) for text in of))) for of in nodes]
@@ -294,7 +287,6 @@ def test_a_page_says_what_its_golden_file_has(page: Callable[..., _Page], tmp_pa
 
 
 def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[..., _Page]) -> None:
-    """The content security policy names the digests of what is inlined, and no other source."""
     written = page(_assessment([_record("a/b", EXACT)]))
     policy = next(a["content"] or "" for tag, a in written.tags if a.get("http-equiv") == "Content-Security-Policy")
     for name in ("script", "style"):
@@ -444,7 +436,6 @@ def test_what_became_worse_than_the_baseline_makes_the_page_red(tmp_path: Path) 
     ],
 )
 def test_only_addresses_of_the_web_become_links(page: Callable[..., _Page], link: str) -> None:
-    """A link of another scheme is text."""
     written = page(_assessment([_record("padding/grow[strides=3]", EXACT)], [_waiver(link=link)]))
     (waiver,) = written.blocks["data"].values["waivers"]
     assert (waiver["href"], waiver["link"]) == ("", link)
@@ -453,14 +444,12 @@ def test_only_addresses_of_the_web_become_links(page: Callable[..., _Page], link
 
 
 def test_zeros_of_either_sign_are_shown_apart(page: Callable[..., _Page]) -> None:
-    """Verdicts that are equal as numbers are, 0 and -0, have phrases of their own."""
     verdicts = [ver.Differed("exact", 1, 4, (0, 0, 0, 1), zero, 8.0) for zero in (0.0, -0.0)]
     rows = page(_assessment([_record(f"a/{n}", verdict) for n, verdict in enumerate(verdicts)])).rows()
     assert ["must be -0" in row.phrase for row in rows] == [False, True]
 
 
 def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
-    """A record of each kind is shown with its numbers, non-finite ones in words."""
     verdicts: list[Ruling] = [
         ver.Agreed("bound", ("reduced-precision",)),
         ver.Disputed(("negative-same-shrunk",), "exact"),
@@ -507,7 +496,6 @@ def test_call_is_told_in_the_words_of_the_dialect(page: Callable[..., _Page]) ->
 
 
 def test_every_record_has_call_geometry_and_what_is_owed(tmp_path: Path) -> None:
-    """They are there whatever became of the case: a pass, a death, a refusal; a refusal that is expected is told."""
     corpus = Corpus.load()
     ids = {
         "padding/auto-pad/same-upper-by-hand": ver.Agreed("exact"),
@@ -561,7 +549,6 @@ def test_a_case_has_the_facts_that_its_id_does_not_show(page: Callable[..., _Pag
 
 
 def test_several_runs_have_keys_of_their_own(page: Callable[..., _Page]) -> None:
-    """Runs of one backend and dialect are told apart in rows, links and overview."""
     runs = [_assessment([_record("a/b", verdict)]) for verdict in (EXACT, ver.Agreed("exact"))]
     written = page(*runs, _assessment([_record("a/b", ver.Agreed("exact"))], version="3.0"))
     keys = [run["key"] for run in written.blocks["data"].values["runs"]]
@@ -572,7 +559,6 @@ def test_several_runs_have_keys_of_their_own(page: Callable[..., _Page]) -> None
 
 
 def test_no_run_is_a_page_too(page: Callable[..., _Page]) -> None:
-    """Without runs there are neither records nor a gate."""
     assert page().rows() == []
 
 
@@ -602,7 +588,6 @@ def test_what_is_allowed_is_there(page: Callable[..., _Page], save: Callable[...
 
 
 def test_without_an_output_what_is_expected_is_there(page: Callable[..., _Page], save: Callable[..., str]) -> None:
-    """An artifact has the arrays that there are."""
     path = save("b.npz", expected=np.zeros((1, 1, 4)))
     block = page(_assessment([_record("a/c", ver.Crashed("signal 11", ""), path)])).blocks["arrays-0"]
     assert set(block.arrays) == {"expected"}
@@ -615,7 +600,6 @@ def test_large_arrays_stay_in_the_artifact(
     size: int,
     carried: bool,  # noqa: FBT001
 ) -> None:
-    """An array of more than 16,384 elements is told with its size and the artifact's path."""
     path = save("a.npz", expected=np.zeros((1, 1, size)), x=np.zeros((1, 1, 2)))
     written = page(_assessment([_record("a/b", EXACT, path)]))
     assert ("expected" in written.blocks["arrays-0"].arrays) is carried
@@ -666,7 +650,6 @@ def test_the_smallest_case_of_a_cause_has_the_fewest_elements(
 
 
 def test_missing_artifact_is_told(page: Callable[..., _Page]) -> None:
-    """The page says that the file is missing and where it should be."""
     notes = _notes(page(_assessment([_record("a/b", EXACT, "artifacts/gone.npz")])))
     assert "missing" in notes
     assert "artifacts/gone.npz" in notes
@@ -703,7 +686,6 @@ def test_corrupt_artifact_is_told(page: Callable[..., _Page], tmp_path: Path, ki
 
 @pytest.mark.parametrize("artifact", ["../secret.npz", "artifacts/../../secret.npz", "{root}/secret.npz", "link.npz"])
 def test_path_out_of_the_folder_is_refused(tmp_path: Path, artifact: str) -> None:
-    """Neither dots, nor an absolute path, nor a symbolic link reaches a file outside."""
     folder = tmp_path / "reports"
     folder.mkdir()
     np.savez(tmp_path / "secret.npz", expected=np.zeros(3))
@@ -716,7 +698,6 @@ def test_path_out_of_the_folder_is_refused(tmp_path: Path, artifact: str) -> Non
 
 
 def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None:
-    """Runs of several folders make one page, each with its own arrays, whatever folder the page is in."""
     assessments = []
     for number, name in enumerate(("one", "two")):
         folder = tmp_path / name
@@ -731,13 +712,11 @@ def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("artifact", ["a\0b", "x" * 5000, "loop.npz"])
 def test_path_that_cannot_be_followed_is_told(page: Callable[..., _Page], tmp_path: Path, artifact: str) -> None:
-    """A path that the system refuses is no error of the report."""
     (tmp_path / "loop.npz").symlink_to(tmp_path / "loop.npz")
     assert "not shown" in _notes(page(_assessment([_record("a/b", EXACT, artifact)])))
 
 
 def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure leaves the page of before, and nothing beside it."""
     destination = tmp_path / "deep" / "index.html"
     html.write(make_report([]), destination)
     before = destination.read_bytes()

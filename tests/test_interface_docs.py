@@ -21,13 +21,11 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """Return the fenced blocks of a page with their languages, in their order."""
     return FENCE.findall((DOCS / page).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("code", [text for language, text in blocks(API) if language == "python"])
 def test_the_python_of_the_page_runs(code: str) -> None:
-    """Each block by itself."""
     exec(compile(code, "<docs/how-to/test-your-function.md>", "exec"), {"__name__": "docs"})  # noqa: S102 - it is our own page
 
 
@@ -45,7 +43,6 @@ def test_the_error_of_the_page_is_the_error() -> None:
 
 
 def test_every_name_is_on_the_page() -> None:
-    """The page names each function and error of the package, and each argument that several functions share."""
     page = (DOCS / API).read_text(encoding="utf-8")
     told = set(re.findall(r"`(\w+)", page))
     data = {"Geometry", "Tolerance", "Violation", "__version__"}
@@ -61,7 +58,6 @@ PORTS = blocks("how-to/port.md")
     ids=["openvino", "onnx"],
 )
 def test_a_command_of_the_page_prints_what_the_page_says(line: str, shown: str) -> None:
-    """The output of each `tconv port` command of the page is the block of text below it, to the letter."""
     _, _, *arguments = shlex.split(line)
     result = CliRunner().invoke(port_command, arguments, standalone_mode=False, catch_exceptions=False)
     assert result.stdout == shown

@@ -39,13 +39,11 @@ PATTERNS = (
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    """Return tconv's own cases."""
     return Corpus.load()
 
 
 @pytest.fixture(scope="module")
 def recorded(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Return a run of a backend with two mistakes, as its workers have recorded it."""
     folder = tmp_path_factory.mktemp("two")
     backend = "wrong_backends:PadsSwappedAndBiasDoubled"
     return read(
@@ -58,12 +56,10 @@ def recorded(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def failed_of(recorded: Run) -> set[str]:
-    """Return the ids of the cases with wrong values."""
     return {record.case for record in recorded.records if record.verdict.kind == "differed"}
 
 
 def unexplained(recorded: Run) -> set[str]:
-    """Return the ids of the cases with wrong values for which no misreading is known."""
     return {record.case for record in recorded.records if record.verdict.kind == "differed" and not record.diagnosis}
 
 

@@ -55,7 +55,6 @@ def line(
     dtype: DType = DType.F32,
     **attributes: Any,  # noqa: ANN401 - attributes by their names
 ) -> Case:
-    """Return a case of one channel with literal values."""
     return Case(
         "topic/file/line",
         Attributes(**attributes),
@@ -66,7 +65,6 @@ def line(
 
 
 def truth_of(asked: Case) -> Truth:
-    """Return the reference for a case's operands."""
     return Truth(make_operands(asked.x, asked.w, asked.b), asked.x.dtype)
 
 
@@ -88,7 +86,6 @@ PLAIN_VALUES = [1, 10, 102, 20, 203, 30, 300]
 
 
 def summed(terms: tuple[float, ...], dtype: DType = DType.F32, b: float | None = None) -> Case:
-    """Return a case with one output, the sum of some terms and perhaps a bias."""
     return Case(
         "topic/file/sum",
         Attributes(),
@@ -99,14 +96,12 @@ def summed(terms: tuple[float, ...], dtype: DType = DType.F32, b: float | None =
 
 
 def products(*factors: tuple[float, float], dtype: DType = DType.F32) -> Case:
-    """Return a case with one output, the sum of some products."""
     x, w = zip(*factors, strict=True)
     asked = summed(x, dtype)
     return replace(asked, w=replace(asked.w, values=w))
 
 
 def zeros(*shape: int) -> out.Produced:
-    """Return an output of f32 zeros."""
     return out.Produced(np.zeros(shape, np.float32))
 
 
@@ -318,7 +313,6 @@ def test_what_is_no_answer(problem: Problem, outcome: out.Outcome) -> None:
 
 @pytest.mark.parametrize("dtype", DType)
 def test_every_type_is_compared_in_its_own(dtype: DType) -> None:
-    """Integer data are exact in every type; one unit in the last place is a difference in every type."""
     dialect = "geometry/1"
     asked = line((1, 2), (3, 5), dtype=dtype)
     assert judged(asked, [3, 11, 10], dialect) == ver.Agreed("exact")
@@ -390,7 +384,6 @@ def test_notes_of_a_disputed_reading_are_its_own() -> None:
 
 
 def test_a_refusal_that_is_owed() -> None:
-    """A stated constraint broken on purpose: a refusal agrees, a value accepts what is invalid, wrong or not."""
     asked = case((3,), (3,), auto_pad="valid", pads_begin=(1,), pads_end=(0,), breaks="pads-without-auto-pad")
     for dialect in ONNX:
         refused = judged(asked, out.Refused("pads and auto_pad"), dialect)
@@ -413,7 +406,6 @@ def test_what_cannot_be_said_is_not_judged(outcome: out.Outcome) -> None:
 
 
 def real_values(asked: Case = REAL) -> Array:
-    """Return the reference's values of a line."""
     expected = expect(asked, DIALECTS[ONNX_22])
     assert isinstance(expected, Values)
     return truth_of(asked).compute_values(expected.primary.geometry)[0, 0]
@@ -738,7 +730,6 @@ def test_an_infinity_may_meet_numbers_that_overflow_the_other_way(dtype: DType, 
 
 
 def test_the_smallest_normal_number_is_not_subnormal() -> None:
-    """A product of exactly 2^-126 is not lost in f32; beside it 2^-166 is."""
     geometry = Geometry((2,), (1,), (1,), (1,), (0,), (2,), 1)
     found = subnormal_products(np.array([[[2.0**-60, 2.0**-100]]]), np.array([[[2.0**-66]]]), geometry, 2.0**-126)
     assert found is not None

@@ -73,7 +73,6 @@ def test_any_character_can_come_from_a_runtime(verdict: ver.Verdict, tmp_path: P
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """A path that is a folder, or in no folder, is an error in a line that begins with the path."""
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "junit.xml"):
         with pytest.raises(FileError) as caught:

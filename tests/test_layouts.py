@@ -26,12 +26,10 @@ _SIZES = st.lists(st.integers(0, 4), min_size=2, max_size=6).map(tuple)
 
 
 def counted(shape: Ints) -> Array:
-    """Return an array whose elements are all different."""
     return np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
 
 
 def test_nxc_by_hand() -> None:
-    """NXC has the channels last: element [n, x, c] is NCX's [n, c, x]."""
     ncx = counted((2, 3, 4, 5))
     nxc = from_ncx(ncx, DataFormat.NXC)
     assert nxc.shape == (2, 4, 5, 3)
@@ -77,7 +75,6 @@ def test_giox_by_hand() -> None:
 @given(_SIZES, st.sampled_from(DataFormat))
 @examples(100)
 def test_data_there_and_back(shape: Ints, data_format: DataFormat) -> None:
-    """Any rank, empty sizes too: back in NCX every element is where it was, and the shape was foretold."""
     array = counted(shape)
     there = from_ncx(array, data_format)
     assert there.shape == data_shape(shape, data_format)
@@ -88,7 +85,6 @@ def test_data_there_and_back(shape: Ints, data_format: DataFormat) -> None:
 @given(_SIZES, st.sampled_from(FilterFormat), st.integers(1, 3))
 @examples(150)
 def test_filter_there_and_back(shape: Ints, filter_format: FilterFormat, groups: int) -> None:
-    """Any rank, empty sizes too: back in IOX every tap is where it was."""
     array = counted((shape[0] * groups, *shape[1:]))
     there = from_iox(array, filter_format, groups)
     assert there.flags.c_contiguous
@@ -114,7 +110,6 @@ def test_the_fewest_axes_are_enough(layout: str) -> None:
 
 
 def test_permutations_by_hand() -> None:
-    """NXC to NCX on a plane is 0, 3, 1, 2, and back 0, 2, 3, 1; the inverse of any permutation undoes it."""
     assert permutation(DataFormat.NXC, 2) == [0, 3, 1, 2]
     assert inverse([0, 3, 1, 2]) == [0, 2, 3, 1]
     assert permutation(DataFormat.NCX, 2) == [0, 1, 2, 3]

@@ -57,7 +57,6 @@ class Misreads:
         self.misreading = misreading
 
     def answer(self, problem: Problem) -> Array:
-        """Return the output in the call's layout and type."""
         assert problem.values is not None
         misread = apply((self.misreading,), problem.signature, ONNX, problem.truth.operands)
         right = problem.truth.compute_values(problem.values.primary.geometry)
@@ -78,24 +77,20 @@ def _no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def valid(gate_cases: tuple[Case, ...]) -> list[Case]:
-    """Return valid cases of the gate tier, few enough for a test; a rule is learnt of the operator alone."""
     return [case for case in gate_cases if case.breaks is None and not case.context][::7]
 
 
 def said_of(learnt: RuleEvidence) -> str:
-    """Return rules in words."""
     return "; ".join(map(str, learnt.rules))
 
 
 def failed(records: Sequence[Record]) -> frozenset[str]:
-    """Return the cases of wrong values and shapes."""
     return frozenset(record.case for record in records if record.verdict.kind in {"differed", "wrong-shape"})
 
 
 @given(st.data())
 @examples(150)
 def test_values_say_where_they_lie(data: st.DataObject) -> None:
-    """Whatever shift and size an output has, the search finds that shift."""
     rank = data.draw(st.integers(1, 2))
     draw: Callable[[int, int], tuple[int, ...]] = lambda low, high: tuple(  # noqa: E731 - a word for a strategy
         data.draw(st.integers(low, high)) for _ in range(rank)
@@ -138,7 +133,6 @@ def test_other_spacings_of_the_taps_are_tried(strides: tuple[int, ...], dilation
 @given(st.data())
 @examples(60)
 def test_the_formula_that_made_numbers_is_found(data: st.DataObject) -> None:
-    """Or one that is as short, and that gives the same numbers."""
     names = ("1", "a", "b", "c", "d", "e")
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     columns = {name: random.integers(0, 30, 40) for name in names} | {"1": np.ones(40, dtype=np.int64)}
@@ -200,7 +194,6 @@ def test_what_is_wrong_in_another_way_too_is_no_condition_of_a_rule(valid: list[
 
 
 def test_noise_has_no_formula() -> None:
-    """Random numbers are explained by nothing."""
     random = np.random.default_rng(0)
     columns = {name: random.integers(0, 9, 60) for name in "abcdef"}
     assert simplest(random.integers(0, 99, 60), TermColumns(columns, dict.fromkeys(columns, 1)), HALVES) is None

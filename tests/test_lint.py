@@ -30,12 +30,10 @@ TWIN = "cases: [{name: a}, {name: b}]\n"
 
 
 def written(folder: Path, text: str, name: str = "file.yaml") -> Path:
-    """Write a case file and return its path."""
     return small_corpus.written(folder, BARE_HEAD + text, name)
 
 
 def findings(folder: Path, text: str) -> list[tuple[str, str]]:
-    """Return what lint finds in a file: where, and what."""
     return [(finding.where, finding.message) for finding in lint(Corpus.load(written(folder, text)))]
 
 
@@ -46,7 +44,6 @@ def findings(folder: Path, text: str) -> list[tuple[str, str]]:
 
 
 def test_tiers_of_yesterday(tmp_path: Path) -> None:
-    """Where tiers are kept, every sweep must be kept with today's digest, and no sweep that has gone."""
     written(tmp_path, SWEEP)
     tiers.write(tmp_path, Corpus.load(tmp_path).sweeps.values())
     assert list(lint(Corpus.load(tmp_path))) == []
@@ -173,7 +170,6 @@ def test_a_literal_that_is_right(tmp_path: Path) -> None:
 
 
 def test_a_clean_file_has_no_findings(tmp_path: Path) -> None:
-    """Sweeps with skips that bite, cases that differ, a literal that is right: nothing is told."""
     text = """\
 sweeps:
   - name: s
@@ -193,7 +189,6 @@ def check(*arguments: str) -> tuple[int, str, list[str]]:
 
 
 def test_check_counts_and_ends_with_two_where_something_is_found(tmp_path: Path) -> None:
-    """Findings go to standard error, a line each with its case; the last line counts."""
     assert check(str(written(tmp_path, SWEEP))) == (0, "2 cases, 1 sweep, 0 findings", [])
     code, last, told = check(str(written(tmp_path, TWIN)))
     assert (code, last) == (2, "2 cases, 0 sweeps, 1 finding")

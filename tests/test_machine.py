@@ -22,7 +22,6 @@ ARM = "processor\t: 0\nFeatures\t: fp asimd sve\n\nprocessor\t: 1\nFeatures\t: f
 
 @pytest.fixture
 def cpuinfo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Return the file that is read in place of /proc/cpuinfo; it is not there yet."""
     path = tmp_path / "cpuinfo"
     monkeypatch.setattr(machine, "_CPUINFO", path)
     return path

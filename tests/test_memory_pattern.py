@@ -16,7 +16,6 @@ glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc
 
 
 def found() -> bytes:
-    """Return what is in new memory."""
     libc = ctypes.CDLL(None)
     libc.malloc.restype = ctypes.c_void_p
     place = libc.malloc(_SIZE)

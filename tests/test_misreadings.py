@@ -47,7 +47,6 @@ def made(
 
 
 def test_names_and_sentences_are_unique() -> None:
-    """Each row is another thing; names stand in records, sentences before readers."""
     for name in DIALECTS:
         rows = misreadings_of(DIALECTS[name])
         assert len({misreading.name for misreading in rows}) == len(rows)
@@ -98,7 +97,6 @@ GEOMETRY = [
 def test_what_a_misreading_makes_of_the_geometry(
     name: str, attributes: dict[str, Any], begin: tuple[int, int], output: tuple[int, int]
 ) -> None:
-    """Plain integers, by hand."""
     found = made(name, attributes, (1, 1, 3, 4), (1, 1, 3, 3))
     assert found is not None
     assert (found.geometry.pads_begin, found.geometry.output) == (begin, output)
@@ -254,7 +252,6 @@ def test_rounding_keeps_so_many_bits() -> None:
 
 
 def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case, ...]) -> None:
-    """Whatever a misreading makes of a call can be computed, and has the shape of its geometry."""
     computed: Counter[str] = Counter()
     # In the profile `quick` each is computed for its first cases, as some apply to few.
     most = len(smoke_cases) if every(1) == 1 else 40

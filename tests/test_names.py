@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def test_each_name_that_is_printed_has_an_entry(smoke_cases: tuple[Case, ...]) -> None:
-    """Of every kind, with what it means and what to do; readings and verdicts have an example."""
     dialects = [*DIALECTS.values()]
     facts = next(of for case in smoke_cases if (of := features_of(Problem(case, dialects[0]))) is not None)
     wanted = {
@@ -48,7 +47,6 @@ def test_each_name_that_is_printed_has_an_entry(smoke_cases: tuple[Case, ...]) -
     [("negative-same-shrunk", "reading"), ("pads-exchanged", "misreading"), ("dtype", "fact"), ("waived", "status")],
 )
 def test_explain_says_what_a_name_is_of(name: str, kind: str, command: Command) -> None:
-    """A name is taken before a case."""
     done = command("explain", name)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{name}  ({kind})\n")
@@ -56,7 +54,6 @@ def test_explain_says_what_a_name_is_of(name: str, kind: str, command: Command) 
 
 
 def test_a_name_that_is_misspelt_has_a_hint(command: Command) -> None:
-    """Before it is taken for a case."""
     done = command("explain", "pads-exchangd")
     assert done.returncode == 2
     assert "pads-exchanged" in done.stderr

@@ -68,7 +68,6 @@ def test_new_calls_settle_what_the_records_cannot_tell(asked: Asked) -> None:
 
 
 def test_new_calls_are_no_cases(asked: Asked) -> None:
-    """Counts, examples and the cases of a cause are the same with them and without them."""
     without, _ = asked("RowsBeyond32Skipped", "--no-new-calls")
     tested, lines = asked("RowsBeyond32Skipped")
     assert lines
@@ -136,7 +135,6 @@ waivers:
 
 
 def test_a_new_call_that_cannot_be_made_is_refused_in_words(asked: Asked, command: Command, tmp_path: Path) -> None:
-    """Records that somebody has edited end with a sentence."""
     asked("RowsBeyond32Skipped")
     (file,) = tmp_path.glob("reports/*.jsonl")
     text = file.read_text(encoding="utf-8")

@@ -40,7 +40,6 @@ def test_only_a_missing_file_is_to_be_installed(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def library() -> None:
-    """Skip what needs the library."""
     try:
         located()
     except BackendMissing as missing:
@@ -48,7 +47,6 @@ def library() -> None:
 
 
 def in_context(corpus: Corpus, geometry: str, **levels: str) -> Problem:
-    """Return a case of the sweep of contexts in the dialect."""
     labels = [f"geometry={geometry}", *(f"context.{axis}={level}" for axis, level in levels.items())]
     case = corpus.find(f"contexts/neighbours/levels[{','.join(labels)}]")
     assert case is not None

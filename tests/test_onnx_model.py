@@ -36,7 +36,6 @@ ONNX_22 = ONNX[-1]
 
 @pytest.fixture(scope="module")
 def gate(gate_cases: tuple[Case, ...]) -> list[Case]:
-    """Return the cases of the gate tier that break nothing."""
     return [case for case in gate_cases if case.breaks is None]
 
 
@@ -48,7 +47,6 @@ def call_and_model(case: Case, dialect_name: str = ONNX_22) -> tuple[Call, onnx.
 
 
 def graph_of(case: Case, dialect_name: str = ONNX_22) -> onnx.GraphProto:
-    """Return the graph of a case's model, with zeros for operands."""
     return call_and_model(case, dialect_name)[1].graph
 
 
@@ -58,13 +56,11 @@ def plane(**rest: Any) -> Case:  # noqa: ANN401 - attributes and fields of the c
 
 
 def attributes(node: onnx.NodeProto) -> dict[str, object]:
-    """Return a node's attributes as plain values."""
     values = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
     return {name: value.decode() if isinstance(value, bytes) else value for name, value in values.items()}
 
 
 def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
-    """Return the sizes that are declared: a number, a symbol, or nothing."""
     return [
         dim.dim_value if dim.HasField("dim_value") else dim.dim_param if dim.HasField("dim_param") else None
         for dim in info.type.tensor_type.shape.dim
@@ -72,7 +68,6 @@ def shape(info: onnx.ValueInfoProto) -> list[int | str | None]:
 
 
 def names(values: Iterable[onnx.ValueInfoProto | TensorProto]) -> list[str]:
-    """Return the names of a graph's inputs or initializers."""
     return [value.name for value in values]
 
 
@@ -105,7 +100,6 @@ def test_the_checker_accepts_every_model_of_the_gate_tier(gate: list[Case], dial
 
 
 def test_a_runtime_gives_the_reference_through_every_layout(gate: list[Case]) -> None:
-    """A sample of models with layouts that are not ONNX's, run by onnxruntime, is the reference, bit for bit."""
     runtime, run = OnnxRuntime(), 0
     for case in [case for case in gate if case.attributes.data_format == "NXC" and case.x.dtype is DType.F32][::40]:
         expected = expect(case, DIALECTS[ONNX_22])

@@ -28,7 +28,6 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 
 
 def outcome_of(case: Case, dialect_name: str = ONNX_22, backend: OnnxRuntime | None = None) -> Outcome:
-    """Return what the backend does with a case."""
     call = express(case, DIALECTS[dialect_name])
     return (backend or OnnxRuntime()).run(call, arrange_operands(make_operands(case.x, case.w, case.b), call))
 
@@ -65,7 +64,6 @@ def test_it_is_installed_under_its_name() -> None:
 @pytest.mark.parametrize("filter_source", ["initializer", "input"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16])
 def test_a_value_is_produced_in_its_own_type(dialect_name: str, filter_source: str, dtype: DType) -> None:
-    """[1, 2] with taps [1, 10] is [1, 10 + 2, 20], whether the filter is a constant or fed."""
     outcome = outcome_of(by_hand(filter_source=filter_source, dtype=dtype), dialect_name)
     assert isinstance(outcome, Produced)
     assert outcome.array.dtype == {DType.F32: np.float32, DType.F16: np.float16}[dtype]

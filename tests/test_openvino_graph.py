@@ -49,7 +49,6 @@ ELSEWHERE = {
 
 
 def problem_of(corpus: Corpus, geometry: str, *levels: tuple[str, str], dialect: str = OpenVino.DIALECTS[0]) -> Problem:
-    """Return the case of a geometry in a context of these levels."""
     sweep, geometry = next((ELSEWHERE[level] for level in levels if level in ELSEWHERE), ("levels", geometry))
     labels = (f"geometry={geometry}", *(f"context.{axis}={level}" for axis, level in levels))
     case = corpus.find(f"contexts/neighbours/{sweep}[{','.join(labels)}]")
@@ -58,7 +57,6 @@ def problem_of(corpus: Corpus, geometry: str, *levels: tuple[str, str], dialect:
 
 
 def verdict_of(problem: Problem) -> ver.Verdict:
-    """Return the verdict on what OpenVINO returns."""
     return judge(problem, OpenVino().run(problem.call, problem.arrays), DType.F32)
 
 

@@ -33,13 +33,11 @@ def made(x: Operand, w: Operand | None = None, b: Operand | None = None) -> dict
 
 
 def exact(array: Array) -> Array:
-    """Return an array as float64, which every element type fits into."""
     with np.errstate(invalid="ignore"):
         return array.astype(np.float64)
 
 
 def digest(array: Array) -> str:
-    """Return the digest of an array's elements, little end first."""
     little = array.view(np.uint16) if array.dtype == NUMPY_TYPES[DType.BF16] else array
     return blake2b(little.astype(little.dtype.newbyteorder("<")).tobytes(), digest_size=8).hexdigest()
 
@@ -125,7 +123,6 @@ def test_a_bias_changes_neither_data_nor_filter() -> None:
 @pytest.mark.parametrize("data", [word for word in DATA if word != "values"])
 @pytest.mark.parametrize("shape", [(1, 2, 3), (2, 3, 4, 5), (0, 2, 3), (1, 1, 1), (1, 1, 0)])
 def test_arrays_are_of_their_recipe_and_cannot_be_changed(dtype: DType, data: Data, shape: Ints) -> None:
-    """Each array has its recipe's shape and type, empty ones too, and is read-only because it is shared."""
     recipe = Operand(shape, dtype, data)
     for array in made(recipe, Operand((shape[1], 2, *shape[2:]), dtype, data), Operand((2,), dtype, data)).values():
         assert array.dtype == NUMPY_TYPES[dtype]
@@ -299,7 +296,6 @@ def test_special_values_in_small_arrays() -> None:
 
 
 def test_values_are_taken_as_they_stand() -> None:
-    """`values` are the elements in row-major order, rounded once to the type."""
     array = made(Operand((1, 2, 2), DType.F16, "values", values=(1.0, -2.5, 1e-3, 65504.0)))["x"]
     assert array.tolist() == [[[1.0, -2.5], [float(np.float16(1e-3)), 65504.0]]]
     assert np.isposinf(made(Operand((1, 1, 1), DType.F16, "values", values=(1e6,)))["x"]).all()

@@ -39,7 +39,6 @@ OPTIONS = (
 
 
 def chosen(**options: str) -> Run:
-    """Return a run of one case that differs, of a backend with these options."""
     run = run_of({"a/b/c[s=1]": DIFFERED, "a/d/e": AGREED})
     backend = run.header.backend.model_copy(update={"options": options})
     return replace(run, header=run.header.model_copy(update={"backend": backend}))
@@ -124,7 +123,6 @@ def test_a_run_with_other_options_is_not_resumed() -> None:
     ids=lambda words: words[0],
 )
 def test_the_commands_for_one_case_take_options_too(command: Command, tmp_path: Path, words: tuple[str, ...]) -> None:
-    """With the default nothing fails, and what they print repeats the options."""
     cases = ("--cases", str(written(tmp_path)))
     failing, fine = (command(*words, *backend, *cases) for backend in (SWAPPED, ("--backend", SPEC)))
     assert "pads-exchanged" in failing.stdout

@@ -41,26 +41,22 @@ def build(source: Path, kind: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the source distribution of this checkout."""
     return build(ROOT, "sdist", tmp_path_factory.mktemp("sdist"))
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel of this checkout."""
     return build(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
 def names(wheel: Path) -> set[str]:
-    """Return the names of the wheel's files."""
     with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
 
 @pytest.fixture(scope="module")
 def facts(wheel: Path) -> Message:
-    """Return the wheel's metadata."""
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         return message_from_string(archive.read(name).decode())
@@ -87,7 +83,6 @@ def test_the_wheel_holds_the_modules_and_what_they_read(names: set[str]) -> None
     ids=["cases", "records", "runners", "waivers"],
 )
 def test_the_wheel_holds_the_data(names: set[str], source: str, target: str) -> None:
-    """The whole corpus with its tiers, waivers, runners and records, in their folders."""
     files = {file.relative_to(ROOT / source).as_posix() for file in (ROOT / source).rglob("*") if file.is_file()}
     files = {file for file in files if not {"__pycache__", "node_modules"} & {*Path(file).parts}}
     assert files
@@ -95,7 +90,6 @@ def test_the_wheel_holds_the_data(names: set[str], source: str, target: str) -> 
 
 
 def test_an_sdist_builds_the_same_wheel(sdist: Path, names: set[str], tmp_path: Path) -> None:
-    """Whoever packages tconv from its sources gets what we publish."""
     with tarfile.open(sdist) as archive:
         # Python 3.11.0 to 3.11.3 have no filters.
         filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
@@ -107,7 +101,6 @@ def test_an_sdist_builds_the_same_wheel(sdist: Path, names: set[str], tmp_path: 
 
 
 def test_the_metadata_says_what_it_is(facts: Message) -> None:
-    """Name, version, Python, licence, and the README as its page."""
     assert facts["Name"] == "tconv-conformance"
     assert facts["Version"] == tconv.__version__
     assert facts["Requires-Python"] == ">=3.11"
@@ -171,7 +164,6 @@ def test_importing_imports_nothing_that_takes_time(module: str, absent: set[str]
     not os.environ.get("TOX_ENV_NAME", "").startswith(("tests", "thorough")), reason="only tox installs the wheel"
 )
 def test_tests_see_the_installed_wheel() -> None:
-    """Code and data come from site-packages, not from the checkout."""
     for path in (Path(tconv.__file__), data_folder("cases"), data_folder("waivers")):
         assert "site-packages" in path.parts
         assert not path.is_relative_to(ROOT / "harness")

@@ -22,7 +22,6 @@ FACTS = st.dictionaries(NAMES, LABELS, max_size=5)
 
 
 def case_id(path: str, labels: dict[str, str]) -> str:
-    """Return the id of a case of a sweep, or of a single one."""
     return f"{path}[{','.join(f'{key}={value}' for key, value in labels.items())}]" if labels else path
 
 
@@ -57,7 +56,6 @@ def test_what_a_pattern_means(case: dict[str, Any], pattern: str, matches: bool)
 
 
 def means(glob: str, path: str) -> bool:
-    """Return whether a glob means a path, by trying every split."""
     if not glob:
         return path == "" or path.startswith("/")
     if glob.startswith("**"):

@@ -23,7 +23,6 @@ ESCAPED = r"first second \x1b[31mred\x1b[0m\x07"
 
 @pytest.mark.parametrize("verdict", EVERY_RULING, ids=lambda verdict: verdict.kind)
 def test_every_verdict_has_a_phrase(verdict: Ruling) -> None:
-    """It is one line, and not empty."""
     assert phrase(verdict)
     assert phrase(verdict).isprintable()
 

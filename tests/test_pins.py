@@ -45,12 +45,10 @@ SHRUNK, APPENDED = READINGS["negative-same-shrunk"], READINGS["negative-same-app
 
 
 def following(*readings: Reading) -> Callable[[Case], Sequence[Reading]]:
-    """Return what follows these readings in every case."""
     return lambda _: readings
 
 
 def pinned(run: Run, corpus: Corpus) -> WaiverFile:
-    """Return the file of the pins that records write."""
     file = waiver_file()
     chosen = choose_pins(run, corpus.find, ActiveEntries())
     assert not chosen.mixed
@@ -65,7 +63,6 @@ def judged(run: Run, file: WaiverFile, corpus: Corpus) -> Assessment:
 
 
 def changes(assessment: Assessment) -> set[tuple[str, str, str]]:
-    """Return question, old and new reading of what changed."""
     rulings = [member.ruling for member in assessment.statuses if member.status is Status.FAILED]
     assert all(isinstance(ruling, ReadingChanged) for ruling in rulings)
     return {(each.question, each.was, each.now) for each in rulings if isinstance(each, ReadingChanged)}
@@ -94,7 +91,6 @@ def test_without_a_pin_another_reading_is_none(corpus: Corpus, telling: list[Cas
 
 
 def test_a_refusing_reading_is_a_reading(corpus: Corpus, telling: list[Case]) -> None:
-    """From a refusal to a value, and back, is a change."""
     refused = READINGS["negative-same-refused"]
     refusing, answering = (run_of(telling, DIALECT, following(each)) for each in (refused, SHRUNK))
     ways = ((refusing, answering, refused, SHRUNK), (answering, refusing, SHRUNK, refused))
@@ -104,7 +100,6 @@ def test_a_refusing_reading_is_a_reading(corpus: Corpus, telling: list[Case]) ->
 
 
 def test_a_tenth_that_changes_is_red(corpus: Corpus, telling: list[Case]) -> None:
-    """Those of a tenth of the cases that the reading decides are red, and no other."""
     file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
     decided = judged(run_of(telling, DIALECT, following(APPENDED)), file, corpus)
     tenth = {member.record.case for member in decided.statuses if member.status is Status.FAILED}
@@ -163,15 +158,12 @@ def _readings(data: st.DataObject, name: str) -> Mapping[str, Reading]:
 
 
 def _answer(verdict: ver.Verdict) -> object:
-    """Return which output of the text a verdict is of; refusals are alike."""
     if isinstance(verdict, ver.Disputed):
         return "refusal" if verdict.rule == "refusal" else verdict.readings
     return verdict.kind
 
 
 def test_pins_with_conditions_decide_a_mixed_question(corpus: Corpus, telling: list[Case]) -> None:
-    """A runtime that follows one reading under SAME_UPPER and another under SAME_LOWER is consistent by its pins."""
-
     def follows(case: Case) -> Sequence[Reading]:
         return (SHRUNK if case.attributes.auto_pad == "same_upper" else APPENDED,)
 

@@ -35,17 +35,14 @@ def bench_is_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - a script
-    """Return a bench."""
     return __import__(name)
 
 
 def problem_of(context: Context, **attributes: Any) -> Problem:  # noqa: ANN401 - attributes by their names
-    """Return a small call in a context."""
     return Problem(case((4, 3), (3, 2), channels=2, filters=4, context=context, **SIZES | attributes), ROW)
 
 
 def is_allowed(problem: Problem, y: Any) -> bool:  # noqa: ANN401 - an array
-    """Return whether the judge allows an output."""
     return isinstance(judge(problem, Produced(y), DType.F32), ver.Allowed)
 
 
@@ -148,14 +145,12 @@ def test_a_context_of_nothing_is_no_case() -> None:
 
 
 def test_exchanged_scales_are_seen() -> None:
-    """No two scales of a graph are equal."""
     problem = problem_of(Context(data="int8", filter="int8", arithmetic="add-tensor", end="int8"))
     scales = [float(array) for name, array in problem.arrays.items() if name.endswith("_scale")]
     assert len(scales) == len(set(scales)) == 4
 
 
 def test_two_operators_are_not_exchangeable() -> None:
-    """A compiler that exchanges their filters gives another output."""
     problem, graphs = problem_of(Context(use="beside")), load("float_graphs")
     play = graphs.play_of(problem)
     play.arrays["W"], play.arrays["W_beside"] = play.arrays["W_beside"], play.arrays["W"]

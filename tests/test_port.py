@@ -34,7 +34,6 @@ OPENVINO, GROUPED = "openvino/ConvolutionBackpropData-1", "openvino/GroupConvolu
 
 
 def line(spatial: int = 5, kernel: int = 4, **attributes: Any) -> Case:  # noqa: ANN401 - values of attributes
-    """Return a call on one axis."""
     groups = attributes.get("groups", 1)
     b = Operand((groups,), DType.F32) if attributes.pop("bias", False) else None
     dtype = attributes.pop("dtype", DType.F32)
@@ -86,7 +85,6 @@ def test_explicit_pads_are_written_where_the_words_mean_something_else() -> None
 
 
 def test_the_same_words_stay_where_they_mean_the_same() -> None:
-    """Nothing is rewritten that need not be."""
     case = line(strides=(2,), auto_pad="same_upper")
     port = ported(case, DIALECTS["onnx/ConvTranspose-11"], DIALECTS[ONNX])
     assert port.written is not None
@@ -112,7 +110,6 @@ def test_what_the_target_does_not_have_is_made_up_for() -> None:
 
 
 def test_what_no_attributes_say_is_the_nearest_and_a_pad() -> None:
-    """A negative pad is no attribute of ONNX, nor is an output_padding beyond stride and dilation."""
     before = ported(line(kernel=2, strides=(4,), auto_pad="same_upper"), DIALECTS[ONNX], DIALECTS[ONEDNN])
     assert before.geometry.pads_begin == (-1,)
     assert before.written is not None
@@ -139,7 +136,6 @@ def test_a_reading_of_the_source() -> None:
 
 
 def node(x: str, w: str, y: str, **attributes: Any) -> onnx.NodeProto:  # noqa: ANN401 - values of attributes
-    """Return a ConvTranspose of that name."""
     return helper.make_node("ConvTranspose", [x, w], [y], name=f"to-{y}", **attributes)
 
 
@@ -236,7 +232,6 @@ def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
     ids=["inputs", "shape", "axis", "negative", "fraction", "integer", "list", "number", "integers"],
 )
 def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], unknown: str) -> None:
-    """A node of which too little is known, or that is none, is told by what is missing."""
     inputs = [
         helper.make_tensor_value_info(name, kind, shape)
         for name, kind, shape in (
@@ -255,7 +250,6 @@ def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], 
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
-    """A file that is not there, is no model, or has no ConvTranspose is an error of the file."""
     with pytest.raises(FileError, match=r"got: No such file or directory"):
         Model(tmp_path / "absent.onnx", {}).calls()
     (tmp_path / "text.onnx").write_text("no model")
@@ -338,7 +332,6 @@ def test_what_a_model_does_not_say_of_its_operands_is_taken_as_valid(tmp_path: P
 
 
 def port(*arguments: str) -> tuple[int, str]:
-    """Return the code and the output of the command."""
     result = CliRunner().invoke(port_command, arguments, standalone_mode=False, catch_exceptions=False)
     return result.return_value, result.stdout
 
@@ -363,7 +356,6 @@ def test_the_command_prints_what_to_write() -> None:
 
 
 def test_the_command_prints_json(tmp_path: Path) -> None:
-    """A list with an entry for each call of a model, the same facts as the text."""
     code, text = port("--model", str(model(tmp_path / "a.onnx")), "--to", OPENVINO, "--size", "height=5", "--json")
     assert code == 0
     first, *others = json.loads(text)

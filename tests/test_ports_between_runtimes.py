@@ -35,7 +35,6 @@ BEYOND = ("--spatial", "5", "--kernel", "3", "--strides", "2", "--output-shape",
 
 
 def ported(*arguments: object) -> tuple[int, list[dict[str, Any]]]:
-    """Return the exit code and the JSON of a port."""
     result = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
     if result.exception:
         raise result.exception
@@ -63,7 +62,6 @@ def test_a_runtime_that_is_not_there_is_known_by_pins_and_waivers() -> None:
 
 
 def test_what_the_source_refuses_is_not_ported() -> None:
-    """The exit code is 1, and the reason is the runtime's own."""
     code, (call,) = ported("--from-runtime", "onnxruntime", "--to", "torch", *BEYOND)
     assert code == 1
     assert "Explicit output_shape is inconsistent" in call["cannot"]
@@ -78,7 +76,6 @@ def test_what_the_target_refuses_is_written_differently() -> None:
 
 
 def test_a_model_goes_to_openvino(tmp_path: Path) -> None:
-    """Each node is written so that the target gives the source's output."""
     pytest.importorskip("openvino", reason="there is no OpenVINO; tox -e conformance-all has it")
     path = write("keras-output-shape", tmp_path)
     code, (call,) = ported("--model", path, "--from-runtime", "onnxruntime", "--to-runtime", "openvino-onnx")

@@ -72,13 +72,11 @@ def test_a_shortened_text_is_no_longer_than_it_may_be(text: str, width: int) -> 
 
 @pytest.mark.parametrize("text", ["plain", "gr\u00fc\u00dfe \u4e2d", "two\nlines\tand a tab", ""])
 def test_printable_text_is_not_changed(text: str) -> None:
-    """Letters of all languages, newlines and tabs stay."""
     assert printable(text) == text
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_streams_and_consoles_escape_it(hostile: str) -> None:
-    """What the command prints is printable, while the console's own colours reach a terminal."""
     below = io.TextIOWrapper(io.BytesIO(), "utf-8")
     stream = PrintableStream(below)
     stream.write(f"a{hostile}b\n")
@@ -114,7 +112,6 @@ def test_a_backend_has_a_name_that_a_file_can_have(name: str) -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_an_error_about_a_path_is_printable(hostile: str, tmp_path: Path) -> None:
-    """A path may hold whatever a user typed."""
     assert printable(str(error := FileError(tmp_path / f"a{hostile}b", "must be there"))) == str(error)
 
 

@@ -16,12 +16,10 @@ RUN = ("run", CASE, "--no-new-calls")
 
 
 def settings(folder: Path, text: str) -> None:
-    """Write the project's file."""
     (folder / "pyproject.toml").write_text(f"[tool.tconv]\n{text}\n", encoding="utf-8")
 
 
 def test_the_project_sets_options_and_the_command_line_wins(command: Command, tmp_path: Path) -> None:
-    """Backend, dialect and folder are the project's, unless an option says something else."""
     settings(tmp_path, 'backend = ["onnx-reference"]\ndialect = "onnx/ConvTranspose-22"\noutput = "kept"\njobs = 1')
     assert command(*RUN).stdout.startswith("onnx-reference ")
     assert list((tmp_path / "kept").glob("onnx-reference-*.jsonl"))
@@ -40,7 +38,6 @@ def test_the_project_sets_options_and_the_command_line_wins(command: Command, tm
     ],
 )
 def test_a_wrong_setting_is_wrong_usage(text: str, must: str, command: Command, tmp_path: Path) -> None:
-    """It is named with its file, and nothing runs."""
     settings(tmp_path, text)
     done = command(*RUN)
     assert (done.returncode, done.stdout) == (2, "")

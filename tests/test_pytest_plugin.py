@@ -65,7 +65,6 @@ def project(pytester: pytest.Pytester) -> Callable[..., pytest.Pytester]:
 
 
 def test_without_the_setting_no_file_is_a_test(pytester: pytest.Pytester) -> None:
-    """Having tconv installed changes nothing for anyone."""
     pytester.path.joinpath("small.yaml").write_text(CASES, encoding="utf-8")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -106,7 +105,6 @@ def test_models_are_audited(pytester: pytest.Pytester) -> None:
 
 
 def test_the_tier_decides_which_cases_there_are(project: Callable[..., pytest.Pytester]) -> None:
-    """Of a sweep, and of the cases that stand alone."""
     sweep = "sweeps: [{name: s, axes: {strides: [1, 2], dilations: [1, 2], groups: [1, 2], seed: [0, 1]}}]\n"
     made = project(cases=HEAD + sweep + "cases: [{name: a}, {name: b, tier: smoke}]\n")
     found = {}
@@ -195,7 +193,6 @@ def test_a_failure_is_explained_without_a_traceback(project: Callable[..., pytes
 
 
 def test_the_command_that_asks_again_does(project: Callable[..., pytest.Pytester]) -> None:
-    """What a failure prints can be pasted."""
     made = project("PadsSwapped")
     lines = made.runpytest().outlines
     (command,) = (line.partition("reproduce")[2].split() for line in lines if "  reproduce  " in line)
@@ -207,14 +204,12 @@ def test_the_command_that_asks_again_does(project: Callable[..., pytest.Pytester
 
 
 def test_a_hang_is_one_failure_and_the_others_run(project: Callable[..., pytest.Pytester]) -> None:
-    """The timeout is a setting."""
     result = project("Hangs", tconv_timeout="1.5").runpytest()
     result.assert_outcomes(passed=len(NAMES) - 1, failed=1)
     result.stdout.fnmatch_lines(["timed-out: no answer within 1.5 s"])
 
 
 def test_strict_makes_a_failure_of_an_invalid_model_that_is_accepted(project: Callable[..., pytest.Pytester]) -> None:
-    """As `tconv run --strict` does."""
     made = project("Various", VARIOUS, "various", {"unsupported": [DECLARED]})
     made.runpytest("-k", "accepts-invalid or agrees").assert_outcomes(passed=2)
     strictly = made.runpytest("-k", "accepts-invalid or agrees", "-o", "tconv_strict=true")
@@ -222,7 +217,6 @@ def test_strict_makes_a_failure_of_an_invalid_model_that_is_accepted(project: Ca
 
 
 def test_runxfail_shows_a_waived_failure_as_what_it_is(project: Callable[..., pytest.Pytester]) -> None:
-    """As it does for any test that is expected to fail."""
     made = project("Various", VARIOUS, "various", {"waivers": [KNOWN]})
     result = made.runpytest("--runxfail", "-k", "is-known or agrees")
     result.assert_outcomes(passed=1, failed=1)
@@ -283,7 +277,6 @@ def test_items_are_not_dealt_out_to_processes_of_pytest(project: Callable[..., p
 
 
 def test_a_run_without_a_judged_case_is_red(project: Callable[..., pytest.Pytester]) -> None:
-    """Nothing was shown, though nothing failed."""
     made = project("UnsupportedEverywhere", waivers={"unsupported": [{"cases": "small", "because": "to come"}]})
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -324,7 +317,6 @@ def test_a_bad_case_file_is_one_line(cases: str, message: str, project: Callable
 def test_a_bad_setting_is_a_usage_error_in_one_line(
     setting: str, value: str, message: str, project: Callable[..., pytest.Pytester]
 ) -> None:
-    """With the ini file and its name."""
     made = project(**{setting: value})
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -334,7 +326,6 @@ def test_a_bad_setting_is_a_usage_error_in_one_line(
 
 
 def test_a_bad_waiver_file_is_a_usage_error_in_one_line(project: Callable[..., pytest.Pytester]) -> None:
-    """Known before anything is collected."""
     made = project(waivers={"waivers": [waiver(versions="=>1")]})
     result = made.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -344,7 +335,6 @@ def test_a_bad_waiver_file_is_a_usage_error_in_one_line(project: Callable[..., p
 
 
 def test_a_missing_backend_ends_the_run_with_one_line(project: Callable[..., pytest.Pytester]) -> None:
-    """No case is asked in vain."""
     result = project("FailsToStart").runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = filter(None, result.errlines)

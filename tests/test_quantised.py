@@ -38,7 +38,6 @@ LAYERS = "quantised/layers"
 
 @pytest.fixture(scope="module")
 def quantised(corpus: Corpus) -> list[Case]:
-    """Return all cases of the gate tier with a quantised output."""
     return [case for case in corpus.cases("gate", ["quantised"]) if case.context.end != "none"]
 
 
@@ -112,7 +111,6 @@ def test_uneven_scales_end_in_quanta() -> None:
 
 
 def test_declared_scales_are_written_and_read() -> None:
-    """The settings of a case make the same case again; data and output have one scale."""
     grids = {"x": {"scale": 0.5, "zero_point": -3}, "w": {"scale": [0.25, 0.7]}, "y": {"scale": 0.75}}
     case = build("declared", {"out_channels": 2, "context": {"data": "int8", "end": "int8"}, "quantisation": grids})
     assert settings(case)["quantisation"] == grids

@@ -47,7 +47,6 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def layers(gate_cases: list[Case]) -> list[Case]:
-    """Return operators alone with finite numbers."""
     plain = [case for case in gate_cases if not case.context and case.x.dtype == DType.F32 and case.breaks is None]
     finite = [case for case in plain if {case.x.data, case.w.data} <= {"integers", "normal"}][:: every(20)]
     problems = [Problem(case, ROW) for case in finite if 0 not in case.w.shape]
@@ -125,7 +124,6 @@ def test_the_bound_widens_by_exactly_its_steps(x: float | None, w: float | None,
 
 @pytest.mark.parametrize("grid", [Grid((0.0,)), Grid(()), Grid((float("nan"),)), Grid((1.0,), 0.5), [1.0]])
 def test_a_declaration_must_be_of_scales_and_zero_points(grid: Any) -> None:  # noqa: ANN401 - it may be anything
-    """Anything else is the backend's error."""
     assert isinstance(checked(Produced(np.zeros(1), quantisation=Quantisation(x=grid))), BackendError)
 
 

@@ -26,12 +26,10 @@ ONNX = "onnx/ConvTranspose-22"
 
 
 def cases(count: int, seed: int = 0, dialect: str = ONNX) -> list[Case]:
-    """Return the first cases that are drawn."""
     return list(islice(drawn(seed, DIALECTS[dialect]), count))
 
 
 def test_the_same_seed_draws_the_same_cases() -> None:
-    """In the same order, however many are drawn; another seed draws others."""
     assert cases(50) == cases(300)[:50]
     assert {repr(settings(case)) for case in cases(50)}.isdisjoint(repr(settings(case)) for case in cases(50, 1))
 
@@ -74,7 +72,6 @@ def test_each_dialect_can_say_what_is_drawn_for_it(name: str) -> None:
 
 
 def test_the_whole_space_is_drawn_from() -> None:
-    """Every attribute is there and is not, every mode, type, rank; sizes of 0 and an output_shape beyond the full."""
     some = [case for case in cases(2000) if case.breaks is None]
     for name in ATTRIBUTES:
         assert {getattr(case.attributes, name) is None for case in some} == {True, False}, name

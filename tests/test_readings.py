@@ -23,7 +23,6 @@ ONNX_1, ONNX_11, ONNX_22 = ONNX
 
 
 def reading(dialect: str, name: str) -> Reading:
-    """Return a dialect's disputed reading by its name."""
     return next(candidate for candidate in DIALECTS[dialect].disputed if candidate.name == name)
 
 
@@ -92,7 +91,6 @@ def test_what_each_reading_makes_of_a_case(
 
 @pytest.mark.parametrize("name", sorted(DIALECTS))
 def test_a_reading_changes_one_answer(name: str) -> None:
-    """Applying a reading changes its own question's answer and leaves every other one alone."""
     rules = DIALECTS[name].rules
     for reading in DIALECTS[name].disputed:
         changed = apply_readings(rules, [reading])

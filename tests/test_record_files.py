@@ -20,7 +20,6 @@ from tconv.records.record_file import read
 
 
 def recorded(file: Path, corpus: str, path: str = "") -> Path:
-    """Write a record file with nothing but its header."""
     made = header().model_copy(update={"corpus": corpus, "path": path})
     file.write_text(f"{header_line(made)}\n", encoding="utf-8")
     return file

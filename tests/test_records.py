@@ -115,14 +115,12 @@ def test_what_says_nothing_is_not_written() -> None:
 
 
 def written(folder: Path, *lines: str, end: str = "\n") -> Path:
-    """Write a record file of a header and these lines."""
     path = folder / "acme.jsonl"
     path.write_text("\n".join([header_line(header()), *lines]) + end, encoding="utf-8")
     return path
 
 
 def line_of(case: str, verdict: ver.Verdict = EVERY_VERDICT[0]) -> str:
-    """Return the line of a record."""
     return record_line(Record(case, "acme", "onnx/ConvTranspose-22", verdict))
 
 

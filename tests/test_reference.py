@@ -30,7 +30,6 @@ CHANNELS = st.integers(1, 3)
 
 
 def integers(seed: int, shape: tuple[int, ...]) -> Array:
-    """Return integers of -9..9, whose sums are exact in float64."""
     return np.random.default_rng([seed, *shape]).integers(-9, 10, shape).astype(np.float64)
 
 
@@ -69,7 +68,6 @@ def scattered(x: Array, w: Array, geometry: Geometry) -> Array:
 
 
 def operands(geometry: Geometry, seed: int, batch: int, inputs: int, outputs: int) -> tuple[Array, Array, Array]:
-    """Return integer data, filter and bias for `inputs` and `outputs` channels a group."""
     return (
         integers(seed, (batch, geometry.groups * inputs, *geometry.spatial)),
         integers(seed + 1, (geometry.groups * inputs, outputs, *geometry.kernel)),
@@ -153,7 +151,6 @@ def test_products_by_hand() -> None:
 
 
 def test_the_smallest_example_by_hand() -> None:
-    """X = 1, 2, 3 and w = 1, 10, 100 at stride 2: 1, 10, 102, 20, 203, 30, 300, every product to be seen."""
     x, w = np.array([[[1.0, 2.0, 3.0]]]), np.array([[[1.0, 10.0, 100.0]]])
     geometry = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
     assert definition(x, w, None, geometry).tolist() == [[[1, 10, 102, 20, 203, 30, 300]]]
@@ -163,7 +160,6 @@ def test_the_smallest_example_by_hand() -> None:
 
 
 def test_no_spatial_axis_at_all() -> None:
-    """Batch and channels alone: a matrix product, and the bias."""
     geometry = Geometry((), (), (), (), (), (), 1)
     x, w, b = integers(1, (2, 3)), integers(2, (3, 4)), integers(3, (4,))
     assert np.array_equal(definition(x, w, b, geometry), x @ w + b)
@@ -194,7 +190,6 @@ def test_a_far_step_allocates_nothing(far: int, spatial: tuple[int, int], kernel
 
 @pytest.mark.parametrize("shift", [-FAR, FAR])
 def test_an_output_far_outside_is_the_bias(shift: int) -> None:
-    """An output that lies 2^63 - 1 before or beyond what the taps reach is the bias everywhere."""
     x, w, b = integers(3, (1, 1, 3)), integers(4, (1, 2, 3)), integers(5, (2,))
     y = definition(x, w, b, Geometry((3,), (3,), (2,), (1,), (shift,), (4,), 1))
     assert np.array_equal(y, np.broadcast_to(b[:, None], (1, 2, 4)))
@@ -264,7 +259,6 @@ def test_nothing_warns() -> None:
 @pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-11", "onnx/ConvTranspose-22"])
 @pytest.mark.parametrize("example", onnx_examples())
 def test_examples_of_onnx(dialect: str, example: str) -> None:
-    """Each example's output, element by element, from its attributes as they stand."""
     node, inputs, outputs = onnx_examples()[example]
     given_attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
     x, w = inputs

@@ -190,7 +190,6 @@ def test_nothing_depends_on_a_sentence(
 
 
 def made_runs() -> dict[str, Assessment]:
-    """Return a run of every status, a green one, and one with all that a header and records may say besides."""
     environment = {"OPENBLAS_CORETYPE": "Haswell", "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_CPU_ISA_HINTS": "A"}
     verdicts: dict[str, ver.Verdict] = {f"a/b/c[s={number}]": DIFFERED for number in range(200)}
     noted = ver.Agreed("bound", ("nan-from-inserted-zeros", "cropped"))
@@ -224,7 +223,6 @@ def test_each_form_of_a_report_is_that_of_its_golden_file(capsys: pytest.Capture
 
 
 def test_the_json_has_a_schema() -> None:
-    """Every report follows it, and it notices another format."""
     schema = schemas.report()
     made = make_report([everything()], [everything()])
     jsonschema.validate(plain.results(made), schema)

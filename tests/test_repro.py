@@ -54,7 +54,6 @@ def runtime(name: str) -> Backend:
 
 
 def asked(folder: Path) -> Mapping[str, Case]:
-    """Return the cases by their name."""
     return {case.id.partition("/")[2]: case for case in Corpus.load(written(folder, CASES)).cases()}
 
 
@@ -98,7 +97,6 @@ def test_script_and_report_ask_as_the_backend_does(name: str, tmp_path: Path) ->
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # some runtimes ask the system about its processor so
 @pytest.mark.parametrize("name", BY_PYTHON)
 def test_the_script_of_each_runtime_runs_by_itself(name: str, tmp_path: Path) -> None:
-    """In a process of its own: what is expected, what comes, the runtime's version, exit code 0."""
     info = runtime(name).info()
     dialect = next(known for known in (ONNX_DIALECT_NAMES[0], info.dialects[0]) if known in info.dialects)
     folder = export(asked(tmp_path)["ungrouped"], DIALECTS[dialect], tmp_path / "out", name)

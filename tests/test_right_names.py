@@ -75,30 +75,25 @@ def plain(gate_cases: tuple[Case, ...]) -> list[Case]:
 
 
 def records(backend: str, cases: Sequence[Case]) -> list[Record]:
-    """Return the records of a miniature backend, all held to sums in f32."""
     asked = Evaluator(getattr(wrong_backends, backend)(), backend, ROW, None)
     asked.unprobed = frozenset(filter(None, map(path_of, cases)))
     return [asked.evaluate(case) for case in cases]
 
 
 def failures(backend: str, cases: Sequence[Case]) -> list[Record]:
-    """Return the records of wrong values and shapes of a miniature backend."""
     return [record for record in records(backend, cases) if isinstance(record.verdict, ver.Differed | ver.WrongShape)]
 
 
 def products(case: Case) -> int:
-    """Return the most products that an element may have."""
     return prod(case.w.shape[2:]) * case.w.shape[0] // (case.attributes.groups or 1)
 
 
 def finite(case: Case) -> bool:
-    """Return whether the operands are numbers, and a value is expected."""
     numbers = {"special", "nan", "infinity"}.isdisjoint(operand.data for operand in (case.x, case.w, case.b) if operand)
     return numbers and isinstance(expect(case, ROW), Values)
 
 
 def real(case: Case, dtype: DType) -> Case:
-    """Return the case with real numbers of a type for operands."""
     x, w, b = (operand and replace(operand, data="normal", dtype=dtype) for operand in (case.x, case.w, case.b))
     return replace(case, x=x, w=w, b=b)
 
@@ -203,7 +198,6 @@ def test_what_no_one_would_do_has_no_name(odd: str, plain: list[Case], monkeypat
 def test_what_is_no_output_of_the_call_is_not_searched(
     change: Callable[[Array], Array], kind: str, plain: list[Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of another type or rank: the verdict says all there is to say."""
     found = odd_ones(change, plain, monkeypatch)
     assert len(found) > 60
     assert {(record.verdict.kind, record.diagnosis, record.described) for record in found} == {(kind, (), None)}

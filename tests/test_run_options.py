@@ -31,7 +31,6 @@ TROUBLED = "wrong_backends:PadsSwapped"
 
 @pytest.fixture
 def run(command: Command, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return what runs the small corpus on a backend."""
     written(tmp_path)
 
     def run(backend: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +41,6 @@ def run(command: Command, tmp_path: Path) -> Callable[..., subprocess.CompletedP
 
 
 def ids(folder: Path) -> dict[str, list[str]]:
-    """Return the ids of the cases of each record file."""
     return {path.name: [record.case for record in read(path).records] for path in sorted(folder.glob("*.jsonl"))}
 
 

@@ -56,7 +56,6 @@ def test_an_array_is_read_and_written_as_numpy_does(tmp_path: Path) -> None:
 @needs_packages
 @pytest.mark.skipif(sys.platform == "win32", reason="a command line of POSIX")
 def test_onnxruntime_web_is_judged_by_its_answers(tmp_path: Path) -> None:
-    """The small corpus agrees, with options too, which stand in the header."""
     selection = Selection(Corpus.load(written(tmp_path)))
     options = {"graphOptimizationLevel": "disabled"}
     done = run(selection, RunSettings(Asking(WEB, options=options, timeout=10 * TIMEOUT), tmp_path), lambda *_: None)
@@ -67,6 +66,5 @@ def test_onnxruntime_web_is_judged_by_its_answers(tmp_path: Path) -> None:
 @needs_packages
 @pytest.mark.parametrize(("name", "value"), [("threads", "1"), ("numThreads", "none")])
 def test_onnxruntime_web_refuses_other_options(name: str, value: str) -> None:
-    """A name that it does not have, and a value that is none."""
     with pytest.raises(OptionError, match="must confirm"):
         Pool(Asking(WEB, options={name: value}, timeout=TIMEOUT))

@@ -74,14 +74,12 @@ WAIVER_FILE: dict[str, Any] = {
 
 
 def validator(make: Any) -> Draft202012Validator:  # noqa: ANN401 - one of the module's functions
-    """Return a validator of a schema, which is itself valid."""
     schema = make()
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
 
 def mappings(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - any JSON
-    """Yield the path of every mapping in a JSON value."""
     if isinstance(value, dict):
         yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -90,7 +88,6 @@ def mappings(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 
 def with_key(document: dict[str, Any], path: tuple[str | int, ...], key: str) -> dict[str, Any]:
-    """Return a document with one more key in the mapping at a path."""
     changed = here = deepcopy(document)
     for step in path:
         here = here[step]  # type: ignore[index]
@@ -199,7 +196,6 @@ def test_words_are_the_known_ones(path: tuple[str | int, ...], word: str) -> Non
 
 
 def with_value(document: dict[str, Any], path: tuple[str | int, ...], value: object) -> dict[str, Any]:
-    """Return a document with another value at a path."""
     changed = here = deepcopy(document)
     for step in path[:-1]:
         here = here[step]  # type: ignore[index]
@@ -218,7 +214,6 @@ def test_a_waiver_names_any_keys_of_its_verdict() -> None:
 
 @pytest.mark.parametrize("verdict", EVERY_VERDICT, ids=lambda verdict: verdict.kind)
 def test_every_verdict_has_its_line(verdict: ver.Verdict) -> None:
-    """What the writer writes is valid, with everything that a record may have; a stranger's key is not."""
     call = CallSummary({"strides": [2, 2], "auto_pad": "SAME_UPPER"}, [("X", [1, 2, 3], "f32")], "NCX", "IOX")
     record = Record("a/b/c[d=1]", "acme", DIALECT, verdict, 0.25, "artifacts/0.npz", call, "exact")
     check, line = validator(schemas.record_line), json.loads(record_line(record))
@@ -229,7 +224,6 @@ def test_every_verdict_has_its_line(verdict: ver.Verdict) -> None:
 
 
 def test_the_header_is_a_line() -> None:
-    """It is valid; with a key that nobody knows it is not."""
     check, line = validator(schemas.record_line), json.loads(header_line(header()))
     check.validate(line)
     with pytest.raises(ValidationError):

@@ -21,7 +21,6 @@ ONNX = DIALECTS["onnx/ConvTranspose-22"]
 
 
 def asked(backend: str) -> Asking:
-    """Return whom `separate` asks."""
     return Asking(f"wrong_backends:{backend}", ONNX, timeout=10.0)
 
 
@@ -58,7 +57,6 @@ def test_cases_that_say_nothing_are_not_asked(corpus: Corpus) -> None:
 
 
 def test_one_candidate_needs_no_other_case(corpus: Corpus) -> None:
-    """What is plain at once is said at once."""
     reasoning = separate(corpus.case("bias/alone"), [], asked("BiasDoubled"))
     assert (reasoning.further, reasoning.left) == ((), ("bias-doubled",))
 
@@ -95,7 +93,6 @@ def test_no_other_call_comes_before_the_case(corpus: Corpus, tmp_path: Path, mon
     ],
 )
 def test_the_command_tells_the_reasoning(backend: str, code: int, last: str, change: str, command: Command) -> None:
-    """The case, what explains it, what was asked besides, what is left, and what to change."""
     done = command("explain", TWO_WAYS, "--backend", f"wrong_backends:{backend}")
     assert done.returncode == code
     lines = done.stdout.splitlines()
@@ -160,7 +157,6 @@ def test_a_context_that_fails_has_a_command_that_narrows_it_down(command: Comman
 
 
 def test_what_changes_has_no_explanation(command: Command, tmp_path: Path) -> None:
-    """A backend that answers otherwise each time is told to be unstable."""
     cases = str(written(tmp_path))
     done = command("explain", "small/trouble", "--cases", cases, "--backend", "wrong_backends:Wavers")
     assert done.returncode == 1

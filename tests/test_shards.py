@@ -91,7 +91,6 @@ def test_what_names_no_shard_is_refused(text: str) -> None:
 
 
 def shards_of(run: Run, count: int) -> list[Run]:
-    """Return the shards that a run would have had, in files beside it."""
     parts = []
     for number in range(1, count + 1):
         records = list(dealt(run.records, Shards((number,), count)))
@@ -101,7 +100,6 @@ def shards_of(run: Run, count: int) -> list[Run]:
 
 
 def made(verdicts: dict[str, ver.Verdict]) -> Run:
-    """Return a run that came to these verdicts."""
     records = [Record(case, "acme", header().dialect, verdict, 0.25) for case, verdict in sorted(verdicts.items())]
     return Run(Path("out/acme.jsonl"), header(cases=len(records)), records)
 
@@ -261,7 +259,6 @@ def test_the_gate_of_all_shards_is_the_gate_of_the_whole(tmp_path: Path, backend
 
 
 def statuses(members: Sequence[RecordStatus]) -> list[tuple[str, str]]:
-    """Return the status of each case."""
     return [(member.record.case, member.status) for member in members]
 
 

@@ -43,17 +43,14 @@ class Gate:
     expressed: dict[str, list[tuple[Case, Expectation]]] = field(default_factory=dict)
 
     def topic(self, name: str) -> list[Case]:
-        """Return the cases of a topic."""
         return [case for case in self.cases if topic_of(case.id) == name]
 
     def values(self, dialect: str) -> list[tuple[Case, Values]]:
-        """Return the cases to which a dialect expects a value."""
         return [(case, expected) for case, expected in self.expressed[dialect] if isinstance(expected, Values)]
 
 
 @pytest.fixture(scope="module")
 def gate(gate_cases: tuple[Case, ...]) -> Gate:
-    """Return the gate tier."""
     found = Gate(gate_cases)
     for name, dialect in DIALECTS.items():
         pairs = ((case, expect(case, dialect)) for case in found.cases)
@@ -194,7 +191,6 @@ def test_every_disputed_reading_is_told_apart(gate: Gate) -> None:
 
 
 def _differ(case: Case, one: Candidate, two: Candidate) -> bool:
-    """Return whether two outputs are told apart by their shapes, or by their values."""
     truth = Truth(make_operands(case.x, case.w, case.b), case.x.dtype)
     first, second = truth.compute_values(one.geometry), truth.compute_values(two.geometry)
     return first.shape != second.shape or not np.array_equal(first, second, equal_nan=True)
@@ -227,7 +223,6 @@ INVALID = {
 
 
 def _seen(expected: Expectation) -> set[str]:
-    """Return the constraints that a dialect sees broken."""
     if isinstance(expected, Refuse):
         return {expected.violation.constraint}
     return set(expected.open_constraints) if isinstance(expected, Values) else set()
@@ -282,7 +277,6 @@ def test_a_fault_is_a_refusal_or_a_value(gate: Gate) -> None:
 
 
 def test_the_examples_of_onnx_are_those_of_onnx(gate: Gate) -> None:
-    """Each example of the operator's page is a case with its attributes, its operands and its output."""
     examples = onnx_examples()
     cases = {case.about.rstrip("."): case for case in gate.topic("examples") if case.about.startswith("test_")}
     assert cases.keys() == examples.keys()

@@ -62,7 +62,6 @@ def shrink(command: Command, tmp_path: Path) -> Command:
 
 
 def minimal(folder: Path) -> Case:
-    """Return the case that was written."""
     return Corpus.load(folder / "minimal.yaml").case("minimal/minimal")
 
 
@@ -118,13 +117,11 @@ def test_the_diagnosis_stays(shrink: Command) -> None:
 
 
 def test_a_case_that_passes_is_not_shrunk(shrink: Command) -> None:
-    """It is told, and the exit code is that of what is red."""
     done = shrink("Right")
     assert (done.returncode, done.stderr) == (1, "tconv: a case must fail to be shrunk (got agreed: bound)\n")
 
 
 def test_a_file_that_cannot_be_written_is_told(shrink: Command) -> None:
-    """A path that cannot be written ends the command with 2 and with a line that begins with the path."""
     done = shrink("DroppedTap", "--output", "small.yaml/minimal.yaml")
     assert done.returncode == 2
     assert done.stderr.startswith("small.yaml/minimal.yaml: must be a file that can be written")
@@ -134,7 +131,6 @@ def test_a_file_that_cannot_be_written_is_told(shrink: Command) -> None:
 
 
 def smallest(original: Case, fails: Callable[[Case], bool]) -> dict[str, Any]:
-    """Return the settings of what a case is shrunk to."""
     found = shrunk(original, None, ROW, lambda candidate: True if fails(candidate) else None)
     assert fails(found.case)
     return settings(found.case)
@@ -161,7 +157,6 @@ def test_channels_are_as_many_as_the_groups() -> None:
 
 
 def test_sizes_are_as_small_as_they_can_be() -> None:
-    """Large ones too, in few steps."""
     original = case((3000,), (1000,), dilations=(2,))
     count = 0
 
@@ -175,7 +170,6 @@ def test_sizes_are_as_small_as_they_can_be() -> None:
 
 
 def test_a_level_that_is_not_needed_is_left_out() -> None:
-    """Of a context, only the levels are left without which the case does not fail; of an operator that fails, none."""
     context = Context(data="int8", before="pad-begin", arithmetic="mul", activation="relu", end="int8")
     large = case((4, 3), (3, 2), context=context, data_format="NCX", filter_format="IOX")
     fused = shrunk(large, "", ROW, lambda each: "" if {"mul", "relu"} <= {*each.context.levels.values()} else None)
@@ -240,7 +234,6 @@ def test_what_is_simpler_is_never_the_same_nor_comes_back(signature: Signature) 
 
 
 def record(verdict: ver.Verdict, *diagnosis: str) -> Record:
-    """Return a record."""
     return Record("a/b/c", "made", ROW.name, verdict, diagnosis=named(*diagnosis))
 
 
@@ -248,7 +241,6 @@ DIFFERED = ver.Differed("exact", 1, 2, (0, 0, 0), 1.0, 2.0)
 
 
 def test_failures_are_one_by_diagnosis_or_words() -> None:
-    """One explanation in common will do; words without their numbers must be the same."""
     one = failure(record(DIFFERED, "filter-flipped", "one-too-late"))
     assert one is not None
     assert one.alike(failure(record(DIFFERED, "one-too-late")))

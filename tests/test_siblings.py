@@ -47,22 +47,18 @@ NEGATIVE = "padding/auto-pad/negative-total-by-hand"
 
 
 def reading(name: str) -> Reading:
-    """Return a disputed reading of ONNX."""
     return next(reading for reading in DIALECTS[ONNX].disputed if reading.name == name)
 
 
 def always(*readings: Reading) -> Callable[[Case], Sequence[Reading]]:
-    """Return what follows these readings in every case."""
     return lambda _: readings
 
 
 def refusing(*cases: str) -> Callable[[Case], out.Outcome | None]:
-    """Return what runs out of memory in these cases."""
     return lambda case: OUT_OF_MEMORY if case.id in cases else None
 
 
 def verdicts(run: Run) -> Mapping[str, ver.Verdict]:
-    """Return the verdicts by case."""
     return {record.case: record.verdict for record in run.records}
 
 

@@ -37,7 +37,6 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def named(run: Run, name: str, version: str) -> Run:
-    """Return a run as that of another backend."""
     backend = run.header.backend.model_copy(update={"name": name, "version": version})
     return replace(run, header=run.header.model_copy(update={"backend": backend}), path=Path(f"{name}-{version}.jsonl"))
 
@@ -75,7 +74,6 @@ def site(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def smallest_records() -> str:
-    """Return the path of the smallest records of tconv."""
     return str(min(data_folder("records").glob("*.jsonl.xz"), key=lambda path: path.stat().st_size))
 
 
@@ -117,7 +115,6 @@ class Links(HTMLParser):
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what it has."""
         self.tags.add(tag)
         for name, value in attrs:
             assert not name.startswith("on")
@@ -143,7 +140,6 @@ def test_every_address_leads_somewhere(site: Path) -> None:
 
 
 def test_each_question_engine_and_finding_has_a_page_with_json(site: Path) -> None:
-    """At an address that is its name."""
     for question in list_questions():
         data = json.loads((site / "questions" / f"{question.key}.json").read_text())
         assert set(data["engines"]) == {"acme", "OpenVINO"}
@@ -207,7 +203,6 @@ def test_the_drawings_of_same_upper_and_same_lower_show_how_they_differ(corpus: 
 
 
 def test_what_others_write_is_text(site: Path) -> None:
-    """A hostile waiver makes no element and no link, on a page or in a script."""
     for file in site.rglob("*.html"):
         assert "img" not in Links(file).tags, file
         assert not any(address.startswith("javascript") for address in Links(file).addresses)
@@ -217,7 +212,6 @@ def test_what_others_write_is_text(site: Path) -> None:
 
 
 def test_nothing_is_requested_from_elsewhere(site: Path) -> None:
-    """Neither a page nor a style nor a script loads anything but files of the site."""
     for file in site.rglob("*"):
         if file.suffix in {".css", ".js", ".html"}:
             text = file.read_text(encoding="utf-8")
@@ -267,7 +261,6 @@ def test_a_mode_that_a_call_does_not_have_is_written_as_pads_if_it_has_pads(
 
 
 def test_every_runner_is_of_an_engine() -> None:
-    """There are nineteen, each once."""
     assert len(ENGINES) == 19
     assert {engine_name(name)[0] for name in engines()} <= set(ENGINES)
     assert engine_name("onnx-shape-inference") == engine_name("onnx-reference")

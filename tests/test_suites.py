@@ -126,7 +126,6 @@ def test_curated_tests_pass_on_onnxruntime_and_on_the_reference_evaluator(corpus
 
 
 def test_node_tests_come_back(corpus: Corpus, tmp_path: Path) -> None:
-    """What was exported is imported with the same call, data and output."""
     cases = some(corpus, "onnx-node-tests", 20)
     write_suite("onnx-node-tests", cases, tmp_path)
     back = import_tests([tmp_path])
@@ -156,7 +155,6 @@ def test_upstreams_own_tests_are_imported(command: Command, tmp_path: Path, monk
 
 @pytest.mark.parametrize("content", ["nothing", "empty", "other model", "no data"])
 def test_a_folder_that_is_no_test_gets_a_clear_error(content: str, command: Command, tmp_path: Path) -> None:
-    """It names the folder or the file, and says what must be there."""
     folder = tmp_path / "test"
     if content != "nothing":
         folder.mkdir()
@@ -191,7 +189,6 @@ def descriptor(line: str) -> dict[str, int]:
 
 
 def lines_of(text: str) -> Iterator[tuple[dict[str, str], dict[str, int]]]:
-    """Yield the options and the problem of each line of a batch file."""
     options: dict[str, str] = {}
     for line in text.splitlines():
         if line.startswith("--"):
@@ -285,7 +282,6 @@ def test_webnn_data_are_what_an_engine_reads(corpus: Corpus, tmp_path: Path) -> 
 
 
 def test_openvino_reads_its_ir_back(corpus: Corpus, tmp_path: Path) -> None:
-    """Each model that was saved is read, run, and gives the exact output."""
     openvino = pytest.importorskip("openvino")
     known = load(data_folder("waivers") / "openvino.yaml").waivers
     drawn = [case for case in some(corpus, "openvino-ir", 12) if case.x.dtype == "f32"]
@@ -311,7 +307,6 @@ def test_openvino_reads_its_ir_back(corpus: Corpus, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SUITES)
 def test_the_command_writes_a_suite(name: str, command: Command, tmp_path: Path) -> None:
-    """And says how many tests there are, and how many cases were left out."""
     if name == "openvino-ir":
         pytest.importorskip("openvino")
     done = command("export", "--suite", name, "padding/pads/**", "--output", "suite", "--tier", "smoke")

@@ -32,7 +32,6 @@ def read(folder: Path, sweep: str, base: str = "{}") -> Sweep:
 
 
 def refusal(folder: Path, sweep: str) -> tuple[str, str]:
-    """Return what stands at the place of the error, and its message."""
     with pytest.raises(FileError) as error:
         read(folder, sweep)
     assert error.value.line is not None
@@ -43,7 +42,6 @@ def refusal(folder: Path, sweep: str) -> tuple[str, str]:
 
 
 def ids(sweep: Sweep) -> list[str]:
-    """Return the labels of all cases, as they stand in the id's brackets."""
     return [sweep.case_id(row).partition("[")[2].rstrip("]") for row in sweep.rows().tolist()]
 
 
@@ -51,7 +49,6 @@ def ids(sweep: Sweep) -> list[str]:
 
 
 def test_a_sweep_is_the_product_of_its_axes(tmp_path: Path) -> None:
-    """All combinations are cases, the first axis varies slowest, and an id has the labels in the file's order."""
     sweep = read(tmp_path, "axes: {strides: [1, 2], bias: [true, false], output_shape: [null, full-1]}")
     assert sweep.radix == (2, 2, 2)
     assert ids(sweep) == [
@@ -142,7 +139,6 @@ def test_an_impossible_case_beside_possible_ones_is_refused(tmp_path: Path) -> N
 
 
 def test_a_list_in_a_skip_means_any(tmp_path: Path) -> None:
-    """A list means any of its values; a value that is a list is written in a list."""
     sweep = read(
         tmp_path,
         "with: {spatial: [5, 4], kernel: [2, 2]}, axes: {strides: [1, 2, [1, 2]], bias: [true, false]},"
@@ -185,7 +181,6 @@ def test_skips_by_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st
 
 
 def test_labels_lead_back_to_the_row(tmp_path: Path) -> None:
-    """Every id is found again by its labels, in any order; what is skipped, short or unknown is not."""
     sweep = read(
         tmp_path,
         "with: {spatial: [5, 4], kernel: [2, 2]}, axes: {strides: [null, 2, [1, 2]], bias: [true, false]},"

@@ -32,8 +32,6 @@ LONG = "padding/output-shape/crop[auto_pad=same_upper,output_shape=full-1,stride
 
 @pytest.fixture
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], str]:
-    """Return what shows a run on a terminal of so many columns and returns the text."""
-
     def show(assessment: Assessment, width: int) -> str:
         screen = io.StringIO()
         console = Console(file=screen, width=width, force_terminal=True, color_system="standard", highlight=False)
@@ -53,7 +51,6 @@ def everything() -> Assessment:
 
 
 def test_every_status_is_shown_by_every_report() -> None:
-    """A status that is added has its symbol and its words for all of them."""
     assert set(STATUSES) == set(Status)
     assert len({look.symbol for look in STATUSES.values()}) == len(Status)
 

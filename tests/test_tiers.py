@@ -35,7 +35,6 @@ SWEEP = """\
 
 
 def sweeps(folder: Path, *names: str) -> Corpus:
-    """Return a corpus of a file for each name, with a sweep of that name."""
     for name in names:
         written(folder, f"{BARE_HEAD}sweeps:\n{SWEEP.format(name=name)}", f"{name}.yaml")
     return Corpus.load(folder)
@@ -43,7 +42,6 @@ def sweeps(folder: Path, *names: str) -> Corpus:
 
 @pytest.fixture
 def two(tmp_path: Path) -> Corpus:
-    """Return a corpus of two sweeps whose tiers are kept."""
     tiers.write(tmp_path, sweeps(tmp_path, "one", "two").sweeps.values())
     return Corpus.load(tmp_path)
 
@@ -96,7 +94,6 @@ def test_what_is_written_is_read(two: Corpus, tmp_path: Path) -> None:
 
 
 def rows(corpus: Corpus, sweep: Sweep, tier: Tier) -> list[list[int]]:
-    """Return the rows of a sweep that are in a tier."""
     return [row for block in corpus.tiers.blocks(sweep, tier) for row in block.tolist()]
 
 

@@ -44,7 +44,6 @@ def made(
 
 
 def judged(backend: Right, data: Data, *, dtype: DType = DType.F32, channels: int = 1, bias: bool = False) -> Any:  # noqa: ANN401
-    """Return the record of a plane under 3x3 taps."""
     case = Case(
         "topic/file/plane",
         Attributes(),
@@ -158,7 +157,6 @@ def test_a_product_of_any_size_is_no_transform(
 
 
 def sequential(x: Array, w: Array, geometry: Geometry) -> Array:
-    """Return the sums in float32, tap after tap and channel after channel."""
     total = np.zeros((x.shape[0], w.shape[1], *geometry.output), np.float32)
     for channel, *tap in np.ndindex(w.shape[0], *w.shape[2:]):
         window = tuple(slice(t, t + size) for t, size in zip(tap, x.shape[2:], strict=True))
@@ -259,7 +257,6 @@ def test_what_no_transform_computes_has_no_errors_of_one(
 
 
 def test_an_axis_with_one_tap_is_not_transformed() -> None:
-    """The rows of a plane under a filter of one row are lines, and have the deviation of lines."""
     _, geometry, x, w = made("normal", 2, (12,), 1)
     rows = np.stack([x, 2 * x, 3 * x], axis=2)
     plane = Geometry((3, 12), (1, 3), (1, 1), (1, 1), (0, 0), (3, *geometry.output), 1)

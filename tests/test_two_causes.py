@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def bias(problem: Problem, times: float) -> dict[str, Array]:
-    """Return the bias that is added so often."""
     b = problem.truth.operands.get("b")
     return {} if b is None else {"b": b * times if times else np.zeros_like(b)}
 
@@ -52,7 +51,6 @@ def around_the_data(problem: Problem) -> Geometry:
 
 
 def flipped(problem: Problem) -> Array:
-    """Return the filter with its taps in reverse order."""
     w = problem.truth.operands["w"]
     return np.flip(w, tuple(range(2, w.ndim)))
 
@@ -103,7 +101,6 @@ def lost_bits_and_rule(problem: Problem) -> Array:
 
 
 def upper_for_lower(problem: Problem) -> Geometry:
-    """Return the geometry that SAME_UPPER gives."""
     attributes = replace(problem.case.attributes, auto_pad=AutoPad.SAME_UPPER)
     return geometry_of(Problem(replace(problem.case, attributes=attributes), ONNX))
 

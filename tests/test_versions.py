@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[1]
 
 
 def requirements() -> Iterator[Requirement]:
-    """Yield the requirements of the project, of its extras and of its dependency groups."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, groups = document["project"], document["dependency-groups"]
     for lines in (project["dependencies"], *project["optional-dependencies"].values(), *groups.values()):
@@ -21,7 +20,6 @@ def requirements() -> Iterator[Requirement]:
 
 
 def releases() -> dict[str, str]:
-    """Return the release of each distribution in `versions.txt`, by its canonical name."""
     lines = (ROOT / "tests" / "versions.txt").read_text().splitlines()
     pairs = (line.split("==") for line in lines if not line.startswith("#"))
     return {canonicalize_name(name): version for name, version in pairs}

@@ -52,7 +52,6 @@ def refusal(tmp_path: Path, old: str, new: str) -> str:
 
 
 def only(**settings: object) -> Waiver:
-    """Return the waiver of a file of one."""
     return waiver_file(waiver(**settings)).waivers[0]
 
 
@@ -71,13 +70,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
 
 
 def test_each_broken_file_has_its_message(tmp_path: Path) -> None:
-    """`golden/waiver_file_messages.yaml` has what is replaced in the good file, and what is said then, in one line."""
     edits = yaml.safe_load(REFUSALS.read_text(encoding="utf-8"))
     compare(REFUSALS, [refusal(tmp_path, edit["replace"], edit["by"]) for edit in edits])
 
 
 def test_all_errors_of_a_file_are_told(tmp_path: Path) -> None:
-    """Each in a line of its own, in the order of their places."""
     path = tmp_path / "acme.yaml"
     path.write_text(GOOD.replace("format: 1", "format: 2\nbakcend: x").replace("kind: differed}", "kind: difered}"))
     with pytest.raises(FileErrors) as caught:
@@ -90,7 +87,6 @@ def test_all_errors_of_a_file_are_told(tmp_path: Path) -> None:
 
 
 def test_two_waivers_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Reports tell of waivers by their names; the second one's place is told."""
     again = GOOD[GOOD.index("  - name") :]
     message = refusal(tmp_path, "    date: 2026-11-20\n", "    date: 2026-11-20\n" + again)
     assert message == "acme.yaml:18:11: a waiver's name must be unique (got 'rounds-up' again)"

@@ -95,7 +95,6 @@ def test_a_walk_leads_to_a_gate(name: str, command: Command, tmp_path: Path) -> 
 
 
 def ran(command: Command, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command; what it prints goes into the file behind `>` as well."""
     if ">" not in words:
         return command(*words)
     at = words.index(">")

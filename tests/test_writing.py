@@ -32,7 +32,6 @@ FILLS = get_args(Filling)
 
 
 def loaded(case: Case, folder: Path) -> Case:
-    """Return the case that is read from what is written."""
     path = folder / "written.yaml"
     path.write_text(write_case_file([replace(case, cites=CITES)], "Written."), encoding="utf-8")
     (found,) = Corpus.load(path).cases("full")
@@ -90,7 +89,6 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases())
 @examples(100)
 def test_what_is_written_is_read(one: Case) -> None:
-    """The settings of a case build it again, in this process."""
     left_out: dict[str, Any] = dict.fromkeys(one.omit)
     one = replace(one, attributes=replace(one.attributes, **left_out))
     again = build(one.id, settings(one), about=one.about)
@@ -100,7 +98,6 @@ def test_what_is_written_is_read(one: Case) -> None:
 @given(one=cases())
 @examples(40)
 def test_what_is_written_to_a_file_is_read(one: Case, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """So does the text of its file, whatever its values and its words are."""
     left_out: dict[str, Any] = dict.fromkeys(one.omit)
     one = replace(one, attributes=replace(one.attributes, **left_out))
     assert content(loaded(one, tmp_path_factory.mktemp("written"))) == content(one)
@@ -161,7 +158,6 @@ def test_sizes_are_told_by_their_meaning() -> None:
 
 
 def test_literal_outputs_are_written(tmp_path: Path) -> None:
-    """What a case says that a dialect expects."""
     one = replace(case((1,), (1,)), expected=(Expected(("geometry/1",), (1,), (2.5,)),), tier="smoke")
     assert content(loaded(one, tmp_path)) == content(one)
 
@@ -175,7 +171,6 @@ def test_any_word_is_a_word(word: str, tmp_path: Path) -> None:
 
 @given(st.floats())
 def test_numbers_are_read_as_they_are(value: float) -> None:
-    """To the last bit, signs of zeros included."""
     text = flow(value)
     assert repr(float(value_of(kind_of(text), text))) == repr(value)  # type: ignore[arg-type] # a number
 

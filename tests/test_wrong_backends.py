@@ -66,7 +66,6 @@ DEATHS = {
 
 
 def verdicts(assessment: Assessment) -> dict[str, ver.Verdict]:
-    """Return the verdict of each case by its name."""
     return {judged.record.case.removeprefix("small/"): judged.record.verdict for judged in assessment.statuses}
 
 

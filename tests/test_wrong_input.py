@@ -53,7 +53,6 @@ yaml.SafeDumper.add_representer(
 
 
 def of_call(code: str) -> str:
-    """Return the message of a wrong call of the Python interface."""
     with pytest.raises((TconvError, Invalid)) as caught:
         eval(code, {name: getattr(tconv, name) for name in tconv.__all__} | OPERANDS)  # noqa: S307 - our own file
     return f"{type(caught.value).__name__}: {caught.value}"
@@ -78,7 +77,6 @@ def compare(golden: Path, messages: Sequence[str | None]) -> None:
 
 
 def test_each_wrong_call_has_its_message() -> None:
-    """The interface refuses what it cannot take, in words."""
     compare(CALLS, [of_call(entry["call"]) for entry in yaml.safe_load(CALLS.read_text(encoding="utf-8"))])
 
 

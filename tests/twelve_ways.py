@@ -78,7 +78,6 @@ class TwelveWays(Right):
     asked = 0
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Go wrong in the case's way."""
         way = WAYS.get(arrays["x"].shape[-1], "")
         words = self.understood(dict(call.attributes))
         match way:

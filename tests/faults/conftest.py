@@ -25,6 +25,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    """Return a place of its own for a command."""
     with Place() as made:
         yield made

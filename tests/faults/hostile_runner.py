@@ -38,7 +38,6 @@ REPLIES = {
 
 
 def say(message: object) -> None:
-    """Write a line."""
     os.write(1, (json.dumps(message) + "\n").encode())
 
 
@@ -108,7 +107,6 @@ def replace_files(place: Place, make: Callable[[Path], object]) -> None:
 
 
 def replace_folder(place: Place) -> None:
-    """Replace the folder by a link to one outside."""
     shutil.rmtree(place.folder)
     place.folder.symlink_to(Path(OUTSIDE).parent)
 
@@ -120,7 +118,6 @@ def extend_stderr(_: Place) -> None:
 
 
 def print_much(_: Place) -> None:
-    """Die, with many megabytes on standard error."""
     for _each in range(200):
         os.write(2, TEXT.encode("utf-8", "replace") * 5000)
     os.abort()
@@ -175,7 +172,6 @@ HARMS: dict[str, Callable[[Place], object]] = {
 
 
 def harm(run: dict[str, object]) -> None:
-    """Do what the argument says, before the reply."""
     files = [Path(str(file)) for file in run.get("inputs", {}).values()]  # type: ignore[attr-defined]  # a mapping
     if HOW in HARMS:
         HARMS[HOW](Place(files, Path(str(run["output"]))))
@@ -185,7 +181,6 @@ def harm(run: dict[str, object]) -> None:
 
 
 def main() -> None:
-    """Answer until the input ends."""
     for line in sys.stdin:
         message = json.loads(line)
         if "hello" in message:

@@ -57,7 +57,6 @@ COSTLY = {
 
 @cache
 def shipped() -> list[str]:
-    """Return tconv's own case files."""
     return [path.read_text() for path in sorted(data_folder("cases").rglob("*.yaml"))]
 
 
@@ -85,7 +84,6 @@ def mutated(draw: st.DrawFn) -> str:
 
 
 def listed(text: str, codes: set[int]) -> None:
-    """List the cases of a file."""
     with Place() as place:
         (place.folder / "c.yaml").write_text(text, encoding="utf-8", errors="surrogateescape")
         place.command("list", "--tier", "full", "--cases", "c.yaml", codes=codes)
@@ -94,7 +92,6 @@ def listed(text: str, codes: set[int]) -> None:
 @examples(50)
 @given(mutated())
 def test_a_mutated_file_is_read_or_refused(text: str) -> None:
-    """A line or a word of a case file is wrong."""
     listed(text, EITHER)
 
 

@@ -44,7 +44,6 @@ ANY_VALUE = (
 @pytest.mark.parametrize("value", JUNK, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize("name", ANY_VALUE)
 def test_a_variable_with_junk(place: Place, name: str, value: str) -> None:
-    """It is ignored, or refused."""
     runs_whole(place, EITHER, env=place.environment(**{name: value}))
 
 
@@ -62,7 +61,6 @@ def test_a_variable_with_junk(place: Place, name: str, value: str) -> None:
     ids=lambda variables: next(iter(variables)),
 )  # fmt: skip
 def test_what_python_and_the_locale_know(place: Place, variables: dict[str, str]) -> None:
-    """No setting of Python or of the locale changes a run."""
     runs_whole(place, env=place.environment(**variables))
 
 
@@ -77,7 +75,6 @@ def test_folders_of_the_system_are_none(place: Place, name: str, value: str) -> 
 
 @pytest.mark.parametrize("name", ["/".join(["long"] * 40), "a b\n'ä\"\x1b[2J"], ids=["long", "odd letters"])
 def test_a_folder_for_temporary_files_with_an_odd_name(place: Place, name: str) -> None:
-    """The name is long, or has blanks, quotes and control characters."""
     (place.folder / name).mkdir(parents=True)
     runs_whole(place, env=place.environment(TMPDIR=f"{place.folder}/{name}"))
 
@@ -99,7 +96,6 @@ def test_a_process_with_odd_streams_and_rights(place: Place, settings: dict[str,
 
 
 def test_the_working_directory_is_deleted(place: Place) -> None:
-    """It is refused in words."""
     (place.folder / "gone").mkdir()
 
     def leave() -> None:
@@ -110,7 +106,6 @@ def test_the_working_directory_is_deleted(place: Place) -> None:
 
 
 def given_away(place: Place) -> None:
-    """Give the folder to a user who has no rights."""
     for path in (place.folder, *place.folder.rglob("*")):
         shutil.chown(path, NOBODY, NOBODY)
 
@@ -156,7 +151,6 @@ LINES: dict[str, tuple[Sequence[str], Container[int]]] = {
 
 @pytest.mark.parametrize(("arguments", "codes"), LINES.values(), ids=LINES)
 def test_a_command_line(place: Place, arguments: Sequence[str], codes: Container[int]) -> None:
-    """Arguments are many, long, empty, doubled and no text."""
     place.check(place.run(*arguments), codes)
 
 
@@ -203,7 +197,6 @@ def test_a_plugin_that_cannot_be_imported(place: Place, module: str) -> None:
 
 @pytest.mark.parametrize("entries", ENTRIES.values(), ids=ENTRIES)
 def test_entry_points_that_are_none(place: Place, entries: str) -> None:
-    """They are listed, or refused."""
     place.check(place.run("backends", env=installed(place, entries)), {0, 2, 3})
 
 
@@ -222,6 +215,5 @@ def test_entry_points_that_are_none(place: Place, entries: str) -> None:
     [("onnxruntime", "onnxruntime"), ("openvino", "openvino"), ("torch", "torch"), ("jax", "jax"), ("cv2", "opencv")],
 )
 def test_a_library_that_cannot_be_imported(place: Place, module: str, backend: str, text: str) -> None:
-    """The backend that needs it is missing."""
     (place.folder / f"{module}.py").write_text(text)
     place.check(place.run(*RUN, backend, env=before(place)), MISSING)

@@ -193,7 +193,6 @@ def test_records(place: Place, change: Callable[[bytes], bytes]) -> None:
     ids=["a pipe", "a folder", "a loop of links", "a link to a device", "a sparse file"],
 )
 def test_records_that_are_no_file(place: Place, make: Callable[[Path], object]) -> None:
-    """They are refused."""
     place.run(*RIGHT)
     (path,) = (place.folder / "reports").glob("*.jsonl")
     path.unlink()

@@ -69,7 +69,6 @@ PLANS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {
 def test_an_output_that_cannot_be_written(
     place: Place, prepare: Callable[[Path], object], arguments: tuple[str, ...]
 ) -> None:
-    """It is refused in words."""
     prepare(place.folder)
     place.check(place.run(*arguments), WRONG)
 

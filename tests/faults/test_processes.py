@@ -89,7 +89,6 @@ class KilledAndResumed(RuleBasedStateMachine):
 
 
 def test_a_run_is_killed_and_resumed() -> None:
-    """In any order of kills, signals and resumptions."""
     run_state_machine_as_test(KilledAndResumed, settings=settings(examples(10), stateful_step_count=4))
 
 

@@ -52,7 +52,6 @@ waivers:
 
 @pytest.fixture(scope="module")
 def red() -> Iterator[tuple[Place, Path]]:
-    """Return a place with the records of a red run, and their file."""
     with Place() as place:
         assert place.run(*RUN, "wrong_backends:PadsSwapped") == 1
         (path,) = (place.folder / "reports").glob("*.jsonl")
@@ -65,7 +64,6 @@ def reported(place: Place, name: str, waivers: str = "none") -> None:
 
 
 def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - JSON values
-    """Yield the way to each value within a value."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in keys:
         yield (*above, key)
@@ -100,7 +98,6 @@ def test_edited_records_are_not_green(red: tuple[Place, Path], data: st.DataObje
 @examples(50)
 @given(st.data())
 def test_records_with_other_bytes_are_not_green(red: tuple[Place, Path], data: st.DataObject) -> None:
-    """Bytes are changed, added and cut off."""
     place, path = red
     text = path.read_bytes()
     at = data.draw(st.integers(0, len(text) - 1))
