@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tconv.corpus.sweep import Rows
-    from tconv.vocabulary import Ints, Mask
+    from tconv.vocabulary import Ints
 
 _TRIES = 12
 """Rows that are made for a missing tuple; the one with most new tuples is taken."""
@@ -42,14 +42,18 @@ class Cover:
 
 
 def cover_axes(
-    radix: Sequence[int], cover: Cover, leave_out: Callable[[Rows], Mask], seed: int, first: Sequence[Ints] = ()
+    radix: Sequence[int],
+    cover: Cover,
+    row_is_case: Callable[[Sequence[int]], bool],
+    seed: int,
+    first: Sequence[Ints] = (),
 ) -> Rows:
     """Return rows, (n, axes), with every tuple that is possible.
 
     Args:
         radix: the number of labels of each axis.
         cover: the tuples.
-        leave_out: returns which rows are not cases.
+        row_is_case: returns whether a row is a case.
         seed: decides between equal rows.
         first: rows that the result must have.
     """
@@ -64,7 +68,7 @@ def cover_axes(
     while (wanted := _first_missing(missing)) is not None:
         axes, labels = wanted
         best = max(
-            _made(radix, missing, dict(zip(axes, labels, strict=True)), cover, leave_out, generator),
+            _made(radix, missing, dict(zip(axes, labels, strict=True)), cover, row_is_case, generator),
             key=lambda row: _gain(missing, row),
             default=None,
         )
@@ -89,7 +93,7 @@ def _made(
     missing: _Missing,
     fixed: dict[int, int],
     cover: Cover,
-    leave_out: Callable[[Rows], Mask],
+    row_is_case: Callable[[Sequence[int]], bool],
     generator: np.random.Generator,
 ) -> Iterator[list[int]]:
     """Yield rows with the fixed labels."""
@@ -110,7 +114,7 @@ def _made(
                         gains += table[index]
                 row[axis] = int(np.argmax(gains))
         made = [row[axis] for axis in range(len(radix))]
-        if not leave_out(np.array([made], dtype=np.int32))[0]:
+        if row_is_case(made):
             yield made
             found += 1
             if found == _TRIES:
