@@ -99,17 +99,6 @@ def test_nothing_is_left_of_an_environment_that_is_not_whole(acme: str, tmp_path
     assert _made(tmp_path) == []
 
 
-@pytest.mark.thorough
-def test_venv_and_pip_make_it_without_uv(acme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Uv is an extra: the environment is the same, and the release is asked."""
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    engine = engine_of(f"runner:{acme}==3")
-    assert engine is not None
-    assert engine.command("onnx/ConvTranspose-11").endswith(f" -B -E -s {ACME} onnx/ConvTranspose-11")
-    assert _made(tmp_path) == ["acme-3"]
-
-
 @pytest.mark.parametrize("installer", ["uv", pytest.param("pip", marks=pytest.mark.thorough)])
 def test_a_row_may_name_a_page_of_wheels_and_leave_out_what_its_package_declares(
     installer: str, acme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,13 +13,12 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 import yaml
 
-from made_records import EVERY_VERDICT, named, ruled, run_of
+from made_records import EVERY_RULING, EVERY_VERDICT, named, ruled, run_of, waiver
 from page_blocks import Block, Row, rows
 from tconv.cases.patterns import facts_of
 from tconv.corpus import Corpus
@@ -28,12 +27,12 @@ from tconv.errors import FileError
 from tconv.expectation.expected import Values
 from tconv.expectation.problem import expressed
 from tconv.gate.assessment import assess
-from tconv.gate.status import RULINGS, MixedReadings, ReadingChanged, Status
+from tconv.gate.status import RULINGS, Status
 from tconv.gate.waivers import WaiverFile
 from tconv.records.headers import BackendHeader, RunHeader, WaiversHeader
-from tconv.records.record import CallSummary, FreshAnswer, Record, Sums, record_line, record_of
+from tconv.records.record import CallSummary, FreshAnswer, Record, Sums
 from tconv.records.record_file import Run
-from tconv.reports import html, job_summary, junit
+from tconv.reports import html, job_summary
 from tconv.reports.between_runs.comparing import run_names
 from tconv.reports.causes import find_causes
 from tconv.reports.commands import CASE, reproduce_in
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import Ruling
 
 DIALECT = "onnx/ConvTranspose-22"
 HOSTILE = "</script><img src=x onerror=alert(1)><!--\u2028&amp;'\""
@@ -92,17 +90,9 @@ def _assessment(
 
 
 def _waiver(**changes: object) -> dict[str, Any]:
-    return {
-        "name": "crops-twice",
-        "dialects": [DIALECT],
-        "cases": "padding/grow",
-        "verdict": {"kind": "differed"},
-        "versions": ">=2",
-        "clause": "doc, total_padding",
-        "because": "a negative total is cropped twice",
-        "example": "padding/grow[strides=3]",
-        "date": "2026-11-20",
-    } | changes
+    reason = {"clause": "doc, total_padding", "because": "a negative total is cropped twice"}
+    place = {"name": "crops-twice", "cases": "padding/grow", "example": "padding/grow[strides=3]", "versions": ">=2"}
+    return waiver(**reason | place | changes)
 
 
 class _Page(HTMLParser):
@@ -203,27 +193,6 @@ def test_every_page_escapes_what_it_shows() -> None:
         escapes = environment(folder).autoescape
         assert callable(escapes)
         assert escapes(path.name) is not path.name.endswith((".md.j2", ".py.j2")), path
-
-
-@pytest.mark.parametrize(
-    "hostile", ["<script>alert(1)</script>", '"onload="alert(1)', "</script><img>", "\x1b[31mred", "a\u202eb"]
-)
-def test_hostile_text_is_text_on_the_page_and_in_junit(
-    hostile: str, page: Callable[..., _Page], tmp_path: Path
-) -> None:
-    """It makes no element and no attribute; a control character was made printable when the record was read."""
-    read = record_of(record_line(_record(f"padding/{hostile}", ver.RefusedValid(hostile))))
-    assessment = _assessment([read])
-    tags = {(tag, *attributes) for tag, attributes in page(assessment).tags}
-    junit.write(make_report([assessment]), tmp_path / "junit.xml")
-    written = [(tmp_path / name).read_text("utf-8") for name in ("index.html", "junit.xml")]
-    assert not {name for _, *names in tags for name in names if name.startswith("on")}
-    assert "img" not in {tag for tag, *_ in tags}
-    ET.fromstring(written[1])  # noqa: S314 - ours
-    for text in written:
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert not hostile.startswith("<") or hostile not in text
 
 
 def test_commands_ask_as_the_run_did(page: Callable[..., _Page]) -> None:
@@ -450,37 +419,14 @@ def test_zeros_of_either_sign_are_shown_apart(page: Callable[..., _Page]) -> Non
 
 
 def test_every_verdict_has_its_row(page: Callable[..., _Page]) -> None:
-    verdicts: list[Ruling] = [
-        ver.Agreed("bound", ("reduced-precision",)),
-        ver.Disputed(("negative-same-shrunk",), "exact"),
-        MixedReadings(("negative-same-shrunk",), "negative_same", "floor"),
-        ver.Differed("bound", 2, 9, (0, 1), math.nan, -math.inf, 3.5),
-        ver.WrongShape((1, 2), (1, 3)),
-        ver.WrongDtype("f16", "f32"),
-        ver.RefusedValid("no\nway"),
-        ver.AcceptedInvalid("pads-length"),
-        ver.Unsupported("not here"),
-        ver.NotApplicable("cannot say"),
-        ver.Crashed("signal 11", "the end"),
-        ver.TimedOut(30.0),
-        ver.Unstable("two answers"),
-        ver.BackendError("no array"),
-        ver.Inconclusive(2, 9, ("negative-same-shrunk",), ("reduced-precision",)),
-        ver.Imprecise("bound", 2, 9, (0, 1), 1.0, 2.0, 3.5),
-        ReadingChanged("negative_same", "primary", "negative-same-shrunk", ("negative-same-shrunk",), "exact"),
-    ]
-    assert {type(verdict) for verdict in verdicts} == set(RULINGS.values())
-    rulings = {f"a/{n:02}": verdict for n, verdict in enumerate(verdicts)}
+    assert {type(ruling) for ruling in EVERY_RULING} == set(RULINGS.values())
+    rulings = {f"a/{n:02}": ruling for n, ruling in enumerate(EVERY_RULING)}
     records = [_record(record.case, record.verdict) for record in run_of(rulings).records]
-    written = page(ruled(_assessment(records), rulings))
-    assert [row.kind for row in written.rows()] == [verdict.kind for verdict in verdicts]
-    assert all("\n" not in row.phrase and row.phrase for row in written.rows())
-    phrases = [row.phrase for row in written.rows()]
-    assert phrases[3] == "2 of 9 elements; [0,1] must be nan (got -inf), at worst 3.5 times what is allowed"
-    assert phrases[14].startswith("2 of 9 elements would pass as zero")
-    assert phrases[15].endswith("at worst 3.5 times what is allowed")
-    assert ["Standard error, its end", "the end"] in written.rows()[10].detail["prose"]
-    assert written.blocks["data"].values["readings"][DIALECT]["negative-same-shrunk"]
+    rows = page(ruled(_assessment(records), rulings)).rows()
+    assert [row.kind for row in rows] == [ruling.kind for ruling in EVERY_RULING]
+    assert all("\n" not in row.phrase and row.phrase for row in rows)
+    (died,) = (row for row in rows if row.kind == "crashed")
+    assert ["Standard error, its end", "ouch"] in died.detail["prose"]
 
 
 def test_call_is_told_in_the_words_of_the_dialect(page: Callable[..., _Page]) -> None:
@@ -565,32 +511,18 @@ def test_no_run_is_a_page_too(page: Callable[..., _Page]) -> None:
 def test_arrays_are_carried_as_they_are(page: Callable[..., _Page], save: Callable[..., str]) -> None:
     """Every element arrives, with what is not finite: in float32 where that loses nothing; no differences."""
     expected = np.array([[[[1.0, math.nan, math.inf, 2.0**53]]]])
-    actual = np.array([[[[1.0, math.nan, -math.inf, 2.0**53 + 2]]]])
-    written = page(_assessment([_record("a/b", EXACT, save("a.npz", expected=expected, actual=actual, x=expected))]))
-    block = written.blocks["arrays-0"]
-    assert block.values == {
-        "notes": [],
-        "shapes": {"expected": [1, 1, 1, 4], "actual": [1, 1, 1, 4], "x": [1, 1, 1, 4]},
+    arrays = {
+        "expected": expected,
+        "actual": np.array([[[[1.0, math.nan, -math.inf, 2.0**53 + 2]]]]),
+        "allowed": np.array([[[[1e-9, math.inf, 0.0, 0.0]]]]),
+        "x": expected,
     }
-    assert np.array_equal(block.arrays["expected"], expected.ravel(), equal_nan=True)
-    assert np.array_equal(block.arrays["actual"], actual.ravel(), equal_nan=True)
+    block = page(_assessment([_record("a/b", EXACT, save("a.npz", **arrays))])).blocks["arrays-0"]
+    assert block.values == {"notes": [], "shapes": {name: [1, 1, 1, 4] for name in arrays}}
+    for name, array in arrays.items():
+        assert np.array_equal(block.arrays[name], array.ravel(), equal_nan=True)
     # In float32 the last elements would be equal.
     assert (block.arrays["expected"].dtype, block.arrays["actual"].dtype) == (np.float32, np.float64)
-
-
-def test_what_is_allowed_is_there(page: Callable[..., _Page], save: Callable[..., str]) -> None:
-    """The script marks an element that is farther off than this."""
-    path = save(
-        "a.npz", expected=np.zeros((1, 1, 2)), actual=np.zeros((1, 1, 2)), allowed=np.array([[[1e-9, math.inf]]])
-    )
-    block = page(_assessment([_record("a/b", EXACT, path)])).blocks["arrays-0"]
-    assert block.arrays["allowed"].tolist() == [1e-9, math.inf]
-
-
-def test_without_an_output_what_is_expected_is_there(page: Callable[..., _Page], save: Callable[..., str]) -> None:
-    path = save("b.npz", expected=np.zeros((1, 1, 4)))
-    block = page(_assessment([_record("a/c", ver.Crashed("signal 11", ""), path)])).blocks["arrays-0"]
-    assert set(block.arrays) == {"expected"}
 
 
 @pytest.mark.parametrize(("size", "carried"), [(page_arrays.LARGEST, True), (page_arrays.LARGEST + 1, False)])
@@ -637,64 +569,49 @@ def test_each_cause_has_its_smallest_members(page: Callable[..., _Page], save: C
     assert limits == f"the {MOST} smallest members of each cause, and at most 24 MiB"
 
 
-def test_the_smallest_case_of_a_cause_has_the_fewest_elements(
-    page: Callable[..., _Page], save: Callable[..., str]
-) -> None:
-    """A long id does not make a case large: the page links to the case whose arrays it has first."""
-    small = _record("a/b[n=with-a-long-name]", EXACT, save("a.npz", expected=np.zeros((1, 1, 2))))
-    assert small.call is not None
-    large = replace(small, case="a/b[n=1]", call=replace(small.call, inputs=[("X", [1, 1, 9, 9], "f32")]))
-    written = page(_assessment([small, large]))
-    links = [attributes["href"] or "" for tag, attributes in written.tags if tag == "a" and "href" in attributes]
-    assert "n=with-a-long-name" in next(link for link in links if "&case=" in link)
-
-
-def test_missing_artifact_is_told(page: Callable[..., _Page]) -> None:
-    notes = _notes(page(_assessment([_record("a/b", EXACT, "artifacts/gone.npz")])))
-    assert "missing" in notes
-    assert "artifacts/gone.npz" in notes
-
-
-@pytest.mark.parametrize("kind", ["no-zip", "empty", "cut", "no-array", "objects", "text", "python-2", "folder"])
-def test_corrupt_artifact_is_told(page: Callable[..., _Page], tmp_path: Path, kind: str) -> None:
-    """Whatever is wrong with the file, the page is written and says so; no pickle is loaded."""
-    path = tmp_path / "a.npz"
-    match kind:
-        case "folder":
-            path.mkdir()
-        case "no-zip":
-            path.write_bytes(b"\x93NUMPY no zip")
-        case "empty":
-            path.write_bytes(b"")
-        case "cut":
-            np.savez(path, expected=np.arange(999.0))
-            path.write_bytes(path.read_bytes()[:700])
-        case "objects":
-            np.savez(path, expected=np.array([{}], dtype=object))
-        case "text":
-            np.savez(path, expected=np.array(["text"]))
-        case "no-array" | "python-2":
-            header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3L,), }\n"
-            content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr("expected.npy", content if kind == "python-2" else b"")
-    written = page(_assessment([_record("a/b", EXACT, "a.npz")]))
-    assert written.blocks["arrays-0"].arrays == {}
-    assert "not shown" in _notes(written)
-    assert "a.npz" in _notes(written)
-
-
-@pytest.mark.parametrize("artifact", ["../secret.npz", "artifacts/../../secret.npz", "{root}/secret.npz", "link.npz"])
-def test_path_out_of_the_folder_is_refused(tmp_path: Path, artifact: str) -> None:
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Path:
+    """Return a folder of artifacts that cannot be shown, named after what is wrong."""
     folder = tmp_path / "reports"
-    folder.mkdir()
+    (folder / "folder.npz").mkdir(parents=True)
     np.savez(tmp_path / "secret.npz", expected=np.zeros(3))
     (folder / "link.npz").symlink_to(tmp_path / "secret.npz")
-    artifact = artifact.format(root=tmp_path)
-    html.write(make_report([_beside(folder, _assessment([_record("a/b", EXACT, artifact)]))]), folder / "index.html")
-    written = _Page((folder / "index.html").read_text("utf-8"))
+    (folder / "loop.npz").symlink_to("loop.npz")
+    (folder / "no-zip.npz").write_bytes(b"\x93NUMPY no zip")
+    (folder / "empty.npz").touch()
+    np.savez(folder / "cut.npz", expected=np.arange(999.0))
+    (folder / "cut.npz").write_bytes((folder / "cut.npz").read_bytes()[:700])
+    np.savez(folder / "objects.npz", expected=np.array([{}], dtype=object))
+    np.savez(folder / "text.npz", expected=np.array(["text"]))
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3L,), }\n"
+    python_2 = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    for name, content in (("no-array", b""), ("python-2", python_2)):
+        with zipfile.ZipFile(folder / f"{name}.npz", "w") as archive:
+            archive.writestr("expected.npy", content)
+    return folder
+
+
+CORRUPT = ("no-zip", "empty", "cut", "no-array", "objects", "text", "python-2", "folder", "loop")
+ELSEWHERE = ("../secret.npz", "artifacts/../../secret.npz", "{root}/secret.npz", "link.npz")
+
+
+@pytest.mark.parametrize(
+    ("artifact", "said"),
+    [
+        ("gone.npz", "missing"),
+        *((f"{name}.npz", "not shown") for name in CORRUPT),
+        *((path, "not shown") for path in ("a\0b", "x" * 5000)),
+        *((path, "leaves the report's folder") for path in ELSEWHERE),
+    ],
+)
+def test_an_artifact_that_cannot_be_shown_is_told(artifact: str, said: str, spoilt: Path) -> None:
+    """Whatever is wrong with the file or its path, the page is written and says so; no pickle is loaded."""
+    record = _record("a/b", EXACT, artifact.format(root=spoilt.parent))
+    html.write(make_report([_beside(spoilt, _assessment([record]))]), spoilt / "index.html")
+    written = _Page((spoilt / "index.html").read_text("utf-8"))
     assert written.blocks["arrays-0"].arrays == {}
-    assert "leaves the report's folder" in _notes(written)
+    assert said in _notes(written)
+    assert artifact not in {"gone.npz", "cut.npz"} or artifact in _notes(written)
 
 
 def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None:
@@ -708,12 +625,6 @@ def test_artifacts_lie_beside_the_records_that_name_them(tmp_path: Path) -> None
     blocks = _Page((tmp_path / "page" / "index.html").read_text("utf-8")).blocks
     for number in range(2):
         assert blocks[f"arrays-{number}"].arrays["expected"].tolist() == [number] * 3
-
-
-@pytest.mark.parametrize("artifact", ["a\0b", "x" * 5000, "loop.npz"])
-def test_path_that_cannot_be_followed_is_told(page: Callable[..., _Page], tmp_path: Path, artifact: str) -> None:
-    (tmp_path / "loop.npz").symlink_to(tmp_path / "loop.npz")
-    assert "not shown" in _notes(page(_assessment([_record("a/b", EXACT, artifact)])))
 
 
 def test_page_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

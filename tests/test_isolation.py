@@ -21,7 +21,10 @@ from small_corpus import tconv, written
 from tconv.backends import confinement
 from tconv.backends.exec import Exec
 from tconv.backends.exec_child import ChildStarter
+from tconv.corpus import Corpus
 from tconv.errors import BackendMissing
+from tconv.execution.asking import Asking
+from tconv.execution.pool import Pool
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
 
@@ -168,6 +171,16 @@ def test_the_end_of_a_confined_child_is_its_own() -> None:
             starter.clear()
         with pytest.raises(BackendMissing, match=r"backend must start \(got '/nowhere': No such file"):
             ChildStarter(["/nowhere"], isolate=True).start(errors)
+
+
+def test_a_child_that_closes_its_output_and_lives_on_is_ended(tmp_path: Path, mark: str) -> None:
+    closing = 'import os; print(\'{"name": "shy", "version": "1", "dialect": "geometry/1"}\', flush=True); os.close(1)'
+    (tmp_path / "shy.py").write_text(f"{closing}\nimport time; time.sleep(300)\n")
+    (case, *_) = Corpus.load(written(tmp_path)).cases()
+    command = shlex.join(["env", f"MARK={mark}", sys.executable, str(tmp_path / "shy.py")])
+    with Pool(Asking(f"exec:{command}", isolate=False)) as pool:
+        assert pool.record(case).verdict == ver.Crashed("exit code 0", "")
+    assert gone(mark)
 
 
 def test_a_child_that_cannot_be_ended_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

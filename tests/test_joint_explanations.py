@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from small_corpus import TIMEOUT
-from tconv.corpus import Corpus
 from tconv.dialects.readings import Combination
 from tconv.evidence import Misreads, joint
 from tconv.evidence.joint import SHOWN_ALONE, explain_by_others
@@ -27,6 +26,7 @@ from tconv.reports.proposed_waivers import proposed
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tconv.corpus import Corpus
     from tconv.records.record_file import Run
 
 PADS, BIAS = "pads-exchanged", "bias-doubled"
@@ -35,11 +35,6 @@ PATTERNS = (
     "padding/combinations/**[auto_pad=explicit,shape=plane]",
     "interactions/planes[dtype=f32,padding=pads]",
 )
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return Corpus.load()
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from strategies import case, examples
 from tconv.cases.call import express, write_signature
-from tconv.cases.layouts import data_shape, fewest_axes, from_iox, from_ncx, inverse, permutation, to_iox, to_ncx
+from tconv.cases.layouts import data_shape, fewest_axes, from_iox, from_ncx, permutation, to_iox, to_ncx
 from tconv.cases.operands import make_operands
 from tconv.dialects import DIALECTS
 from tconv.errors import Invalid
 from tconv.vocabulary import DataFormat, FilterFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tconv.vocabulary import Ints
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,13 +29,6 @@ _SIZES = st.lists(st.integers(0, 4), min_size=2, max_size=6).map(tuple)
 
 def counted(shape: Ints) -> Array:
     return np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
-
-
-def test_nxc_by_hand() -> None:
-    ncx = counted((2, 3, 4, 5))
-    nxc = from_ncx(ncx, DataFormat.NXC)
-    assert nxc.shape == (2, 4, 5, 3)
-    assert all(nxc[n, h, w, c] == ncx[n, c, h, w] for n, c, h, w in np.ndindex(2, 3, 4, 5))
 
 
 def test_a_layout_may_be_its_text() -> None:
@@ -48,28 +43,20 @@ def test_a_layout_may_be_its_text() -> None:
             convert(array, "XNC")  # type: ignore[operator]
 
 
-def test_xoi_by_hand() -> None:
-    """XOI is (X, O/G, C): taps first, then outputs, then inputs."""
-    iox = counted((2, 3, 4, 5))
-    xoi = from_iox(iox, FilterFormat.XOI)
-    assert xoi.shape == (4, 5, 3, 2)
-    assert all(xoi[h, w, o, i] == iox[i, o, h, w] for i, o, h, w in np.ndindex(2, 3, 4, 5))
-
-
-def test_oxi_by_hand() -> None:
-    """OXI is (O/G, X, C): outputs first, then taps, then inputs, as TFLite has its filters."""
-    iox = counted((2, 3, 4, 5))
-    oxi = from_iox(iox, FilterFormat.OXI)
-    assert oxi.shape == (3, 4, 5, 2)
-    assert all(oxi[o, h, w, i] == iox[i, o, h, w] for i, o, h, w in np.ndindex(2, 3, 4, 5))
-
-
-def test_giox_by_hand() -> None:
-    """GIOX is [GROUPS, C/G, O/G, X]: input channel c is channel c % (C/G) of group c // (C/G)."""
-    iox = counted((6, 3, 4))
-    giox = from_iox(iox, FilterFormat.GIOX, 2)
-    assert giox.shape == (2, 3, 3, 4)
-    assert all(giox[c // 3, c % 3, o, k] == iox[c, o, k] for c, o, k in np.ndindex(6, 3, 4))
+@pytest.mark.parametrize(
+    ("layout", "place"),
+    [
+        (DataFormat.NXC, lambda n, c, h, w: (n, h, w, c)),
+        (FilterFormat.XOI, lambda i, o, h, w: (h, w, o, i)),
+        (FilterFormat.OXI, lambda i, o, h, w: (o, h, w, i)),
+        (FilterFormat.GIOX, lambda i, o, h, w: (i // 3, i % 3, o, h, w)),
+    ],
+)
+def test_layouts_by_hand(layout: DataFormat | FilterFormat, place: Callable[..., Ints]) -> None:
+    canonical = counted((6, 3, 4, 5))
+    there = from_ncx(canonical, layout) if isinstance(layout, DataFormat) else from_iox(canonical, layout, 2)
+    assert there.size == canonical.size
+    assert all(there[place(*at)] == canonical[at] for at in np.ndindex(*canonical.shape))
 
 
 @given(_SIZES, st.sampled_from(DataFormat))
@@ -107,13 +94,6 @@ def test_the_fewest_axes_are_enough(layout: str) -> None:
     canonical = counted((4, 6))
     array = from_ncx(canonical, layout) if layout in set(DataFormat) else from_iox(canonical, layout, 2)
     assert array.ndim >= fewest_axes(layout)
-
-
-def test_permutations_by_hand() -> None:
-    assert permutation(DataFormat.NXC, 2) == [0, 3, 1, 2]
-    assert inverse([0, 3, 1, 2]) == [0, 2, 3, 1]
-    assert permutation(DataFormat.NCX, 2) == [0, 1, 2, 3]
-    assert inverse([2, 0, 1]) == [1, 2, 0]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

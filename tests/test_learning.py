@@ -481,10 +481,8 @@ def test_one_declaration_is_proposed_for_all_other_values_of_a_fact(command: Com
 
 
 def test_diagnose_prints_the_rule(command: Command) -> None:
-    """Of one failing case: what the backend computes there, learnt from cases of the same padding mode."""
     case = "padding/pads/one-side-written[side=begin,strides=1,filter_format=IOX]"
     done = command("explain", case, "--backend", "wrong_backends:PadsSwapped")
-    assert done.returncode == 0
     assert "the runtime's rule, learnt from similar cases: pads_begin is pads_end, the text says" in done.stdout
 
 

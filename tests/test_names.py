@@ -51,9 +51,3 @@ def test_explain_says_what_a_name_is_of(name: str, kind: str, command: Command) 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{name}  ({kind})\n")
     assert "what to do: " in done.stdout
-
-
-def test_a_name_that_is_misspelt_has_a_hint(command: Command) -> None:
-    done = command("explain", "pads-exchangd")
-    assert done.returncode == 2
-    assert "pads-exchanged" in done.stderr

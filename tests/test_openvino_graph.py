@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 pytest.importorskip("openvino", reason="there is no OpenVINO; tox -e conformance-all has it")
 
 from tconv.backends import openvino_graph
-from tconv.backends.openvino import GROUPED, OpenVino
+from tconv.backends.openvino import OpenVino
 from tconv.backends.openvino_graph import element_type, expression, node_name
 
 UNSAID = {("bias", "int32"), ("bias", "node"), ("filter", "identity"), ("filter", "node")}
@@ -60,12 +60,6 @@ def verdict_of(problem: Problem) -> ver.Verdict:
     return judge(problem, OpenVino().run(problem.call, problem.arrays), DType.F32)
 
 
-@pytest.mark.parametrize(("axis", "level"), SAID, ids=lambda part: part)
-def test_a_level_computes_what_the_reference_says(corpus: Corpus, axis: str, level: str) -> None:
-    found = verdict_of(problem_of(corpus, "upsample", (axis, level)))
-    assert isinstance(found, ver.Differed if (axis, level) == ("end", "f16") else ver.Agreed)
-
-
 def test_a_run_names_the_operations_that_are_joined_wrongly(corpus: Corpus, command: Command, tmp_path: Path) -> None:
     """OpenVINO joins a Pad and the operator wrongly; it is right if the tensor between them is an output too."""
     case = problem_of(corpus, "crop-begin", ("before", "pad-begin"), ("activation", "relu")).case
@@ -82,12 +76,6 @@ def test_levels_are_those_that_are_tested(corpus: Corpus) -> None:
         assert isinstance(problem_of(corpus, "upsample", level).expectation, NotApplicable)
     for name in OpenVino.DIALECTS:
         assert set(find_dialect(name).operations) == openvino_graph.OPERATIONS == LEVEL_OF.keys()
-
-
-@pytest.mark.parametrize(("axis", "level"), [("use", "beside"), ("filter", "shared"), ("filter", "int8-per-channel")])
-def test_a_filter_of_groups_has_their_axis(corpus: Corpus, axis: str, level: str) -> None:
-    """In a graph the filter is in the layout IOX until it reaches an operator."""
-    assert isinstance(verdict_of(problem_of(corpus, "depthwise", (axis, level), dialect=GROUPED)), ver.Agreed)
 
 
 @pytest.mark.parametrize("kind", sorted(LEVEL_OF))
@@ -107,15 +95,6 @@ def test_a_wrong_operation_is_seen(corpus: Corpus, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(openvino_graph, "expression", wrong)
     verdict = verdict_of(problem_of(corpus, "upsample", LEVEL_OF[kind]))
     assert isinstance(verdict, ver.WrongShape if kind == "Shape" else ver.Differed)
-
-
-@pytest.mark.parametrize(("end", "dtype"), [("int8", "int8"), ("uint8", "uint8"), ("none", "f32")])
-def test_the_output_has_the_type_of_the_end(corpus: Corpus, end: str, dtype: str) -> None:
-    problem = problem_of(corpus, "upsample", ("arithmetic", "add"), *([] if end == "none" else [("end", end)]))
-    outcome = OpenVino().run(problem.call, problem.arrays)
-    assert isinstance(outcome, Produced)
-    assert problem.judged.dtype == dtype
-    assert isinstance(judge(problem, outcome, DType.F32), ver.Agreed)
 
 
 def test_what_is_executed_has_the_type_of_its_kernel(corpus: Corpus) -> None:

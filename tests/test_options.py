@@ -44,26 +44,6 @@ def chosen(**options: str) -> Run:
     return replace(run, header=run.header.model_copy(update={"backend": backend}))
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"pad": "x"}, "an option of acme must be one of pads, threads (got 'pad'); did you mean 'pads'?"),
-        (
-            {"pads": "swaped"},
-            "option pads of acme must be one of in-place, swapped (got 'swaped'); did you mean 'swapped'?",
-        ),
-        ({"threads": "9"}, "option threads of acme must be an integer from 1 to 8 (got '9')"),
-        ({"threads": "01"}, "option threads of acme must be an integer from 1 to 8 (got '01')"),
-        ({"threads": "many"}, "option threads of acme must be an integer from 1 to 8 (got 'many')"),
-    ],
-    ids=str,
-)
-def test_what_is_no_option_is_refused_with_the_nearest_one(given: dict[str, str], message: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        checked(OPTIONS, given, "acme")
-    assert str(caught.value) == message
-
-
 def test_an_option_may_be_any_text_and_a_backend_may_have_none() -> None:
     assert checked([Option("path", "where", "")], {"path": "/a b"}, "acme") == {"path": "/a b"}
     with pytest.raises(OptionError, match="acme must be given no option, as it has none"):

@@ -27,6 +27,7 @@ from tconv.porting.port import ported
 from tconv.vocabulary import Attributes, DType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 ONNX, ONNX_1, ONEDNN = "onnx/ConvTranspose-22", "onnx/ConvTranspose-1", "onednn/ConvTranspose-1"
@@ -120,6 +121,15 @@ def test_what_no_attributes_say_is_the_nearest_and_a_pad() -> None:
     assert (behind.written.case.attributes.output_padding, behind.written.behind) == ((1,), (2,))
 
 
+def test_an_output_padding_without_a_word_is_in_the_output_shape() -> None:
+    sizes = {"x": Operand((1, 1, 5, 6), DType.F32), "w": Operand((1, 1, 3, 3), DType.F32)}
+    case = Case("plane", Attributes(strides=(2, 2), output_padding=(1, 0)), **sizes)
+    port = ported(case, DIALECTS[ONNX], DIALECTS["tflite/TransposeConv"])
+    assert port.written is not None
+    assert port.written.case.attributes.given() == {"strides": (2, 2), "output_shape": (12, 13)}
+    assert port.written.complete
+
+
 def test_a_reading_of_the_source() -> None:
     """What a runtime reads otherwise is ported by the name of its reading; a name that changes nothing is refused."""
     case = line(kernel=2, strides=(4,), auto_pad="same_upper")
@@ -137,6 +147,18 @@ def test_a_reading_of_the_source() -> None:
 
 def node(x: str, w: str, y: str, **attributes: Any) -> onnx.NodeProto:  # noqa: ANN401 - values of attributes
     return helper.make_node("ConvTranspose", [x, w], [y], name=f"to-{y}", **attributes)
+
+
+def saved(
+    folder: Path,
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Sequence[onnx.ValueInfoProto],
+    constants: Sequence[TensorProto] = (),
+) -> Path:
+    """Write a model of these parts."""
+    graph = helper.make_graph(nodes, "g", inputs, [], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), folder / "a.onnx")
+    return folder / "a.onnx"
 
 
 def model(path: Path, opset: int = 22, size: int | str = "height") -> Path:
@@ -201,11 +223,10 @@ def test_sizes_that_inference_makes_up(tmp_path: Path) -> None:
     ]
     nodes = [helper.make_node("Conv", ["x", "c"], ["middle"], strides=[2, 2]), node("middle", "w", "y")]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, "height", "the width"])]
-    graph = helper.make_graph(nodes, "g", inputs, [], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
+    path = saved(tmp_path, nodes, inputs, weights)
     advice = "; they may follow from the model's inputs: give --size height=N --size 'the width'=N"
-    assert Model(tmp_path / "a.onnx", {}).calls()[0].unknown.endswith(advice)
-    case = Model(tmp_path / "a.onnx", {"height": 9, "the width": 7}).calls()[0].case
+    assert Model(path, {}).calls()[0].unknown.endswith(advice)
+    case = Model(path, {"height": 9, "the width": 7}).calls()[0].case
     assert case is not None
     assert case.x.shape == (1, 8, 4, 3)
 
@@ -242,9 +263,7 @@ def test_what_a_model_does_not_say(tmp_path: Path, nodes: list[onnx.NodeProto], 
             ("w", TensorProto.FLOAT, [1, 1, 3]),
         )
     ]
-    graph = helper.make_graph(nodes, "g", inputs, [])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), tmp_path / "a.onnx")
-    (call,) = Model(tmp_path / "a.onnx", {}).calls()
+    (call,) = Model(saved(tmp_path, nodes, inputs), {}).calls()
     assert call.case is None
     assert unknown in call.unknown
 
@@ -256,10 +275,8 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="must be an ONNX model"):
         Model(tmp_path / "text.onnx", {}).calls()
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [])
-    onnx.save(helper.make_model(graph), tmp_path / "relu.onnx")
     with pytest.raises(FileError, match="must have a node ConvTranspose"):
-        Model(tmp_path / "relu.onnx", {}).calls()
+        Model(saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [x]), {}).calls()
 
 
 PLANE, FILTER, FLOAT, HALF = (1, 4, 4, 4), (4, 2, 3, 3), TensorProto.FLOAT, TensorProto.FLOAT16
@@ -303,10 +320,7 @@ def test_an_invalid_model(
     wrong = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], name="wrong", **attributes)
     inputs = [helper.make_tensor_value_info("x", FLOAT, ["N", *data[1:]])]
     inputs, constants = (inputs + fed, []) if declared == "input" else (inputs, constants)
-    output = helper.make_tensor_value_info("y", FLOAT, None)
-    graph = helper.make_graph([wrong], "g", inputs, [output], constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "a.onnx")
-    code, text = port("--model", str(tmp_path / "a.onnx"), "--to", OPENVINO)
+    code, text = port("--model", str(saved(tmp_path, [wrong], inputs, constants)), "--to", OPENVINO)
     assert code == 1
     assert f"[{constraint}: " in text
 
@@ -319,13 +333,12 @@ def test_what_a_model_does_not_say_of_its_operands_is_taken_as_valid(tmp_path: P
         helper.make_tensor_value_info("b", FLOAT, ["M"]),
     ]
     call = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], group=2)
-    graph = helper.make_graph([call], "g", inputs, [])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "a.onnx")
-    case = Model(tmp_path / "a.onnx", {}).calls()[0].case
+    path = saved(tmp_path, [call], inputs)
+    case = Model(path, {}).calls()[0].case
     assert case is not None
     assert case.b is not None
     assert (case.x.shape, case.b.shape) == ((1, 4, 4, 4), (4,))
-    assert port("--model", str(tmp_path / "a.onnx"), "--to", ONNX)[0] == 0
+    assert port("--model", str(path), "--to", ONNX)[0] == 0
 
 
 # The command.
@@ -337,22 +350,6 @@ def port(*arguments: str) -> tuple[int, str]:
 
 
 CALL = ("--spatial", "5", "--kernel", "4", "--strides", "2", "--auto-pad", "same_upper", "--output-shape", "9")
-
-
-def test_the_command_prints_what_to_write() -> None:
-    """The call in the source's words, the same words in the target, what to write, and what else changes."""
-    code, text = port("--from", ONNX, "--to", OPENVINO, *CALL, "--bias")
-    assert code == 0
-    assert [part.strip() for part in text.splitlines()] == [
-        f"{ONNX} → {OPENVINO}",
-        "call       strides=[2], auto_pad=SAME_UPPER, output_shape=[9]",
-        "gives      pads_begin [1], pads_end [2], output [9]",
-        "same words another output: pads_begin [2], pads_end [1], output [9]",
-        "by the reading sized-upper-odd-end of the target: the same output: pads_begin [1], pads_end [2], output [9]",
-        "write      strides=[2], dilations=[1], pads_begin=[1], pads_end=[2]",
-        f"proven     {OPENVINO} gives pads_begin [1], pads_end [2], output [9]",
-        "besides    bias: the operator has no bias input; add the bias to its output, one value for each channel",
-    ]
 
 
 def test_the_command_prints_json(tmp_path: Path) -> None:

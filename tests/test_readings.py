@@ -169,23 +169,14 @@ def test_results_of_fewer_readings_come_first() -> None:
 @given(signatures(0), st.sampled_from(sorted(DIALECTS)))
 @examples(250)
 def test_branching_finds_all_that_the_whole_product_finds(signature: Signature, dialect: str) -> None:
+    """Each result once, in the order of the number of readings; the first is that of the primary readings."""
     row = DIALECTS[dialect]
     found = results_of(branches(signature, row.rules, row.disputed))
     assert {branch.result: len(branch.readings) for branch in found} == resolved(signature, dialect)
+    counts = [len(branch.readings) for branch in found]
+    assert counts == sorted(counts)
+    assert counts.count(0) == 1
+    assert len({branch.result for branch in found}) == len(found)
     for branch in found:
         chosen = [reading(dialect, name) for name in branch.readings]
         assert resolve(signature, apply_readings(row.rules, chosen)) == branch.result
-
-
-@given(signatures(0), st.sampled_from(sorted(DIALECTS)))
-@examples(250)
-def test_results_are_distinct_and_the_primary_comes_first(signature: Signature, dialect: str) -> None:
-    """No result is told twice; the first is that of the primary readings, the others follow by number of readings."""
-    row = DIALECTS[dialect]
-    found = results_of(branches(signature, row.rules, row.disputed))
-    assert found[0].readings == ()
-    assert found[0].result == resolve(signature, row.rules)
-    assert len({result.result for result in found}) == len(found)
-    counts = [len(result.readings) for result in found]
-    assert counts == sorted(counts)
-    assert all(result.readings for result in found[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,11 +97,6 @@ def test_every_kind_of_verdict_is_written_and_read_above() -> None:
     assert set(VERDICTS) == {type(verdict) for verdict in EVERY_VERDICT} == set(KINDS.values())
 
 
-def test_half_a_character_is_written_as_its_escape() -> None:
-    line = record_line(Record("a/b", "acme", "d", ver.BackendError("\udcff and \ud800")))
-    assert record_of(line).verdict == ver.BackendError("\\udcff and \\ud800")
-
-
 def test_what_says_nothing_is_not_written() -> None:
     line = record_line(Record("a/b", "acme", "onnx/ConvTranspose-22", ver.Agreed("exact"), 0.0012345678))
     assert json.loads(line) == {
@@ -128,14 +122,6 @@ def test_a_file_is_read_in_the_order_of_ids(tmp_path: Path) -> None:
     found = read(written(tmp_path, line_of("b"), line_of("c"), line_of("a")))
     assert [record.case for record in found.records] == ["a", "b", "c"]
     assert found.header == header()
-
-
-def test_non_finite_numbers_stand_as_words(tmp_path: Path) -> None:
-    verdict = ver.Differed("bound", 1, 2, (0,), math.nan, -math.inf, math.inf)
-    path = written(tmp_path, line_of("a", verdict))
-    assert '"expected":"NaN","actual":"-Infinity","worst":"Infinity"' in path.read_text(encoding="utf-8")
-    (record,) = read(path).records
-    assert repr(record.verdict) == repr(verdict)
 
 
 def test_a_last_line_without_its_end_is_no_record(tmp_path: Path) -> None:
@@ -213,20 +199,6 @@ def test_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
         assert str(caught.value) == f"{path}:1: written by format {FORMAT - 1}; run tconv again"
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "acme.jsonl"
-    path.write_bytes(b"")
-    with pytest.raises(FileError, match=":1: must start with a header"):
-        read(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere.jsonl", tmp_path):
-        with pytest.raises(FileError) as caught:
-            read(path)
-        assert str(caught.value).startswith(f"{path}: must be a readable file of records (got: ")
-
-
 def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
     later = header().model_copy(update={"started": "2027-01-01T00:00:00+00:00"})
     assert later.continues(header())
@@ -235,13 +207,8 @@ def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
     assert not header("1.2.1").continues(header())
 
 
-def test_notes_of_a_backend_are_cut_and_made_printable() -> None:
-    verdict = ver.Agreed("exact", ("n" * 100_000, "\x1b[2J"))
-    line = record_line(Record("a/b/c", "acme", "onnx/ConvTranspose-22", verdict))
-    assert len(line) < 30_000
-    kept = record_of(line).verdict
-    assert isinstance(kept, ver.Agreed)
-    assert kept.notes[1] == printable("\x1b[2J")
+def test_long_texts_are_cut() -> None:
+    assert len(line_of("a/b/c", ver.Agreed("exact", ("n" * 100_000,)))) < 30_000
 
 
 def test_large_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tracemalloc
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies import examples, geometries, onnx_examples
+from strategies import examples, geometries
 from tconv import conv_transpose, resolve
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.reference import count_products, definition
@@ -140,23 +138,7 @@ def test_a_part_is_computed_of_the_operands_that_reach_it(
         assert np.array_equal(getattr(terms, name), getattr(cut, name)), name
 
 
-def test_products_by_hand() -> None:
-    """Three taps at stride 2 overlap at every other point: 1, 1, 2, 1, 2, 1, 1 for one channel, zeros beyond."""
-    geometry = Geometry((3,), (3,), (2,), (1,), (-1,), (10,), 1)
-    assert count_products(geometry, 1).tolist() == [0, 1, 1, 2, 1, 2, 1, 1, 0, 0]
-    assert count_products(replace(geometry, pads_begin=(2,), output=(3,)), 4).tolist() == [8, 4, 8]
-
-
 # Corners.
-
-
-def test_the_smallest_example_by_hand() -> None:
-    x, w = np.array([[[1.0, 2.0, 3.0]]]), np.array([[[1.0, 10.0, 100.0]]])
-    geometry = Geometry((3,), (3,), (2,), (1,), (0,), (7,), 1)
-    assert definition(x, w, None, geometry).tolist() == [[[1, 10, 102, 20, 203, 30, 300]]]
-    assert definition(x, w, None, replace(geometry, pads_begin=(1,), output=(4,))).tolist() == [[[10, 102, 20, 203]]]
-    dilated = Geometry((3,), (3,), (1,), (2,), (0,), (7,), 1)
-    assert definition(x, w, None, dilated).tolist() == [[[1, 2, 13, 20, 130, 200, 300]]]
 
 
 def test_no_spatial_axis_at_all() -> None:
@@ -198,34 +180,7 @@ def test_an_output_far_outside_is_the_bias(shift: int) -> None:
 # What is not a number.
 
 
-def line(x: list[float], w: list[float], b: float | None = None) -> list[float]:
-    """Return the transposed convolution of a line at stride 3, with one more point before and one after."""
-    geometry = Geometry((len(x),), (len(w),), (3,), (1,), (-1,), (3 * len(x) + len(w) - 1,), 1)
-    bias = None if b is None else np.array([b])
-    found = definition(np.array([[x]]), np.array([[w]]), bias, geometry)
-    return [float(value) for value in found[0, 0]]
-
-
 NAN, INF = float("nan"), float("inf")
-
-
-@pytest.mark.parametrize(
-    ("x", "w", "b", "expected"),
-    [
-        ([1, NAN, 2], [1, 5], None, [0, 1, 5, 0, NAN, NAN, 0, 2, 10, 0]),
-        ([1, INF, 2], [1, -5], None, [0, 1, -5, 0, INF, -INF, 0, 2, -10, 0]),
-        ([1, 2, 3], [INF, 5], None, [0, INF, 5, 0, INF, 10, 0, INF, 15, 0]),
-        ([1, 0, -3], [INF, 5], None, [0, INF, 5, 0, NAN, 0, 0, -INF, -15, 0]),
-        ([1, INF], [1, 1], -INF, [-INF, -INF, -INF, -INF, NAN, NAN, -INF]),
-        ([1, 2], [3, 4], NAN, [NAN] * 7),
-        ([1, INF], [1, NAN], 1.0, [1, 2, NAN, 1, INF, NAN, 1]),
-    ],
-)
-def test_nan_and_infinity_are_what_the_sum_makes_of_them(
-    x: list[float], w: list[float], b: float | None, expected: list[float]
-) -> None:
-    """They reach the points that their products belong to and no other: no inserted zero is ever multiplied."""
-    assert np.array_equal(line(x, w, b), expected, equal_nan=True)
 
 
 @given(geometries(ranks=(1, 2)), SEEDS, st.sampled_from([NAN, INF, -INF]))
@@ -245,36 +200,7 @@ def test_a_special_value_spoils_only_what_it_reaches(geometry: Geometry, seed: i
     assert np.array_equal(y[~reached], definition(x, w, b, geometry)[~reached])
 
 
-def test_nothing_warns() -> None:
-    """Overflow, infinities and NaN are answers, not accidents: numpy says nothing about them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert line([1e308, 1e308], [10.0, NAN], 1e308)[1] == INF
-        assert np.isnan(line([INF, 1.0], [1.0, 0.0], -INF)[1])
-
-
 # The texts' own examples.
-
-
-@pytest.mark.parametrize("dialect", ["onnx/ConvTranspose-11", "onnx/ConvTranspose-22"])
-@pytest.mark.parametrize("example", onnx_examples())
-def test_examples_of_onnx(dialect: str, example: str) -> None:
-    node, inputs, outputs = onnx_examples()[example]
-    given_attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
-    x, w = inputs
-    rank = x.ndim - 2
-    kernel_shape = given_attributes.pop("kernel_shape", None)
-    assert kernel_shape is None or tuple(kernel_shape) == w.shape[2:]
-    pads = given_attributes.pop("pads", None)
-    if pads is not None:
-        given_attributes |= {"pads_begin": pads[:rank], "pads_end": pads[rank:]}
-    if "group" in given_attributes:
-        given_attributes["groups"] = given_attributes.pop("group")
-    if "auto_pad" in given_attributes:
-        given_attributes["auto_pad"] = given_attributes.pop("auto_pad").decode().lower()
-    y = conv_transpose(x, w, dialect=dialect, **given_attributes)
-    assert y.shape == outputs[0].shape
-    assert np.array_equal(y, outputs[0])
 
 
 @pytest.mark.parametrize(

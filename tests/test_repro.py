@@ -200,27 +200,6 @@ def test_what_to_replace_for_a_runtime_that_no_python_asks_is_said(dialect: str,
         assert done.stdout.splitlines()[-1].startswith("equal     onnxruntime does what is ")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("small/symbols out --backend torch", "a case must be one that torch can be given"),
-        (
-            "small/plain out --backend openvino --dialect onnx/ConvTranspose-22",
-            "--dialect must be one that openvino speaks, openvino/ConvolutionBackpropData-1, openvino/G",
-        ),
-    ],
-)
-def test_a_runtime_that_cannot_be_given_the_call_has_no_script(
-    words: str, message: str, command: Command, tmp_path: Path
-) -> None:
-    """Torch takes a geometry, and sizes that are symbols have none: exit 2, and nothing is written."""
-    written(tmp_path, CASES + f"  - {{name: symbols, with: {{{PLAIN}, shapes: symbolic}}}}\n")
-    done = command("export", *words.split(), "--cases", "small.yaml")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert message in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_report_cites_what_the_case_writes_and_not_what_the_one_did_that_it_came_from(
     command: Command, tmp_path: Path
 ) -> None:

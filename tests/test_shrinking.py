@@ -17,7 +17,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.writing import settings
 from tconv.dialects import find_dialect
 from tconv.investigation.shrinking import shrunk, simpler
-from tconv.records.failure import Failure, failure, without_numbers
+from tconv.records.failure import Failure, failure
 from tconv.records.record import Record
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType, Signature
@@ -271,25 +271,3 @@ def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
     """Nor is what was never asked."""
     assert failure(record(verdict)) is None
     assert not Failure("differed", (), "").alike(failure(record(verdict)))
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("shape {1,2,3} and {1,2}", "shape # and #"),
-        ("at 0x7f3a of -1.5e-07, nan", "at # of #"),
-        ("conv_transpose2d takes int64", "conv_transpose2d takes int64"),
-        ("got 3x4 (5), 6", "got #"),
-        ("shape [np.int64(13), np.int64(10)]", "shape #"),
-        ("Input channels C is not equal", "Input channels C is not equal"),
-        ("node ConvolutionBackpropData_517504 of type", "node ConvolutionBackpropData_# of type"),
-        ("var v_ax0_1 at 0x7F3A", "var v_ax0_# at #"),
-        ("/var/tconv-exec-k3j/model.onnx of conv", "#model.onnx of conv"),
-        ("lib tmpx81_ab2.so, build 6f17d22bba15001f", "lib #.so, build #"),
-        ("call0_W_canonical of (node_0!Y_ncx)", "call0_W of (node_#!Y)"),
-        ("deadbeef, a decade of effaced facades", "deadbeef, a decade of effaced facades"),
-    ],
-)
-def test_numbers_are_no_words(text: str, left: str) -> None:
-    """Lists of them are one, names that hold them are none."""
-    assert without_numbers(text) == left

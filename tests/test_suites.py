@@ -313,15 +313,3 @@ def test_the_command_writes_a_suite(name: str, command: Command, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(rf"{name}: [1-9]\d* cases in suite; \d+ are left out\n", done.stdout)
     assert any((tmp_path / "suite").iterdir())
-
-
-def test_what_does_not_fit_a_suite_is_said(command: Command) -> None:
-    """A pattern of which nothing is left, and options that do not go together."""
-    for words in (
-        ("--suite", "webnn", "invalid/**", "--output", "suite"),
-        ("--suite", "webnn", "padding/**"),
-        ("padding/**", "--output", "suite"),
-    ):
-        done = command("export", *words)
-        assert done.returncode == 2
-        assert "must" in done.stderr or "need" in done.stderr

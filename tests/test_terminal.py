@@ -55,15 +55,6 @@ def test_every_status_is_shown_by_every_report() -> None:
     assert len({look.symbol for look in STATUSES.values()}) == len(Status)
 
 
-def test_what_goes_into_a_pipe_has_no_escape_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither ours nor those that a runtime's message holds."""
-    terminal.show(run_report(everything()), None)
-    out = capsys.readouterr().out
-    assert "Crashes with " in out
-    assert ESCAPE not in out
-    assert all(line.isprintable() for line in out.split("\n"))
-
-
 def lines_without_ids(text: str) -> list[str]:
     """Return the lines but for the head and those with an id or a command, which stay whole in every width."""
     return [line for line in text.splitlines() if not ("tconv " in line or "onnx/" in line or "=" in line)]
@@ -94,7 +85,6 @@ def test_whatever_columns_says_all_is_printed(
 
 
 def test_a_terminal_has_colours(on_terminal: Callable[[Assessment, int], str]) -> None:
-    """What the test above finds none of is there where it is wanted."""
     assert ESCAPE in on_terminal(everything(), 80)
 
 
@@ -179,34 +169,6 @@ def test_the_largest_causes_are_whole_and_the_others_counted(capsys: pytest.Capt
     assert "and 4 more causes; --verbose lists them" in out
     terminal.show(run_report(assessment), None, "verbose")
     assert capsys.readouterr().out.count("tconv explain") == 64
-
-
-def test_failures_have_more_room_than_what_is_known() -> None:
-    """No failure lacks its sentence and the line after it; of what is known the first cause alone has them."""
-    sections = [
-        (name, [terminal.Entry([f"{name}{n}", "on"], ["more", "copy"]) for n in range(9)])
-        for name in ("failed", "waived")
-    ]
-    lines = [line for line, _ in terminal.listed(sections, verbose=False)]
-    failed, waived = lines[: lines.index("waived")], lines[lines.index("waived") :]
-    assert [failed.count(word) for word in ("on", "more", "copy")] == [9, 9, 8]
-    assert [waived.count(word) for word in ("on", "more", "copy")] == [1, 1, 1]
-    assert [line for line in waived if line.endswith(" ...")] == [f"waived{n} ..." for n in range(1, 9)]
-    whole = [line for line, _ in terminal.listed(sections, verbose=True)]
-    assert [whole.count(word) for word in ("on", "more", "copy")] == [18, 18, 18]
-
-
-def test_notes_are_shown_with_their_counts(on_terminal: Callable[[Assessment, int], str]) -> None:
-    """Each note of a verdict, what it means, how many cases have it, and one of them; nothing where there is none.
-
-    A backend's own note, which has no meaning here, is printed alone.
-    """
-    noted = ver.Agreed("bound", ("nan-from-inserted-zeros",))
-    shown = " ".join(on_terminal(assess(run_of({CASES[0]: noted, CASES[3]: noted}), None, facts), 200).split())
-    assert re.search(rf"2 nan-from-inserted-zeros: {ver.NOTES['nan-from-inserted-zeros'][:20]}.* {CASES[3]}", shown)
-    own = on_terminal(assess(run_of({CASES[0]: ver.Agreed("exact", ("cropped",))}), None, facts), 200)
-    assert re.search(rf"1 +cropped(?:\s|{ESCAPE}\[[0-9;]*m)+tconv show '{re.escape(CASES[0])}'", own)
-    assert "noted" not in on_terminal(assess(run_of({CASES[0]: AGREED}), None, facts), 200)
 
 
 def test_lines_fit_a_narrow_terminal_and_ids_stay_whole(

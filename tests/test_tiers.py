@@ -122,24 +122,6 @@ def test_a_stale_digest_is_chosen_anew(two: Corpus, tmp_path: Path) -> None:
     assert {case.attributes.strides for case in changed.cases("smoke", ["one"])} == {(1,), (4,)}
 
 
-def test_without_a_file_tiers_are_chosen_all_the_same(tmp_path: Path) -> None:
-    """A corpus of one's own needs no tiers file."""
-    found = sweeps(tmp_path, "one")
-    assert found.tiers.selections == {}
-    sweep = found.sweeps["one/one"]
-    assert not found.tiers.fresh(sweep)
-    assert len(rows(found, sweep, "smoke")) == len(tiers.select(sweep).smoke)
-
-
-def test_other_files_sweeps_can_be_kept(two: Corpus, tmp_path: Path) -> None:
-    before = (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8")
-    some = Corpus.load(tmp_path / "two.yaml").sweeps.values()
-    tiers.write(tmp_path, some, two.tiers.selections)
-    assert (tmp_path / tiers.FILE_NAME).read_text(encoding="utf-8") == before
-    tiers.write(tmp_path, some)
-    assert set(Corpus.load(tmp_path).tiers.selections) == {"two/two"}
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -22,7 +22,7 @@ from tconv.verdict.transform_errors import is_transform
 from tconv.verdict.values import compare
 from tconv.vocabulary import Attributes, DType
 from transform_backends import Fft, Winograd23, Winograd43
-from wrong_backends import Bf16Operands, BiasDoubled, DroppedTap, Right, Tf32Operands
+from wrong_backends import BiasDoubled, Right
 
 if TYPE_CHECKING:
     from transform_backends import Array
@@ -212,13 +212,6 @@ def test_a_misreading_says_more_than_the_size_of_errors(monkeypatch: pytest.Monk
     record = judged(BiasDoubled(), "normal", bias=True)
     assert isinstance(record.verdict, ver.Differed), record
     assert [str(name) for name in record.diagnosis] == ["bias-doubled"]
-
-
-@pytest.mark.parametrize("backend", [Tf32Operands(), Bf16Operands(), DroppedTap()], ids=lambda b: type(b).__name__)
-@pytest.mark.parametrize("channels", [1, 4, 16])
-@pytest.mark.parametrize("data", ["normal", "wide-full"])
-def test_operands_of_fewer_bits_are_no_transform(backend: Right, channels: int, data: Data) -> None:
-    assert isinstance(judged(backend, data, channels=channels).verdict, ver.Differed)
 
 
 def noisy(kernel: tuple[int, int], stride: int, times: float) -> tuple[Array, Truth, Geometry]:

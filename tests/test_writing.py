@@ -125,38 +125,6 @@ def test_invalid_cases_of_the_corpus_are_written(corpus: Corpus) -> None:
         ) == content(replace(invalid_case, tier="gate"))
 
 
-def test_only_what_is_not_as_ever_is_written() -> None:
-    """The defaults of case files stay away, an attribute at its default does not."""
-    assert settings(case((4,), (3,))) == {"spatial": [4], "kernel": [3]}
-    assert settings(case((4, 4), (3, 3), strides=(1, 1), pads_begin=(1, 2), groups=1)) == {
-        "spatial": [4, 4],
-        "kernel": [3, 3],
-        "strides": 1,
-        "pads_begin": [1, 2],
-        "groups": 1,
-    }
-
-
-def test_sizes_are_told_by_their_meaning() -> None:
-    """Output channels are those of all groups; an operand that does not fit has its shape."""
-    fits = case((4,), (3,), batch=2, channels=4, filters=3, groups=2, bias=(6,))
-    assert settings(fits) == {
-        "batch": 2,
-        "channels": 4,
-        "out_channels": 6,
-        "spatial": [4],
-        "kernel": [3],
-        "groups": 2,
-        "bias": True,
-    }
-    assert settings(replace(fits, b=Operand((5,), DType.F16, "ones", 2)))["b"] == {
-        "shape": [5],
-        "dtype": "f16",
-        "seed": 2,
-        "data": "ones",
-    }
-
-
 def test_literal_outputs_are_written(tmp_path: Path) -> None:
     one = replace(case((1,), (1,)), expected=(Expected(("geometry/1",), (1,), (2.5,)),), tier="smoke")
     assert content(loaded(one, tmp_path)) == content(one)

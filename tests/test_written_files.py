@@ -63,14 +63,6 @@ def test_a_pipe_gets_the_whole_text_once(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_standard_output_by_its_path_is_written_to(tmp_path: Path) -> None:
-    """`--junit /dev/stdout` and a shell's `>(...)` are such paths."""
-    command = [sys.executable, "-m", "tconv", *RIGHT, str(written(tmp_path)), "--quiet", "--junit", "/dev/stdout"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("</testsuites>") == 1
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no paths of descriptors")  # noqa: PTH110
 def test_what_is_written_to_standard_output_is_utf8(tmp_path: Path) -> None:
     """Whatever the encoding of what is printed."""

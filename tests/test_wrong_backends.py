@@ -156,19 +156,6 @@ def test_a_module_of_the_current_folder_has_backends(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("backend", "meant"),
-    [("onnxruntme", "did you mean 'onnxruntime'?"), ("mine", "did you mean mine:CLASS, a class of {folder}/mine.py?")],
-)
-def test_an_unknown_backend_is_told_with_the_nearest(
-    backend: str, meant: str, command: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text("import no_such_runtime\n")
-    done = command("run", "--backend", backend)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (BackendMissing.exit_code, "", 1)
-    assert meant.format(folder=tmp_path) in done.stderr
-
-
-@pytest.mark.parametrize(
     ("backend", "code", "last"),
     [
         ("Right", 0, "green: every deviation is known"),
