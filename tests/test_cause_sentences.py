@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import pytest
 
 import test_evidence as played
 from made_records import CASES, facts, run_of
 from played_backends import ONNX, assessment_of
+from tconv.cases.context import PREFIX, Context
 from tconv.cases.patterns import topic_of
 from tconv.evidence import Follows, Misreads
 from tconv.evidence.facts import features_of, terms_of
@@ -49,6 +50,14 @@ def valid(smoke_cases: tuple[Case, ...]) -> list[Case]:
     """Return valid cases of the smoke tier, few enough for a test."""
     alone = [case for case in smoke_cases if topic_of(case.id) != "contexts"]
     return [case for case in alone if case.breaks is None and case.simplicity[1] <= 4096][::2]
+
+
+def test_each_level_of_a_context_has_words_of_its_own() -> None:
+    """No sentence has the name of a level, as case files write it."""
+    levels = [f"{PREFIX}{axis}={level}" for axis, of in get_type_hints(Context).items() for level in get_args(of)]
+    words = [in_words([level]) for level in levels]
+    assert len(set(words)) == len(levels)
+    assert [text for text in words if SYMBOLS.search(text) or PREFIX in text] == []
 
 
 def test_each_term_has_words_of_its_own(smoke_cases: tuple[Case, ...]) -> None:

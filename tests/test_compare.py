@@ -26,9 +26,9 @@ from tconv.records.record_file import read
 from tconv.reports import html, job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
 from tconv.reports.between_runs.pairing import refuse_unpaired
-from tconv.reports.between_runs.terminal import show
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.report import make_report
+from tconv.reports.terminal import show_comparison as show
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:

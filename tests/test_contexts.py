@@ -371,7 +371,7 @@ def test_the_head_of_a_report_counts_smaller_contexts(command: Command, tmp_path
     printed = command("report", str(tmp_path), "--waivers", "none").stdout
     assert f"1 case, and {run['smaller_contexts']} smaller context" in printed
     words = " ".join(printed.split())
-    assert "in a graph with data as uint8 and its output as int8; alone the operator is right" in words
+    assert "in a graph with uint8 data and an int8 output; alone the operator is right" in words
     assert "right with --option disabled_optimizers=WeightBiasQuantization" in words
 
 

@@ -37,8 +37,7 @@ from tconv.records.headers import WaiversHeader, header_line
 from tconv.records.record import FreshAnswer, Record, record_line
 from tconv.reports import job_summary, plain, terminal
 from tconv.reports.notes import NOTE_MEANINGS
-from tconv.reports.page.answer import answer
-from tconv.reports.page.overview import overviews
+from tconv.reports.page.overview import answer, overviews
 from tconv.reports.phrases import reason
 from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver

@@ -280,7 +280,10 @@ def test_the_command_prints_what_changed_from_release_to_release(acme: str, comm
 
 
 def test_a_later_release_without_all_records_is_told(command: Command, tmp_path: Path) -> None:
-    """What has no record did not change either, but that no case became worse is not all there is to say."""
+    """What has no record did not change either, but that no case became worse is not all there is to say.
+
+    A note on all releases, such as one on their waivers, is printed once.
+    """
     cases = written(tmp_path)
     done = command("run", "--backend", "wrong_backends:Right", "--cases", str(cases), "--output", "out", "-j", "1")
     assert done.returncode == 0, done.stderr
@@ -289,6 +292,7 @@ def test_a_later_release_without_all_records_is_told(command: Command, tmp_path:
     made = json.loads(header)
     for version, kept in (("1.0", lines), ("2.0", lines[:-1])):
         made["run"]["backend"]["version"] = version
+        made["run"]["waivers"] = {"file": "old.yaml", "digest": "sha256:0"}
         text = "\n".join([json.dumps(made), *kept, ""])
         (tmp_path / f"{version}.jsonl").write_text(text, encoding="utf-8")
     path.unlink()
@@ -296,5 +300,6 @@ def test_a_later_release_without_all_records_is_told(command: Command, tmp_path:
     assert done.returncode == 0, done.stderr
     first, later = done.stdout.split(" -> ", 1)
     assert "red: " not in first
+    assert done.stdout.count("the run began with the waivers") == first.count("the run began with the waivers") == 1
     assert re.search(r"^\w+ 2\.0 .* red: \d+ passed", later, re.MULTILINE)
     assert re.search(r"^red: \d+ cases must have a record \(got \d+\); resume the run$", later, re.MULTILINE)

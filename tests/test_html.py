@@ -37,9 +37,8 @@ from tconv.reports.between_runs.comparing import run_names
 from tconv.reports.causes import find_causes
 from tconv.reports.commands import CASE, reproduce_in
 from tconv.reports.page import arrays as page_arrays
-from tconv.reports.page.answer import answer
 from tconv.reports.page.arrays import MOST
-from tconv.reports.page.overview import overviews
+from tconv.reports.page.overview import answer, overviews
 from tconv.reports.proposed_waivers import proposed
 from tconv.reports.report import make_report
 from tconv.reports.templates import environment

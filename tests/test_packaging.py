@@ -149,7 +149,7 @@ def test_the_entry_points_load() -> None:
         ("tconv", {"numpy", "onnx", "onnxruntime"}),
         ("tconv.backends", {"numpy", "onnx", "onnxruntime"}),
         # multiprocessing is not among them: coverage, where it measures a subprocess, imports it first.
-        ("tconv.pytest_plugin", {"numpy", "onnx", "onnxruntime", "pydantic", "yaml", "rich", "click"}),
+        ("tconv.pytest_plugin", {"numpy", "onnx", "onnxruntime", "pydantic", "yaml", "click"}),
     ],
 )
 def test_importing_imports_nothing_that_takes_time(module: str, absent: set[str]) -> None:

@@ -26,9 +26,12 @@ ESCAPED = r"first second \x1b[31mred\x1b[0m\x07"
     [
         (ver.Crashed("SIGKILL", ""), "SIGKILL"),
         (ver.Crashed("exit code 3", "one\ntwo\n"), "exit code 3: two"),
-        (ver.Crashed("SIGSEGV", "2026-11-23 06:59:30.501666359 [W:arena] tried to"), "SIGSEGV: [W:arena] tried to"),
-        (ver.Crashed("SIGSEGV", "[2026-11-23T06:59:30Z] no kernel\n"), "SIGSEGV: no kernel"),
-        (ver.Crashed("SIGSEGV", "2026-11-23 06:59:30\n"), "SIGSEGV: 2026-11-23 06:59:30"),
+        (ver.Crashed("SIGABRT", "2026-11-23 06:59:30.501666359 [W:arena] tried to"), "SIGABRT: [W:arena] tried to"),
+        (ver.Crashed("SIGABRT", "[2026-11-23T06:59:30Z] no kernel\n"), "SIGABRT: no kernel"),
+        (ver.Crashed("SIGABRT", "2026-11-23 06:59:30\n"), "SIGABRT: 2026-11-23 06:59:30"),
+        # A fault comes without words: the line before it may say anything.
+        (ver.Crashed("SIGFPE", "[cpuinfo_utils.cpp:125] the numbers of processors differ"), "SIGFPE"),
+        (ver.Crashed("SIGSEGV", "a.c:3: Assertion `n' failed.\nloading"), "SIGSEGV: a.c:3: Assertion `n' failed."),
         (ver.Crashed("SIGABRT", MESSAGE), r"SIGABRT: second \x1b[31mred\x1b[0m\x07"),
         (
             ver.Crashed("SIGABRT", "loading\nthread 'main' panicked at src/a.rs:1:2:\nno kernel\nnote: run with ...\n"),

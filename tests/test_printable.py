@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from pydantic import ValidationError
-from rich.text import Text
 
 from made_records import DIALECT, header
 from tconv.cli.streams import PrintableStream
@@ -19,7 +19,7 @@ from tconv.errors import FileError
 from tconv.records.headers import BackendHeader, header_line
 from tconv.records.record import Record, record_line
 from tconv.records.record_file import read
-from tconv.reports.listing import PrintableConsole
+from tconv.reports.listing import print_line
 from tconv.reports.templates import code, escaped
 from tconv.shown_texts import one_line, printable, shortened
 from tconv.verdict import kinds as ver
@@ -76,15 +76,17 @@ def test_printable_text_is_not_changed(text: str) -> None:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_streams_and_consoles_escape_it(hostile: str) -> None:
+def test_streams_and_styles_escape_it(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     below = io.TextIOWrapper(io.BytesIO(), "utf-8")
     stream = PrintableStream(below)
     stream.write(f"a{hostile}b\n")
     stream.flush()
     assert below.buffer.getvalue().decode() == f"{printable(f'a{hostile}b')}\n"  # type: ignore[attr-defined]  # BytesIO
-    terminal = io.StringIO()
-    PrintableConsole(file=terminal, force_terminal=True, width=80).print(Text(f"a{hostile}b", style="bold"))
-    assert terminal.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "").strip().isprintable()
+    stream.isatty = below.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdout", stream)
+    print_line(f"a{hostile}b", "bold")
+    styled = below.buffer.getvalue().decode().partition("\n")[2]  # type: ignore[attr-defined]  # BytesIO
+    assert styled == f"\x1b[1m{printable(f'a{hostile}b')}\x1b[0m\n"
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 from made_records import AGREED, CASES, DIFFERED, EVERY_RULING, facts, ruled, run_of, waiver, waiver_file
 from reporting import red_lines, run_report
@@ -30,13 +30,21 @@ ESCAPE = "\x1b"
 LONG = "padding/output-shape/crop[auto_pad=same_upper,output_shape=full-1,strides=2x3,output_padding=0x1]"
 
 
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
 @pytest.fixture
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Assessment, int], str]:
     def show(assessment: Assessment, width: int) -> str:
-        screen = io.StringIO()
-        console = Console(file=screen, width=width, force_terminal=True, color_system="standard", highlight=False)
-        monkeypatch.setattr(terminal, "console", lambda: console)
-        terminal.show(run_report(assessment), None, "verbose")
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", screen := Screen())
+            patch.setenv("COLUMNS", str(width))
+            terminal.show(run_report(assessment), None, "verbose")
         return screen.getvalue()
 
     return show
@@ -179,9 +187,10 @@ def test_lines_fit_a_narrow_terminal_and_ids_stay_whole(
     text = f"  cites onnx: {'a word, ' * 12}\n    of {case} too\nshort"
     output.print_text(text)
     assert capsys.readouterr().out == f"{text}\n"
-    monkeypatch.setattr(output, "console", lambda: Console(width=60, force_terminal=True))
+    monkeypatch.setattr(sys, "stdout", screen := Screen())
+    monkeypatch.setenv("COLUMNS", "60")
     output.print_text(text)
-    lines = capsys.readouterr().out.splitlines()
+    lines = screen.getvalue().splitlines()
     assert [line for line in lines if len(line) > 60] == [f"        {case}"]
     assert [line[:10] for line in lines[:2]] == ["  cites on", "      word"]
     assert lines[-1] == "short"

@@ -41,6 +41,8 @@ ERROR_LINE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """A line that begins with the name of an error, unlike lines of a backtrace."""
+_FAULTS = {"SIGSEGV", "SIGFPE", "SIGBUS", "SIGILL"}
+"""Signals that the processor causes, and not the program."""
 _TIME = re.compile(r"^\s*\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s+(?=\S)")
 """The time at the beginning of a line in a log."""
 
@@ -92,12 +94,19 @@ def last_words(log: Path | IO[bytes], start: int = 0) -> str:
     return ""
 
 
-def main_reason(text: str) -> str:
-    """Return the line of a process's output that says best why it ended; empty without output."""
+def main_reason(text: str, cause: str = "") -> str:
+    """Return the line of a process's output that says best why it ended; empty if none does.
+
+    A process that ends itself says so at last. A fault comes without words: the line before it may say anything.
+
+    Args:
+        text: the output.
+        cause: the signal or the exit code, as `ending` returns it; empty if it is not known.
+    """
     lines = text.strip().splitlines()
     # The last error ended it: before it, Python prints the errors that caused it.
     errors = [line.strip() for line in lines if ERROR_LINE.search(line)]
-    reason = next(iter([*reasons(text), *errors[-1:], *lines[-1:]]), "")
+    reason = next(iter([*reasons(text), *errors[-1:], *([] if cause in _FAULTS else lines[-1:])]), "")
     # The time is removed, as it would make equal lines different.
     return _TIME.sub("", reason)
 

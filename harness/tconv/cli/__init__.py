@@ -23,51 +23,50 @@ from tconv.shown_texts import one_line, shortened
 
 GROUPS = {
     "Judge a runtime": {
-        "run": "Run cases on a backend, and judge every answer.",
-        "report": "Judge records of earlier runs, and make the page.",
+        "run": (
+            "Run cases on a backend, and judge every answer.",
+            "tconv run 'padding/**' --backend opencv --tier smoke",
+        ),
+        "report": ("Judge records of earlier runs, and make the page.", "tconv report reports/ --baseline old/ --open"),
     },
     "Find out why": {
-        "show": "Print the expected result of a case in each dialect.",
-        "explain": "Explain a name, a failing case, or what a runtime computes.",
-        "shrink": "Find the smallest case that fails in the same way.",
-        "site": "Write a site that compares runtimes, from records.",
-        "fuzz": "Run random cases on a backend.",
-        "history": "Run releases of a runtime, and print what changed between them.",
+        "show": (
+            "Print the expected result of a case in each dialect.",
+            "tconv show padding/auto-pad/negative-total-by-hand",
+        ),
+        "explain": ("Explain a name, a failing case, or what a runtime computes.", "tconv explain wrong-dtype"),
+        "shrink": ("Find the smallest case that fails in the same way.", "tconv shrink CASE --backend opencv"),
+        "site": ("Write a site that compares runtimes, from records.", "tconv site reports/ --output site"),
+        "fuzz": ("Run random cases on a backend.", "tconv fuzz --backend opencv --seconds 60"),
+        "history": (
+            "Run releases of a runtime, and print what changed between them.",
+            "tconv history onnxruntime 1.27.0 1.28.0",
+        ),
     },
     "Take a model or a case elsewhere": {
-        "audit": "Say whether a model is safe on a runtime.",
-        "port": "Print the call in another dialect that gives the same output.",
-        "export": "Write a case as a model, a bug report, or another project's test.",
-        "import": "Write ONNX node tests as a case file.",
+        "audit": ("Say whether a model is safe on a runtime.", "tconv audit model.onnx --backend onnxruntime"),
+        "port": (
+            "Print the call in another dialect that gives the same output.",
+            "tconv port --model model.onnx --to torch/conv_transpose",
+        ),
+        "export": ("Write a case as a model, a bug report, or another project's test.", "tconv export CASE models"),
+        "import": ("Write ONNX node tests as a case file.", "tconv import node-tests/"),
     },
     "Keep cases and waivers": {
-        "waivers": "Propose waivers for failures, and pin readings.",
-        "list": "Print the topics or the ids of cases.",
-        "check": "Check case files and waiver files for mistakes.",
-        "backends": "Print the installed backends and their dialects.",
+        "waivers": (
+            "Propose waivers for failures, and pin readings.",
+            "tconv waivers propose reports/ --output waivers.yaml",
+        ),
+        "list": ("Print the topics or the ids of cases.", "tconv list 'padding/**[strides=2]'"),
+        "check": ("Check case files and waiver files for mistakes.", "tconv check cases/"),
+        "backends": ("Print the installed backends and their dialects.", "tconv backends"),
     },
 }
-"""All commands, grouped by question, with their lines in `tconv --help`, which must not import the commands."""
-_EXAMPLES = {
-    "run": "tconv run 'padding/**' --backend opencv --tier smoke",
-    "report": "tconv report reports/ --baseline old/ --open",
-    "show": "tconv show padding/auto-pad/negative-total-by-hand",
-    "explain": "tconv explain wrong-dtype",
-    "shrink": "tconv shrink CASE --backend opencv",
-    "fuzz": "tconv fuzz --backend opencv --seconds 60",
-    "history": "tconv history onnxruntime 1.27.0 1.28.0",
-    "audit": "tconv audit model.onnx --backend onnxruntime",
-    "port": "tconv port --model model.onnx --to torch/conv_transpose",
-    "export": "tconv export CASE models",
-    "waivers": "tconv waivers propose reports/ --output waivers.yaml",
-    "site": "tconv site reports/ --output site",
-    "import": "tconv import node-tests/",
-    "list": "tconv list 'padding/**[strides=2]'",
-    "check": "tconv check cases/",
-    "backends": "tconv backends",
-}
-"""An example of each command, at the end of its help."""
-COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+"""All commands, grouped by question, each with its line in `tconv --help`, and an example for its own help.
+
+`tconv --help` must not import the commands.
+"""
+COMMANDS = {name: texts for group in GROUPS.values() for name, texts in group.items()}
 _HELP = frozenset({"-h", "--help"})
 """Arguments with which a run starts no worker."""
 _WHOLE_PROCESS = object()
@@ -91,7 +90,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tconv.cli.{cmd_name}_command").command
-        example = f"\b\nExample:\n  {_EXAMPLES[cmd_name]}"
+        example = f"\b\nExample:\n  {COMMANDS[cmd_name][1]}"
         if not (command.epilog or "").endswith(example):
             command.epilog = "\n\n".join(filter(None, (command.epilog, example)))
         if ctx.obj is _WHOLE_PROCESS and (module := sys.modules.get(_ORPHANS)) is not None:
@@ -103,7 +102,7 @@ class _Commands(click.Group):
         for title, group in GROUPS.items():
             with formatter.section(title):
                 # All lines begin at the same column, in all groups.
-                formatter.write_dl([(name.ljust(widest), line) for name, line in group.items()])
+                formatter.write_dl([(name.ljust(widest), line) for name, (line, _) in group.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,9 +72,8 @@ def command(
         raise UsageError(f"--fix must have one model (got {len(models)})")
     accepted = auditing.read_accepted(accept) if accept else ()
     with ExitStack() as stack:
-        runtimes = [Runtime(Asking(name, None, option, timeout), runs=runs) for name in backends]
-        for runtime in runtimes:
-            stack.callback(runtime.close)
+        started = (closing(Runtime(Asking(name, None, option, timeout), runs=runs)) for name in backends)
+        runtimes = [*map(stack.enter_context, started)]
         audits = [audit(path, sizes, runtimes) for path in models]
     if fix is not None:
         with writing(fix):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from packaging.version import InvalidVersion, Version
 
 from tconv.backends import names
 from tconv.backends.engine_names import ENGINES, engine_name
@@ -17,6 +16,7 @@ from tconv.errors import BackendMissing
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.records.record_file import header_in
+from tconv.reports.site.engines import in_order
 
 _OPTION = ("name", "meaning", "default", "allowed", "plainer", "named_by")
 
@@ -61,15 +61,8 @@ def _records() -> dict[str, tuple[str, str]]:
         key, _ = engine_name(header.backend.name)
         # If several have the same day, the newest release: older ones are there for comparison.
         day, release = header.started[: len("2026-11-27")], header.backend.version
-        found[key] = max(found.get(key, ("", "")), (release, day), key=lambda each: (each[1], _release(each[0])))
+        found[key] = max(found.get(key, ("", "")), (release, day), key=lambda each: (each[1], in_order(each[0])))
     return found
-
-
-def _release(version: str) -> Version:
-    try:
-        return Version(version)
-    except InvalidVersion:
-        return Version("0")
 
 
 def _found(name: str) -> dict[str, Any]:

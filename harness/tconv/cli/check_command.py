@@ -15,6 +15,7 @@ from tconv.corpus import Corpus, tiers
 from tconv.corpus.lint import lint
 from tconv.errors import UsageError
 from tconv.gate import waiver_lint
+from tconv.reports.phrases import counted
 
 _SHOWN = 5
 _SCHEMAS = "\n".join(["JSON Schemas, for an editor or a validator:", *(f"  {path}" for path in schemas.SCHEMAS)])
@@ -66,7 +67,7 @@ def _of_cases(corpus: Corpus, *, everything: bool) -> int:
     beyond = f", {more} more in the exhaustive tier" if more else ""
     with printing():
         counts = (total, "case"), (len(corpus.sweeps), "sweep"), (findings.total(), "finding")
-        click.echo(", ".join(_counted(*count) for count in counts) + beyond)
+        click.echo(", ".join(counted(*count) for count in counts) + beyond)
     return 2 if findings else 0
 
 
@@ -75,13 +76,9 @@ def _of_waivers(path: Path, corpus: Corpus) -> int:
     for finding in findings:
         click.echo(finding, err=True)
     with printing():
-        waivers, pins = _counted(len(file.waivers), "waiver"), _counted(len(file.pins), "pin")
-        click.echo(f"{waivers}, {pins}, {len(file.unsupported)} unsupported, {_counted(len(findings), 'finding')}")
+        waivers, pins = counted(len(file.waivers), "waiver"), counted(len(file.pins), "pin")
+        click.echo(f"{waivers}, {pins}, {len(file.unsupported)} unsupported, {counted(len(findings), 'finding')}")
     return 2 if findings else 0
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what if number == 1 else f'{what}s'}"
 
 
 def _with_tiers(corpus: Corpus, path: Path | None) -> Corpus:

@@ -5,23 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
 from tconv.cli import options
 from tconv.cli.output import print_text
-from tconv.cli.progress import showing
 from tconv.cli.record_files import cases_of, record_files
 from tconv.corpus import Corpus
 from tconv.diagnosis.misreadings import meanings
 from tconv.errors import UsageError
 from tconv.evidence.contexts import kind_of
 from tconv.execution.asking import Asking
-from tconv.execution.run import RunSettings, run
-from tconv.execution.selection import Selection
-from tconv.execution.zygote import prepare
 from tconv.gate.record_files import read_selected
 from tconv.investigation.further_cases import REPEAT, own_rule, separate
 from tconv.nearest_word import nearest
@@ -39,13 +34,12 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.evidence import Rule
     from tconv.investigation.further_cases import Reasoning
-    from tconv.records.record import Record
     from tconv.records.record_file import Run
 
 
 @click.command(name="explain")
 @click.argument("targets", nargs=-1, metavar="[NAME|CASE|RECORDS]...")
-@click.option("--backend", help="The backend that runs the cases; default for CASE: onnxruntime.")
+@click.option("--backend", help="The backend that runs CASE; default: onnxruntime.")
 @options.backend_options
 @options.spoken
 @options.cases
@@ -72,10 +66,10 @@ def command(
 
     With RECORDS: for each padding mode, with output_shape and without, print the simplest formula that gives the output
     sizes, and the one that gives the positions. Each line also has the formula of the text, and how many answers fit. A
-    star marks a formula that differs from the text. With --backend alone, the gate tier is run first.
+    star marks a formula that differs from the text.
     """
-    records = [Path(name) for name in targets if _is_records(name)]
-    case_ids = [name for name in targets if not _is_records(name)]
+    records = [Path(name) for name in targets if os.path.lexists(name)]
+    case_ids = [name for name in targets if not os.path.lexists(name)]
     if records and (case_ids or backend or option or dialect):
         raise UsageError("RECORDS must be without CASE, --backend, --option and --dialect: they have theirs")
     if records:
@@ -88,22 +82,12 @@ def command(
             for entry in entries()[name]:
                 print_text("\n".join(entry.lines))
         return 0
-    if not case_ids and backend is None:
-        raise UsageError("there must be NAME, CASE, RECORDS or --backend (got none of them)")
+    if not case_ids:
+        raise UsageError("there must be NAME, CASE or RECORDS (got none of them)")
     asking = Asking(backend or "onnxruntime", options.dialect(dialect), option, timeout)
     corpus = Corpus.load(cases)
-    if case_ids:
-        of_ids = [_case(corpus, case_id) for case_id in case_ids]
-        return max(_explain(case, asking, cases) for case in of_ids)
-    with TemporaryDirectory(prefix="tconv-explain-") as folder, showing(asking.backend) as progress:
-        prepare()
-        settings = RunSettings(asking, Path(folder), options.jobs_of(None))
-        _print_sheets([read_selected(run(Selection(corpus, "gate"), settings, progress).path, corpus)], corpus)
-    return 0
-
-
-def _is_records(name: str) -> bool:
-    return os.path.lexists(name)
+    of_ids = [_case(corpus, case_id) for case_id in case_ids]
+    return max(_explain(case, asking, cases) for case in of_ids)
 
 
 def _case(corpus: Corpus, name: str) -> Case:
@@ -174,13 +158,6 @@ def _remedy(reasoning: Reasoning, rules: Sequence[Rule], says: Mapping[str, str]
     return KINDS[record.verdict.kind].to_do
 
 
-def _print_names(record: Record, says: Mapping[str, str]) -> None:
-    if record.diagnosis:
-        print_text("  explained by")
-    for misreadings in record.diagnosis:
-        print_text(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
-
-
 def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
     record = reasoning.record
     print_text(f"{record.case}\n  {headline(record.verdict)}")
@@ -188,7 +165,10 @@ def _print(reasoning: Reasoning, says: Mapping[str, str]) -> None:
         print_text(f"  asked {REPEAT} times, the output is the same")
     if record.described:
         print_text(f"  no known mistake gives this output: {record.described}")
-    _print_names(record, says)
+    if record.diagnosis:
+        print_text("  explained by")
+    for misreadings in record.diagnosis:
+        print_text(f"    {misreadings}: {'; '.join(says[name] for name in misreadings.names)}")
     for further in reasoning.further:
         remaining = f"which leaves {', '.join(further.left) or 'none'}"
         what = remaining if further.tells else "which has another reason, and says nothing of these"

@@ -26,8 +26,8 @@ from tconv.investigation.random_cases import drawn
 from tconv.investigation.random_choices import LARGEST_SEED
 from tconv.records.headers import timeout_option
 from tconv.reports.commands import NO_WAIVERS
-from tconv.reports.listing import console, print_line, show
-from tconv.reports.phrases import summary
+from tconv.reports.listing import print_line, show
+from tconv.reports.phrases import counted, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,22 +129,22 @@ def _saved(fuzzing: Fuzzing, title: str, output: Path) -> str:
         return "nothing was found until then"
     path = _write(findings, output, f"{title}, interrupted")
     shrunk, count = sum(finding.is_shrunk for finding in findings), len(fuzzing.deviations)
-    these = f"{len(findings)} {'finding' if len(findings) == 1 else 'findings'}, {shrunk} of them shrunk"
-    return f"{count:,} {'deviation' if count == 1 else 'deviations'} found until then ({these}) written to {path}"
+    these = f"{counted(len(findings), 'finding')}, {shrunk} of them shrunk"
+    return f"{counted(count, 'deviation')} found until then ({these}) written to {path}"
 
 
 def _report(pool: Pool, fuzzing: Fuzzing, title: str, output: Path, timeout: float) -> int:
     """Print the findings, and write them to a file; return the exit code."""
-    out, findings, count = console(), fuzzing.findings(), len(fuzzing.deviations)
-    print_line(out, title)
+    findings, count = fuzzing.findings(), len(fuzzing.deviations)
+    print_line(title)
     if not findings:
-        print_line(out, "nothing found: every case passed, or is known", "green")
+        print_line("nothing found: every case passed, or is known", "green")
         return 0
-    show(out, ("finding", "cases", "smallest case"), [*map(_row, findings)])
+    show(("finding", "cases", "smallest case"), [*map(_row, findings)])
     path = _write(findings, output, title)
-    print_line(out, f"{'1 case' if count == 1 else f'{count:,} cases'} failed; written to {path}:")
+    print_line(f"{counted(count, 'case')} failed; written to {path}:")
     asked = (*pool.backend.arguments, *timeout_option(timeout), "--dialect", pool.dialect.name)
-    print_line(out, shlex.join(["tconv", "run", "--cases", str(path), *asked, *NO_WAIVERS]))
+    print_line(shlex.join(["tconv", "run", "--cases", str(path), *asked, *NO_WAIVERS]))
     return 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,6 @@ from tconv.gate.waivers import choose_waivers
 from tconv.records.shards import merged
 from tconv.reports import terminal
 from tconv.reports.between_runs.comparing import compare
-from tconv.reports.between_runs.terminal import show as show_comparison
 from tconv.reports.report import make_report
 
 if TYPE_CHECKING:
@@ -139,7 +138,11 @@ def _print(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> None:
         judged = [assess_with_corpus(run, for_all, corpus, strict=False, own=True) for run in runs]
         releases = make_report(judged).runs
         terminal.show(releases[0], None, recorded=False)
+        told = {note.text for note in releases[0].notes}
         for old, new in pairwise(releases):
-            show_comparison(compare(old, new))
+            # A note on all releases, such as one on their waivers, is printed once.
+            notes = [note for note in new.notes if note.text not in told]
+            told.update(note.text for note in notes)
+            terminal.show_comparison(compare(replace(old, notes=()), replace(new, notes=notes)))
             # A release whose records are incomplete must not look as if nothing changed.
             terminal.show(new, None, "quiet")

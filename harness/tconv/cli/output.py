@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tconv.cli.streams import PrintableStream
-from tconv.errors import FileError, writing
+from tconv.errors import FileError
 from tconv.reports import atomic_write
-from tconv.reports.listing import console, folded
+from tconv.reports.listing import columns_of_output, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,12 +49,11 @@ def write_output(text: str, output: Path | None) -> None:
     Raises:
         FileError: the file cannot be written.
     """
-    if output is None:
-        with printing():
-            sys.stdout.write(text)
-        return
-    with writing(output):
+    if output is not None:
         atomic_write.write(output, text)
+        return
+    with printing():
+        sys.stdout.write(text)
 
 
 def print_text(text: str) -> None:
@@ -62,15 +61,13 @@ def print_text(text: str) -> None:
 
     In a pipe every line is unchanged, for programs that read it.
     """
-    out = console()
     for line in text.split("\n"):
-        click.echo("\n".join(_folded(line, out.width)) if out.is_terminal and len(line) > out.width else line)
-
-
-def _folded(line: str, width: int) -> list[str]:
-    words = line.lstrip()
-    indent = " " * (len(line) - len(words))
-    return folded(words, width, indent, indent + "    ")
+        if sys.stdout.isatty() and len(line) > columns_of_output():
+            words = line.lstrip()
+            indent = " " * (len(line) - len(words))
+            click.echo("\n".join(folded(words, indent, f"{indent}    ")))
+        else:
+            click.echo(line)
 
 
 def json_text(value: object) -> str:

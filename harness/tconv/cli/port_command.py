@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,7 +93,10 @@ def command(
     if target is None:
         raise UsageError("there must be --to or --to-runtime (got neither)")
     with ExitStack() as stack:
-        ends = [_started(name, stack) if name else None for name in (from_runtime, to_runtime)]
+        ends = [
+            stack.enter_context(closing(Runtime(Asking(name), runs=True))) if name else None
+            for name in (from_runtime, to_runtime)
+        ]
         loaded = _model(model, source, sizes, values) if model else None
         answers = []
         for call, every in _calls(source, loaded, sizes, values):
@@ -114,12 +117,6 @@ def _spoken(runtime: str) -> str:
     if (backend := shipped(name)) is None:
         raise UsageError(f"a runtime must be one that ships, or have its dialect named (got {name!r})")
     return str(backend.DIALECTS[0])
-
-
-def _started(name: str, stack: ExitStack) -> Runtime:
-    runtime = Runtime(Asking(name), runs=True)
-    stack.callback(runtime.close)
-    return runtime
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from tconv.errors import UsageError, writing
 from tconv.gate.record_files import assess_files
 from tconv.reports import job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
-from tconv.reports.between_runs.terminal import show as show_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +82,7 @@ class Reporting:
                         click.echo()
                     terminal.show(run, page, detail, recorded=recorded)
                 for comparison in report.comparisons:
-                    show_comparison(comparison, detail)
+                    terminal.show_comparison(comparison, detail)
             if self.annotate:
                 _annotate(report, cases, waivers)
 

@@ -13,7 +13,7 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, find_dialect
 from tconv.errors import Invalid, UsageError
 from tconv.reports import case_details
-from tconv.reports.listing import console, show
+from tconv.reports.listing import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +85,7 @@ def _show_geometries(given: dict[str, Any], dialect_names: Sequence[str], *, as_
         named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]
         write_output(json_text(named), None)
         return
-    show(console(), _COLUMNS, [[str(cell) for cell in row] for row in rows])
+    show(_COLUMNS, [[str(cell) for cell in row] for row in rows])
 
 
 def _rows(dialect_name: str, spatial: list[int], kernel: list[int], attributes: dict[str, Any]) -> Iterator[_Row]:

@@ -24,6 +24,7 @@ from tconv.gate.waivers import OPEN, choose_waivers, load
 from tconv.records.shards import merged
 from tconv.reports.atomic_write import write
 from tconv.reports.commands import run_again
+from tconv.reports.phrases import counted
 from tconv.reports.proposed_waivers import is_open, proposed
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ _MIXED = "the answers follow several readings, and no fact of the calls says whi
 def _propose(assessment: Assessment, path: Path, waivers: str | None) -> None:
     text = proposed(assessment)
     if changed := sum(isinstance(member.ruling, ReadingChanged) for member in assessment.statuses):
-        cases = "1 case follows" if changed == 1 else f"{changed} cases follow"
+        cases = counted(changed, "case follows", "cases follow")
         accept = "to accept it: tconv waivers pin RECORDS --waivers FILE"
         click.echo(f"{cases} another reading than the pin says, which no waiver covers; {accept}", err=True)
     if not text:

@@ -115,7 +115,7 @@ class Recorder:
         artifact: str | None = None,
         call: Call | None = None,
     ) -> Record:
-        summary = None if call is None else _call_summary(call)
+        summary = None if call is None else CallSummary.of(call)
         return Record(case.id, self.name, self.dialect_name, verdict, seconds, artifact, summary)
 
     def _artifact(self, problem: Problem, output: _WrongOutput, verdict: ver.Verdict, accumulator: DType) -> str | None:
@@ -159,13 +159,6 @@ def _wrong_output(problem: Problem, outcome: out.Outcome, verdict: ver.Verdict) 
     array = to_ncx(outcome.array, problem.call.data_format) if has_layout else outcome.array
     candidate = problem.held_against(array.shape)
     return None if candidate is None else _WrongOutput(array, candidate.geometry, has_layout)
-
-
-def _call_summary(call: Call) -> CallSummary:
-    """Return the summary of a call for a record."""
-    attributes = {name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()}
-    inputs = [(tensor.name, list(tensor.shape), str(tensor.dtype or "integers")) for tensor in call.inputs]
-    return CallSummary(attributes, inputs, str(call.data_format), str(call.filter_format))
 
 
 def _tolerance(rule: ver.Rule, dtype: DType, accumulator: DType) -> str:

@@ -63,7 +63,7 @@ def asking(problem: Problem, backend: str) -> Asked:
         words = f"y must be the output, in {call.data_format}, for {names} and the attributes above"
         attributes = ", ".join(f"{name}={value!r}" for name, value in call.attributes.items())
         nodes = () if call.graph is None else node_lines(call.graph)
-        graph = [f"# {gives} = {kind}({inputs})" for gives, kind, inputs in nodes]
+        graph = [f"# {gives} = {kind}({inputs})" for gives, kind, inputs, _ in nodes]
         lines = (f"attributes = dict({attributes})", *graph, f"raise SystemExit({f'ask the runtime here: {words}'!r})")
         return Asked(Snippet((), lines, of_model=False), f"replace the last of these lines: {words}")
     onnxruntime = OnnxRuntime.snippet(call)

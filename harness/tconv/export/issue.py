@@ -21,6 +21,7 @@ from tconv.export.clauses import clauses
 from tconv.export.snippet import snippet
 from tconv.records import artifacts
 from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
+from tconv.records.record import CallSummary, Record
 from tconv.reports.case_details import node_lines
 from tconv.reports.commands import reproduce
 from tconv.reports.phrases import explanation, phrase
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.records.headers import BackendHeader
-    from tconv.records.record import Record
     from tconv.vocabulary import Array
 
 _SHOWN = 256
@@ -111,6 +111,7 @@ def issue(
             header=header,
             found_by=found_by,
             call=call,
+            said=CallSummary.of(call),
             title=KINDS[verdict.kind].title,
             explained=explanation(record, record.why),
             diagnoses={name: says[name] for together in record.diagnosis for name in together.names},

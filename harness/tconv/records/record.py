@@ -23,6 +23,7 @@ from tconv.verdict.kinds import BackendError, Crashed, RefusedValid, TimedOut, V
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from tconv.cases.call import Call
     from tconv.cases.case import Case
 
 
@@ -41,6 +42,15 @@ class CallSummary(Recorded):
     inputs: list[tuple[str, list[int], str]]
     data_format: str
     filter_format: str
+
+    @classmethod
+    def of(cls, call: Call) -> CallSummary:
+        """Return the summary of a call."""
+        attributes = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in call.attributes.items()
+        }
+        inputs = [(tensor.name, list(tensor.shape), str(tensor.dtype or "integers")) for tensor in call.inputs]
+        return cls(attributes, inputs, str(call.data_format), str(call.filter_format))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ def workflow_commands(run: RunReport, folder: Path, waivers: Path | None) -> Ite
     for reason in run.reasons:
         if not isinstance(reason, CasesFailed | CasesUndeclared):
             name = reason.waiver.name if isinstance(reason, WaiverStale | WaiverInvalid) else ""
-            place = _waiver_place(waivers, name) if waivers and name else None
+            document = _document(waivers) if waivers and name and _is_here(waivers) else None
+            place = _named(document, name, ("waivers",)) if document else None
             errors.append((sentence(reason, run.assessment), place))
     yield from _commands("error", title, errors)
     if run.since is not None:
@@ -68,11 +69,6 @@ def case_place(folder: Path, case: str) -> FileError | None:
         if _is_here(file) and (document := _document(file)) is not None:
             return _named(document, name, ("cases", "sweeps"))
     return None
-
-
-def _waiver_place(file: Path, name: str) -> FileError | None:
-    document = _document(file) if _is_here(file) else None
-    return None if document is None else _named(document, name, ("waivers",))
 
 
 def _named(document: Document, name: str, keys: Sequence[str]) -> FileError:

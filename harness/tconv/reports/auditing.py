@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tconv.errors import FileError
 from tconv.porting.findings import ANSWERS
-from tconv.reports.phrases import attribute_words, phrase
+from tconv.reports.phrases import attribute_words, counted, phrase
 from tconv.reports.porting import recipe_of, values_of
 from tconv.reports.templates import content, environment
 
@@ -81,7 +81,7 @@ def summarise(audits: Sequence[ModelAudit], runtime: Runtime, accepted: Collecti
 
 def _why(answer: Answer, found: Sequence[_Found], runtime: Runtime) -> str:
     nodes = len({(audit.path, node.call.name) for audit, node, _ in found})
-    count = f"{nodes} {'node' if nodes == 1 else 'nodes'}"
+    count = counted(nodes, "node")
     example = next((f"{node.call.name}: {sentence_of(finding)}" for _, node, finding in found if finding), "")
     match answer:
         case "safe":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.cases.context import PREFIX
 from tconv.cases.layouts import data_shape
 from tconv.cases.operands import EXACT_BITS
 from tconv.dialects.readings import Combination
@@ -15,13 +16,15 @@ from tconv.expectation.bound import SYMBOLS, bound_errors, derive
 from tconv.expectation.expected import NotApplicable, Refuse, Values, can_express
 from tconv.expectation.problem import Problem
 from tconv.expectation.surrounded import Surrounded
+from tconv.records.record import CallSummary
 from tconv.reports.phrases import attribute_words
 from tconv.reports.porting import plain_geometry
+from tconv.reports.words import in_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.cases.call import Call, Input
+    from tconv.cases.call import Call
     from tconv.cases.case import Case, Operand
     from tconv.cases.graph import Graph
     from tconv.dialects import Dialect
@@ -49,7 +52,8 @@ def of_case(case: Case) -> Iterator[str]:
             yield f"  {name}  {_operand(operand)}"
     yield f"  attributes  {attribute_words(case.attributes.given()) or 'none'}"
     if case.context:
-        yield f"  context     {', '.join(f'{axis}={level}' for axis, level in case.context.levels.items())}"
+        levels = [f"{axis}={level}" for axis, level in case.context.levels.items()]
+        yield f"  context     {', '.join(levels)}: {in_graph(f'{PREFIX}{level}' for level in levels)}"
     for role in ("x", "w", "y"):
         if grid := getattr(case.quantisation, role, None):
             zero_point = "" if grid.zero_point is None else f", zero point {grid.zero_point}"
@@ -133,7 +137,7 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
         yield f"  {'expects a refusal' if expected.stated else 'no value exists'}: {expected.violation}"
         return
     if problem.surrounded:
-        for gives, kind, words in node_lines(problem.surrounded.graph):
+        for gives, kind, words, _ in node_lines(problem.surrounded.graph):
             yield f"  graph       {gives} = {kind}({words})"
         if problem.surrounded.reach:
             least, most = problem.surrounded.reach
@@ -142,12 +146,12 @@ def in_dialect(case: Case, dialect: Dialect) -> Iterator[str]:
     yield from _values(problem, expected)
 
 
-def node_lines(graph: Graph) -> Iterator[tuple[str, str, str]]:
-    """Yield output, kind, and inputs with attributes of each node: `t1`, `Clip`, `t0, min=0`."""
+def node_lines(graph: Graph) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each node as output, kind, inputs with attributes (`t0, min=0`), and whether it is the operator."""
     for node in graph.nodes:
         attributes = node.call.attributes if node.call else node.attributes
         words = ", ".join([*node.inputs, *([attribute_words(attributes)] if attributes else [])])
-        yield ", ".join(node.outputs), node.kind, words
+        yield ", ".join(node.outputs), node.kind, words, node.call is not None
 
 
 def _operand(operand: Operand) -> str:
@@ -156,14 +160,14 @@ def _operand(operand: Operand) -> str:
 
 
 def _call(call: Call) -> Iterator[str]:
-    inputs = ", ".join(map(_input, call.inputs))
-    yield f"  call        {attribute_words(call.attributes) or 'no attribute'}"
-    yield f"  inputs      {inputs}, in {call.data_format} and {call.filter_format}"
-
-
-def _input(tensor: Input) -> str:
-    values = f" of {list(tensor.values)}" if tensor.values else ""
-    return f"{tensor.name} {list(tensor.shape)}{values}{' constant' if tensor.constant else ''}"
+    said = CallSummary.of(call)
+    values = {tensor.name: f" of {list(tensor.values)}" for tensor in call.inputs if tensor.values}
+    constants = {tensor.name: " constant" for tensor in call.inputs if tensor.constant}
+    inputs = [
+        f"{name} {dtype} {shape}{values.get(name, '')}{constants.get(name, '')}" for name, shape, dtype in said.inputs
+    ]
+    yield f"  call        {attribute_words(said.attributes) or 'no attribute'}"
+    yield f"  inputs      {', '.join(inputs)}, in {said.data_format} and {said.filter_format}"
 
 
 def _values(problem: Problem, expected: Values) -> Iterator[str]:
@@ -171,19 +175,16 @@ def _values(problem: Problem, expected: Values) -> Iterator[str]:
     for candidate in expected.candidates:
         under = f"under {Combination(candidate.readings)}" if candidate.readings else "primary reading"
         yield f"  {under}"
-        yield from _geometry(candidate.geometry)
-        shape = data_shape(truth.shape(candidate.geometry), problem.call.data_format)
-        yield f"    expects {list(shape)}  {_numbers(truth.compute_values(candidate.geometry))} in NCX order"
+        geometry = candidate.geometry
+        begin, end = list(geometry.pads_begin), list(geometry.pads_end)
+        yield f"    full {list(geometry.full)}, pads_begin {begin}, pads_end {end}, output {list(geometry.output)}"
+        shape = data_shape(truth.shape(geometry), problem.call.data_format)
+        yield f"    expects {list(shape)}  {_numbers(truth.compute_values(geometry))} in NCX order"
     for reading in problem.disputed_readings:
         yield f"  {reading.name}: {reading.says} [{reading.cites}]"
     for refusal in expected.refusals:
         yield f"  a refusal is disputed: {refusal}"
     yield from _tolerance(truth, expected.primary.geometry)
-
-
-def _geometry(geometry: Geometry) -> Iterator[str]:
-    begin, end = list(geometry.pads_begin), list(geometry.pads_end)
-    yield f"    full {list(geometry.full)}, pads_begin {begin}, pads_end {end}, output {list(geometry.output)}"
 
 
 def _tolerance(truth: Truth | Surrounded, geometry: Geometry) -> Iterator[str]:

@@ -10,7 +10,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tconv.cases.context import PREFIX
 from tconv.diagnosis.misreadings import meanings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
@@ -20,8 +19,8 @@ from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Va
 from tconv.gate.status import SEVERITY, MixedReadings, ReadingChanged, Status
 from tconv.records.failure import without_numbers
 from tconv.reports.conditions import clauses, listed
-from tconv.reports.phrases import UNDECLARED, capitalised, fresh_process_phrase, headline, right_with
-from tconv.reports.words import KINDS, LEVELS, TYPES
+from tconv.reports.phrases import UNDECLARED, capitalised, counted, fresh_process_phrase, headline, right_with
+from tconv.reports.words import KINDS, LETTERS, QUANTITIES, TYPES, in_graph
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -37,14 +36,7 @@ _MOST_WORDS = 30
 """The most words of a sentence, if its condition can be shortened."""
 _USUAL = 0.75
 """The least part of a cause's failures for which a relation is printed: with few elements it may not be visible."""
-_QUANTITIES = {
-    "stride": "the stride",
-    "dilation": "the dilation",
-    "size": "the output size",
-    "pads_begin": "the padding",
-}
-_LETTERS = {"X": "input", "K": "kernel", "s": "stride", "d": "dilation", "op": "output_padding"}
-_LETTER = re.compile(rf"(?<!')\b({'|'.join(_LETTERS)})\b(?!\[)")
+_LETTER = re.compile(rf"(?<!')\b({'|'.join(LETTERS)})\b(?!\[)")
 _OFF = re.compile(r" is the text's \w+ ([+-]) (\d+)$")
 """The end of a rule that differs from the text only by a number."""
 _WRITTEN = "as it is written"
@@ -91,13 +83,10 @@ class Failures:
                 relation = self._usual_relation() or what.relation
                 return _told(happens, explanation, f": the wrong elements {relation}", example)
             case InContext():
-                levels = " and ".join(
-                    LEVELS[axis.removeprefix(PREFIX)].format(level)
-                    for axis, _, level in (level.partition("=") for level in what.levels)
-                )
                 alone = f"; alone the operator is right{self._undeclared}"
                 details = (*self._said(), *map(right_with, explanation.changes))
-                return _told(f"{happens} in a graph with {levels}", explanation, alone, *details, joint=" and ")
+                words = f"{happens} in a graph with {in_graph(what.levels)}"
+                return _told(words, explanation, alone, *details, joint=" and ")
             case Errs():
                 relation = self._usual_relation()
                 elements = f": the wrong elements {relation}" if relation else ""
@@ -276,7 +265,7 @@ def _exceptions(explanation: Explanation) -> str:
     # A runtime that computes something else may get the right values by chance.
     others = len(explanation.against) + (0 if is_mechanism else explanation.silent)
     if exceptions := len(explanation.cases) - met + (others if is_mechanism else 0):
-        return f", with {exceptions:,} exception{'' if exceptions == 1 else 's'}"
+        return f", with {counted(exceptions, 'exception')}"
     return f", in {met:,} of {met + others:,} such calls" if others else ""
 
 
@@ -286,11 +275,11 @@ def evidence_for(explanation: Explanation) -> str:
     others, contradict = explanation.others, f"contradict{'' if against > 1 else 's'} it"
     if isinstance(explanation.what, InContext):
         exact = f", of which the condition holds for {against:,}" if condition else ""
-        contexts = f"{others:,} other context{'' if others == 1 else 's'}"
+        contexts = counted(others, "other context")
         return f"fails in {count:,}, and is right in {contexts} with the same levels{exact}"
     if condition is None:
         return f"{against:,} other calls contradict it" if against else ""
-    failures = f"{count:,} failure{'' if count == 1 else 's'}"
+    failures = counted(count, "failure")
     if condition:
         said = f"holds for {explanation.met:,} of {failures} and for {against:,} of {others:,} other calls"
     elif isinstance(explanation.what, Errs):
@@ -305,7 +294,7 @@ def _tested(explanation: Explanation) -> str:
     if not (count := explanation.agreeing + denying):
         return "not tested on new calls"
     contradict = f", {denying:,} of which contradict{'' if denying > 1 else 's'} it" if denying else ""
-    return f"tested on {count:,} new call{'' if count == 1 else 's'}{contradict}"
+    return f"tested on {counted(count, 'new call')}{contradict}"
 
 
 def _converted(members: Sequence[RecordStatus]) -> Iterator[str]:
@@ -323,8 +312,8 @@ def _computes(rules: Sequence[Rule]) -> str:
     (first, *others), off = rules, _OFF.search(str(rules[0]))
     if not others and off is not None:
         sign, by = off.groups()
-        return f"computes {_QUANTITIES[first.quantity]} too {'large' if sign == '+' else 'small'} by {by}"
-    return f"computes {listed([*dict.fromkeys(_QUANTITIES[rule.quantity] for rule in rules)])} wrongly"
+        return f"computes {QUANTITIES[first.quantity]} too {'large' if sign == '+' else 'small'} by {by}"
+    return f"computes {listed([*dict.fromkeys(QUANTITIES[rule.quantity] for rule in rules)])} wrongly"
 
 
 def formula(rule: Rule) -> str:
@@ -340,5 +329,5 @@ def formula(rule: Rule) -> str:
 def _in_words(formula: Formula, quantity: str) -> str:
     if str(formula) == quantity:
         return _WRITTEN
-    words = _LETTER.sub(lambda found: _LETTERS[found[0]], str(formula))
+    words = _LETTER.sub(lambda found: LETTERS[found[0]], str(formula))
     return _TIGHT.sub(r" \1 ", words)

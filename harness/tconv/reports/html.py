@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from tconv.reports import atomic_write
 from tconv.reports.between_runs.transitions import Transition
-from tconv.reports.page import answer, overview
+from tconv.reports.page import overview
 from tconv.reports.page.arrays import MOST, array_blocks
 from tconv.reports.page.cause_lines import cause_lines
-from tconv.reports.page.records import MOST_CAUSES, Since, record_blocks
+from tconv.reports.page.records import MOST_CAUSES, record_blocks
 from tconv.reports.templates import content, environment
 from tconv.reports.words import STATUSES
 
@@ -48,7 +48,14 @@ def write(
         find: returns the case with an id, for what its dialect says; None if the corpus does not have it.
         issue: returns the bug report of a record, for the examples of causes; None if there is nothing to report.
     """
-    atomic_write.write(destination, _page(report, find, issue))
+    # The same records make the same page, in any order of their runs.
+    in_order = sorted(report.runs, key=lambda run: run.assessment.run.path.name)
+    runs = overview.overviews(in_order)
+    lines = cause_lines(in_order)
+    blocks = record_blocks(runs, lines, find, issue)
+    empty = _render(report, runs, lines, blocks, [])
+    arrays = array_blocks([run.assessment for run in in_order], lines, PAGE_LIMIT - len(empty))
+    atomic_write.write(destination, _render(report, runs, lines, blocks, arrays))
 
 
 def write_waiting(destination: Path, words: str) -> None:
@@ -56,29 +63,6 @@ def write_waiting(destination: Path, words: str) -> None:
     head = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
     text = escape(f"{words}. This page reloads itself until the report replaces it.")
     atomic_write.write(destination, f"{head}<title>tconv: {escape(words)}</title><p>{text}</p>")
-
-
-def _page(
-    report: Report,
-    find: Callable[[str], Case | None],
-    issue: Callable[[Assessment, RecordStatus], str | None],
-) -> str:
-    # The same records make the same page, in any order of their runs.
-    in_order = sorted(report.runs, key=lambda run: run.assessment.run.path.name)
-    runs = overview.overviews(in_order)
-    lines = cause_lines(in_order)
-    of_cases = {
-        (number, case): Since(group.transition, run.since.old.assessment.run.header.backend.title, before.get(case))
-        for number, run in enumerate(in_order)
-        if run.since
-        for before in [{member.record.case: member for member in run.since.old.assessment.statuses}]
-        for group in run.since.groups
-        for case in group.cases
-    }
-    blocks = record_blocks(runs, lines, find, of_cases, issue)
-    empty = _render(report, runs, lines, blocks, [])
-    arrays = array_blocks([run.assessment for run in in_order], lines, PAGE_LIMIT - len(empty))
-    return _render(report, runs, lines, blocks, arrays)
 
 
 def _render(
@@ -94,12 +78,10 @@ def _render(
         runs=runs,
         lines=lines,
         red=report.is_red,
-        answer=answer.answer(runs),
-        since={run.key: run.report.since for run in runs if run.report.since is not None},
+        answer=overview.answer(runs),
         most_since=_MOST_SINCE,
         most_causes=MOST_CAUSES,
         transitions=Transition,
-        runs_short={run.key: run.short for run in runs},
         columns=overview.shown_statuses(runs),
         overview=overview,
         statuses=STATUSES,

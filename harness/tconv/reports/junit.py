@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from tconv.errors import writing
 from tconv.gate.status import FAILING, MixedReadings, Status
 from tconv.reports import atomic_write
 from tconv.reports.commands import reproduce_in
@@ -36,8 +35,7 @@ def write(report: Report, path: Path) -> None:
     Raises:
         FileError: the file cannot be written.
     """
-    with writing(path):
-        atomic_write.write(path, text(report))
+    atomic_write.write(path, text(report))
 
 
 def text(report: Report) -> str:

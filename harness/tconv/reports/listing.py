@@ -6,22 +6,17 @@ On a terminal that is wide enough they are a table. On a narrower one, and in a 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from errno import EPIPE
+from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.segment import Segment
-from rich.text import Text
+import click
 
 from tconv.shown_texts import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rich.console import ConsoleOptions, RenderableType
+    from collections.abc import Sequence
 
 WIDEST = 120
 """The most columns of a sentence: wider ones are hard to read, and readers of logs have windows of about this width."""
@@ -29,60 +24,41 @@ _NARROWEST = 20
 _GAP = "  "
 
 
-def console() -> Console:
-    """Return a console for standard output, with colours only on a terminal, and at most WIDEST columns in a pipe.
+def columns_of_output() -> int:
+    """Return the columns of standard output: of the terminal, or of the variable COLUMNS; WIDEST in a pipe."""
+    return max(get_terminal_size((WIDEST, 0)).columns, _NARROWEST)
 
-    The environment variable COLUMNS sets the width of a line, even in a pipe, if it is a valid number.
+
+def print_line(line: str, style: str = "") -> None:
+    """Print a line unchanged: if the terminal folds it, it can still be copied as one line.
+
+    Args:
+        line: the line.
+        style: a colour and `bold` or `dim`, for a terminal.
     """
-    columns = os.environ.get("COLUMNS", "")
-    is_width = re.fullmatch(r"[0-9]{1,5}", columns)
-    piped = not sys.stdout.isatty() and not is_width
-    # The command escapes what is written to its streams; for its colours, a console on a terminal needs the one below.
-    below = None if piped else getattr(sys.stdout, "unescaped", None)
-    width = max(int(columns), _NARROWEST) if is_width else WIDEST if piped else None
-    return PrintableConsole(file=below, width=width, highlight=False)
+    words = style.split()
+    is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+    if not words or is_plain:
+        click.echo(line)
+        return
+    colour = next((word for word in words if word not in {"bold", "dim"}), None)
+    styled = click.style(printable(line), fg=colour, bold="bold" in words or None, dim="dim" in words or None)
+    # The command's stream would escape the codes of the style.
+    click.echo(styled, file=getattr(sys.stdout, "unescaped", None))
 
 
-class PrintableConsole(Console):
-    """A console that escapes control characters in its input, so that the only escape codes are its own."""
-
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of rich
-        # rich would fail on a value that is not a number.
-        environment = {name: text for name, text in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-        super().__init__(_environ=environment, **settings)
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield the segments of a renderable, with control characters escaped."""
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(printable(segment.text), segment.style)
-
-    def on_broken_pipe(self) -> None:
-        """Handle it as the command's stream does: rich would end the process with 1, the code of a red run."""
-        error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
-        lost = getattr(sys.stdout, "lost", None)
-        if lost is None:
-            raise error
-        lost(error)
-
-
-def print_line(out: Console, line: str, style: str = "") -> None:
-    """Print a line unchanged: it has no markup, and if the terminal folds it, it can still be copied as one line."""
-    out.print(Text(line, style=style), soft_wrap=True)
-
-
-def folded(text: str, width: int, first: str = "", indent: str | None = None) -> list[str]:
-    """Return text as lines of at most `width` columns, or WIDEST; a longer word, such as an id, is not broken.
+def folded(text: str, first: str = "", indent: str | None = None) -> list[str]:
+    """Return text as lines that fit into standard output, and into WIDEST; a longer word, such as an id, is not broken.
 
     Args:
         text: the text, of any number of lines.
-        width: the available columns.
         first: the beginning of the first line.
         indent: the beginning of further lines; None for as many spaces as `first` has characters.
     """
     further = " " * len(first) if indent is None else indent
     lines = wrap(
         text,
-        min(width, WIDEST),
+        min(columns_of_output(), WIDEST),
         initial_indent=first,
         subsequent_indent=further,
         break_long_words=False,
@@ -91,19 +67,15 @@ def folded(text: str, width: int, first: str = "", indent: str | None = None) ->
     return lines or [first.rstrip()]
 
 
-def show(out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
+def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows.
 
     Args:
-        out: the console.
         columns: the names of the columns.
         rows: a text for each column; an empty one is printed as `-` in a line.
-        title: the line above them.
     """
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
-    is_table = out.is_terminal and sum(widths) + len(_GAP) * len(widths) <= out.width
-    if title:
-        print_line(out, title, "bold")
+    is_table = sys.stdout.isatty() and sum(widths) + len(_GAP) * len(widths) <= columns_of_output()
     for row in (columns, *rows):
         cells = [(cell or "-").ljust(width if is_table else 0) for cell, width in zip(row, widths, strict=True)]
-        print_line(out, _GAP.join(cells).rstrip())
+        print_line(_GAP.join(cells).rstrip())

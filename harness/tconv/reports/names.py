@@ -16,6 +16,7 @@ from tconv.dialects.readings import AnswerOtherwise
 from tconv.dialects.rules import QUESTIONS, WHERE
 from tconv.gate.status import RULINGS
 from tconv.reports.notes import NOTE_MEANINGS
+from tconv.reports.phrases import attribute_words, counted
 from tconv.reports.words import FACTS, KINDS, STATUSES
 from tconv.vocabulary import Attributes, AutoPad, DType, Signature, TensorType
 
@@ -119,20 +120,12 @@ def _example(rules: Rules, change: AnswerOtherwise) -> str:
         data, taps = (TensorType((1, 1, of), DType.F32) for of in (x, k))
         here, there = (resolve(Signature(attributes, data, taps, None), of) for of in (rules, other))
         if op < s and here != there and size != (0,):
-            written = {
-                "strides": s,
-                "output_padding": op or "",
-                "output_shape": size[0] if size else "",
-                "auto_pad": mode or "",
-            }
-            call = ", ".join(f"{name} {value}" for name, value in written.items() if value != "")
-            return f"input {x}, kernel {k}, {call}: {_said(there)}; by the text's first answer: {_said(here)}"
+            call = f"input {x}, kernel {k}, {attribute_words(attributes.given())}"
+            return f"{call}: {_said(there)}; by the text's first answer: {_said(here)}"
     return ""
 
 
 def _said(result: object) -> str:
     if not isinstance(result, Geometry):
         return "a refusal"
-    size = result.output[0]
-    elements = "1 element" if size == 1 else f"{size} elements"
-    return f"{elements} with pads {result.pads_begin[0]} and {result.pads_end[0]}"
+    return f"{counted(result.output[0], 'element')} with pads {result.pads_begin[0]} and {result.pads_end[0]}"

@@ -10,7 +10,8 @@ from tconv.backends.machine import chosen_kernels
 from tconv.cases.patterns import twin_of
 from tconv.evidence import Misreads
 from tconv.gate.status import FAILING, Status
-from tconv.reports.phrases import no_output
+from tconv.reports.phrases import counted, no_output
+from tconv.reports.words import NOTES
 from tconv.verdict import kinds as ver
 from tconv.vocabulary import DType
 
@@ -70,31 +71,59 @@ class RecordNote:
 
 def find_notes(assessment: Assessment) -> Iterator[Note]:
     """Yield the notes on how a run was made and judged."""
-    header, uses = assessment.run.header, assessment.waivers
+    header = assessment.run.header
     # For the others, a cause or a waiver gives the reason.
     unexplained = {answers.question for answers in assessment.mixed_unexplained}
     for answers in assessment.mixed:
         yield Note("mixed-readings", mixed_answers(answers), answers.question not in unexplained)
     if header.shard:
-        yield Note("shard", "a shard is not judged by cases of other shards; 'tconv report' joins the records of all")
+        yield _note("shard")
     for of, chosen in chosen_kernels(header.backend.environment).items():
-        yield Note("environment", f"the environment chooses kernels of {of}: {', '.join(chosen)}")
+        yield _note("environment", of=of, kernels=", ".join(chosen))
     yield from (Note("sums", text) for text in sums_found(assessment.run.records))
     yield from (Note("contexts", text) for text in contexts_executed(assessment.statuses))
-    if uses.relative:
-        yield Note("relative-waivers", _relative_waivers(assessment))
     yield from (Note(NOTHING_PASSED, text) for text in _nothing_passed(assessment))
-    named = (
-        ("not-asked-again", _unasked(assessment)),
-        ("other-waivers", _other_waivers(assessment)),
-        ("waivers-of-other-options", _waivers_of_other_options(assessment)),
-        ("waivers-of-other-versions", _waivers_of_other_versions(assessment)),
-        *(("wide-declaration", _implemented(use)) for use in uses.implemented),
-        ("unpinned", _unpinned(assessment)),
-    )
-    yield from (Note(name, text) for name, text in named if text)
-    for number, use in enumerate(uses.of_state("wide")):
-        yield Note("wide-waiver", _wide(use), is_minor=number > 0)
+    if assessment.unasked:
+        yield _note("not-asked-again", failures=counted(assessment.unasked, "failure"))
+    yield from _on_waivers(assessment)
+    if questions := assessment.pins.unpinned:
+        are = counted(len(questions), "question of the text is", "questions of the text are")
+        yield _note("unpinned", questions=are, names=", ".join(questions))
+    for number, wide in enumerate(assessment.waivers.of_state("wide")):
+        yield _note("wide-waiver", is_minor=number > 0, waiver=wide.waiver.name, cases=_agreeing(wide))
+
+
+def _note(name: str, *, is_minor: bool = False, **values: object) -> Note:
+    """Return a note with the sentence of `words.yaml`."""
+    return Note(name, NOTES[name].format(**values), is_minor)
+
+
+def _on_waivers(assessment: Assessment) -> Iterator[Note]:
+    """Yield the notes on waivers that are for others, or cover others, and on declarations."""
+    uses, backend = assessment.waivers, assessment.run.header.backend
+    if uses.relative:
+        unneeded = len(uses.of_state("unneeded"))
+        yield _note("relative-waivers", backend=uses.relative, waived=len(assessment.waived), unneeded=unneeded)
+    if before := assessment.waived_before_by:
+        waivers = f"those with the digest {uses.digest}" if uses.digest else "none"
+        yield _note("other-waivers", before=before, here=f"{waivers}{', with --strict' if assessment.strict else ''}")
+    if uses.of_other_options:
+        options = ", ".join(f"{name}={value}" for name, value in backend.options.items())
+        yield _note("waivers-of-other-options", options=options or "its defaults")
+    if others := uses.of_other_versions:
+        named = ", ".join(f"{waiver.name} ({waiver.versions})" for waiver in others[:_NAMED])
+        more = f" and {len(others) - _NAMED} more" if others[_NAMED:] else ""
+        yield _note("waivers-of-other-versions", version=backend.version, waivers=f"{named}{more}")
+    for use in uses.implemented:
+        unsupported = counted(use.unsupported, "that is unsupported", "that are unsupported")
+        together = f"together with {unsupported}: narrow it"
+        remedy = together if use.unsupported else "and none that is unsupported: remove the entry"
+        yield _note("wide-declaration", cases=use.entry.words, agreeing=_agreeing(use), remedy=remedy)
+
+
+def _agreeing(use: DeclarationUse | WaiverUse) -> str:
+    """Return how many cases that agree an entry covers, with one of them."""
+    return f"{counted(len(use.agreeing), 'case that agrees', 'cases that agree')}, such as {use.agreeing[0]}"
 
 
 def find_record_notes(assessment: Assessment) -> list[RecordNote]:
@@ -140,37 +169,9 @@ def contexts_executed(members: Sequence[RecordStatus]) -> Iterator[str]:
 def mixed_answers(answers: QuestionAnswers) -> str:
     """Return the answers of a backend to one question, with a case for each."""
     shown_answers = ", and ".join(
-        f"{answer.answer} in {answer.count} {'case' if answer.count == 1 else 'cases'}, such as {answer.example.id}"
-        for answer in answers.answers
+        f"{answer.answer} in {counted(answer.count, 'case')}, such as {answer.example.id}" for answer in answers.answers
     )
     return f"mixed readings: the question {answers.question} is answered by {shown_answers}"
-
-
-def _other_waivers(assessment: Assessment) -> str:
-    """Return that a run began with other waivers or strictness than those that judge it here; empty if it did not."""
-    before = assessment.waived_before_by
-    digest = assessment.waivers.digest
-    waivers = f"those with the digest {digest}" if digest else "none"
-    here = f"{waivers}{', with --strict' if assessment.strict else ''}"
-    return f"the run began with the waivers {before}; here they are {here}" if before else ""
-
-
-def _waivers_of_other_versions(assessment: Assessment) -> str:
-    """Return the waivers that would cover failures if they were for this version of the backend; empty if none."""
-    waivers, version = assessment.waivers.of_other_versions, assessment.run.header.backend.version
-    if not waivers:
-        return ""
-    named = [f"{waiver.name} ({waiver.versions})" for waiver in waivers[:_NAMED]]
-    more = f" and {len(waivers) - _NAMED} more" if waivers[_NAMED:] else ""
-    return f"waivers that would cover failures are not for version {version}: {', '.join(named)}{more}"
-
-
-def _waivers_of_other_options(assessment: Assessment) -> str:
-    """Return that no waiver applies, because the file is for other options of the backend; empty if one applies."""
-    if not assessment.waivers.of_other_options:
-        return ""
-    options = ", ".join(f"{name}={value}" for name, value in assessment.run.header.backend.options.items())
-    return f"no waiver applies: the waivers are for other options of the backend than {options or 'its defaults'}"
 
 
 def sums_found(records: Iterable[Record]) -> Iterator[str]:
@@ -200,27 +201,6 @@ def _filters(paths: set[tuple[str, int]], others: set[tuple[str, int]]) -> str:
     return f"{', '.join(sorted(named))} filters"
 
 
-def _implemented(use: DeclarationUse) -> str:
-    """Return that a declaration of unsupported cases covers cases that agree, and what to do about it."""
-    cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
-    covers = f"{use.entry.words} is declared unsupported, and covers {cases}, such as {use.agreeing[0]}"
-    if not use.unsupported:
-        return f"{covers}, and none that is unsupported: remove the entry"
-    unsupported = f"{use.unsupported} that {'is' if use.unsupported == 1 else 'are'} unsupported"
-    return f"{covers}, together with {unsupported}: narrow it"
-
-
-def _unasked(assessment: Assessment) -> str:
-    """Return that no failure was asked again; empty if one was, or if no failure may depend on other calls."""
-    if not (count := assessment.unasked):
-        return ""
-    failures = f"{count:,} {'failure' if count == 1 else 'failures'}"
-    return (
-        f"it is not known of {failures} whether the answer depends on the calls before it: none was asked again, alone "
-        "in a fresh process, as tconv run does when it comes to its end"
-    )
-
-
 def _nothing_passed(assessment: Assessment) -> list[str]:
     """Return what a reader of a green run might miss: no output was computed, or all cases are waived.
 
@@ -234,29 +214,3 @@ def _nothing_passed(assessment: Assessment) -> list[str]:
         that_were = "" if assessment.judged == counts.total() else " that were judged"
         notes.append(f"nothing passed: all cases{that_were} are waived")
     return [note for note in notes if note]
-
-
-def _unpinned(assessment: Assessment) -> str:
-    """Return how many questions have no pin, so that another allowed answer is no failure; empty if all have one."""
-    if not (questions := assessment.pins.unpinned):
-        return ""
-    are = "question of the text is" if len(questions) == 1 else "questions of the text are"
-    return (
-        f"{len(questions)} {are} not pinned ({', '.join(questions)}): another allowed answer is no failure; "
-        "'tconv waivers pin' writes the pins"
-    )
-
-
-def _relative_waivers(assessment: Assessment) -> str:
-    """Return that the waivers belong to another backend, and how many of them are used."""
-    uses = assessment.waivers
-    return (
-        f"the waivers are those of {uses.relative!r}, for whatever version: {len(assessment.waived)} cases are "
-        f"waived, and {len(uses.of_state('unneeded'))} waivers are not needed here"
-    )
-
-
-def _wide(use: WaiverUse) -> str:
-    """Return that a waiver also covers cases that agree."""
-    cases = f"{len(use.agreeing)} {'case that agrees' if len(use.agreeing) == 1 else 'cases that agree'}"
-    return f"waiver {use.waiver.name!r} also covers {cases}, such as {use.agreeing[0]}"

@@ -48,7 +48,7 @@ def phrase(verdict: Ruling) -> str:
         case ver.AcceptedInvalid(constraint):
             return f"breaks {constraint}, and was answered"
         case ver.Crashed(cause, stderr):
-            return ": ".join(filter(None, (cause, sentence(main_reason(stderr)))))
+            return ": ".join(filter(None, (cause, sentence(main_reason(stderr, cause)))))
         case ver.TimedOut(seconds):
             return f"no answer within {seconds:g} s"
         case _:
@@ -70,7 +70,8 @@ def _of_allowed_values(verdict: ver.Allowed | MixedReadings | ver.Inconclusive) 
             follows = str(Combination(readings)) if readings else "the text's first answer"
             return f"follows {follows}{_contrast(verdict)}"
         case ver.Inconclusive():
-            return _inconclusive(verdict)
+            also = (f"follows {Combination(verdict.readings)}",) if verdict.readings else ()
+            return ", ".join((_untested(verdict), *also, *verdict.notes))
         case _:
             assert_never(verdict)
 
@@ -87,7 +88,7 @@ def _of_differences(verdict: ver.WrongValues) -> str:
 def distance(verdict: ver.WrongValues) -> str:
     """Return how far off the worst element is, as a multiple of the tolerance or in steps; empty if unknown."""
     if verdict.steps is not None:
-        return f"{verdict.steps} {'step' if verdict.steps == 1 else 'steps'} of the type, and nothing is allowed"
+        return f"{counted(verdict.steps, 'step')} of the type, and nothing is allowed"
     return "" if verdict.worst is None else f"{verdict.worst:.3g} times what is allowed"
 
 
@@ -112,11 +113,6 @@ def _contrast(verdict: MixedReadings) -> str:
         if change.question == verdict.question:
             return f": {contrasted(change.answer, verdict.elsewhere)}"
     return f"; other cases answer {verdict.question} by {verdict.elsewhere}"
-
-
-def _inconclusive(verdict: ver.Inconclusive) -> str:
-    follows = (f"follows {Combination(verdict.readings)}",) if verdict.readings else ()
-    return ", ".join((_untested(verdict), *follows, *verdict.notes))
 
 
 def _untested(verdict: ver.Inconclusive) -> str:
@@ -184,6 +180,11 @@ def fresh_process_phrase(record: Record) -> str:
     elif alone == record.verdict.kind:
         alone = "wrong in another way"
     return f"after other calls; if it is asked alone in a fresh process, it is {alone}"
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a number with what it counts: `1 case`, `1,024 cases`; `several` is the plural if it is irregular."""
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 def capitalised(text: str) -> str:

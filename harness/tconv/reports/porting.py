@@ -66,12 +66,8 @@ def _of_target(port: Port, way: PortedCase) -> Iterator[str]:
     yield _line("write", _words(way.case, port.target))
     proof = "proven" if way.complete else "nearest"
     yield _line(proof, f"{port.target} gives {_geometry(way.values.primary.geometry)}")
-    if not way.complete:
-        before, behind = list(way.before), list(way.behind)
-        if min(*before, *behind) < 0:
-            yield _line("then", f"crop the output: {[-b for b in before]} before, {[-b for b in behind]} behind")
-        else:
-            yield _line("then", f"pad the output with {_filling(port, way)}: {before} before, {behind} behind")
+    if then := _then(port, way):
+        yield _line("then", then)
     if code := code_of(port, way):
         yield _line("code", code)
     if way.disputed:
@@ -85,16 +81,20 @@ def recipe_of(port: Port) -> str:
     way = port.written
     if way is None:
         return f"nothing: {port.refused or 'the text cannot say it'}"
-    words, (_, *more) = _words(way.case, port.target), [*_of_target(port, way)]
-    then = [line.strip().removeprefix("then").strip() for line in more if line.strip().startswith("then")]
-    return "; then ".join([words, *then])
+    return "; then ".join(filter(None, [_words(way.case, port.target), _then(port, way)]))
 
 
-def _filling(port: Port, way: PortedCase) -> str:
-    """Return the value of elements that no tap reaches."""
-    if way.case.b is not None:
-        return "the bias of each channel"
-    return "0" if port.case.b is None else "0, and only then add the bias"
+def _then(port: Port, way: PortedCase) -> str:
+    """Return what to do with the output of the target; empty if it is complete."""
+    if way.complete:
+        return ""
+    before, behind = list(way.before), list(way.behind)
+    if min(*before, *behind) < 0:
+        return f"crop the output: {[-b for b in before]} before, {[-b for b in behind]} behind"
+    # No tap reaches the elements that are added.
+    filling = "0" if port.case.b is None else "0, and only then add the bias"
+    filling = filling if way.case.b is None else "the bias of each channel"
+    return f"pad the output with {filling}: {before} before, {behind} behind"
 
 
 def plain(port: Port) -> dict[str, Any]:

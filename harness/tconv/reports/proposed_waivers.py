@@ -79,7 +79,8 @@ def proposed(assessment: Assessment) -> str:
                 entry = {**scope, "because": _because(cause.members)}
                 comment = _comment(Scope.model_validate(scope), members, cause.what, assessment)
                 declared += [comment, *_entry(entry)]
-            elif remaining := _not_waived(members, made, assessment):
+            # One of the members that no entry waives so far becomes the example of another entry.
+            elif remaining := [m for m in members if not any(entry.waives(m, _facts(m, assessment)) for entry in made)]:
                 waiver = _waiver(scope, members, remaining, assessment, cause)
                 waiver["name"] = f"cause-{len(made) + 1}-{members[0].ruling.kind}"
                 made.append(_checked(waiver))
@@ -92,14 +93,9 @@ def proposed(assessment: Assessment) -> str:
     parts += ["unsupported:", *declared] if declared else []
     parts += ["waivers:", *waived] if waived else []
     text = "\n".join(parts) + "\n"
-    return f"# Proposed from a run of {one_line(header.backend.title)} in {header.dialect}.\n{_todo(text)}{text}"
-
-
-def _todo(text: str) -> str:
-    """Return what a person must still do, as a comment; empty if nothing was proposed."""
-    if is_open(text):
-        return f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.\n"
-    return "# Read whether what it declares is as it must be.\n" if "unsupported:" in text else ""
+    complete = f"# Complete each clause and reason that says {OPEN}: a waiver is for a deviation that is understood.\n"
+    to_do = complete if is_open(text) else "# Read whether what it declares is as it must be.\n"
+    return f"# Proposed from a run of {one_line(header.backend.title)} in {header.dialect}.\n{to_do}{text}"
 
 
 def is_open(text: str) -> bool:
@@ -189,12 +185,6 @@ _FACTS: Mapping[str, Mapping[str, Any]] = {
 """The facts for terms that are written differently."""
 _WRITTEN = frozenset({"bias", "data_format", "filter_format"})
 """Words of a call whose facts describe how a case writes them."""
-
-
-def _not_waived(members: Sequence[RecordStatus], made: Sequence[Waiver], assessment: Assessment) -> list[RecordStatus]:
-    """Return the members that no entry waives so far: one of them becomes the example of another entry."""
-    facts = assessment.facts
-    return [m for m in members if not any(entry.waives(m, facts[m.record.case]) for entry in made)]
 
 
 def _waiver(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from tconv.gate import reasons
 from tconv.gate.status import Status
-from tconv.reports.phrases import no_output
+from tconv.reports.phrases import counted, no_output
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -36,17 +36,19 @@ def sentence(reason: Reason, assessment: Assessment) -> str:
         case BecameWorse(comparison):
             return f"since {comparison.old.assessment.run.path}, {comparison.sentence}"
         case reasons.CasesFailed(count):
-            return f"{count} {'case' if count == 1 else 'cases'} failed without a waiver"
+            return f"{counted(count, 'case')} failed without a waiver"
         case reasons.CasesUndeclared(count):
-            are = "case is" if count == 1 else "cases are"
             remedy = "declare them: tconv waivers propose RECORDS --output FILE"
-            return f"{count} {are} unsupported, and not declared so; {remedy}"
+            return f"{counted(count, 'case is', 'cases are')} unsupported, and not declared so; {remedy}"
         case reasons.RecordsMissing() | reasons.OtherCorpus() | reasons.ShardsMissing():
             return _of_records(reason)
         case reasons.WaiverStale() | reasons.WaiverInvalid() | reasons.PinStale():
             return _of_entries(reason)
-        case reasons.ZerosPass():
-            return _of_zeros(reason)
+        case reasons.ZerosPass(dtype=dtype, cases=count, twin=twin):
+            cases = f"{counted(count, 'case')} of {dtype} would pass as zeros too"
+            if twin:
+                return f"{cases}, and the same on integers does not agree exactly, such as {twin}"
+            return f"{cases}, and no case of {dtype} agrees exactly; run cases on integers of it, too"
         case reasons.NothingShown(is_judged):
             if not is_judged:
                 return "no case was judged: a run must have a case that the dialect can say and the backend implements"
@@ -92,10 +94,3 @@ def _now(stale: reasons.WaiverStale) -> str:
         readings = " or ".join(ruling.choices)
         return f"is no failure without it, as {readings} says; take an example that no reading explains, or remove it"
     return "ran and does not deviate as it says; remove it"
-
-
-def _of_zeros(reason: reasons.ZerosPass) -> str:
-    cases = f"{reason.cases} {'case' if reason.cases == 1 else 'cases'} of {reason.dtype} would pass as zeros too"
-    if reason.twin:
-        return f"{cases}, and the same on integers does not agree exactly, such as {reason.twin}"
-    return f"{cases}, and no case of {reason.dtype} agrees exactly; run cases on integers of it, too"

@@ -12,7 +12,7 @@ from tconv.cases.context import PREFIX
 from tconv.gate.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _READ: Any = documents.read(Path(__file__).with_name("words.yaml")).value
 
@@ -76,10 +76,6 @@ def _fact(row: Mapping[str, Any]) -> Fact:
     return Fact(says, row.get("not", says.replace("{}", "not {}")), MappingProxyType(row.get("values", {})))
 
 
-def _in_graph(level: str) -> Fact:
-    return Fact(f"the graph has {level}", f"the graph does not have {level}", MappingProxyType({"none": "nothing"}))
-
-
 KINDS = MappingProxyType(
     {name: Kind(**row | {"counted": tuple(row.get("counted", ()))}) for name, row in _READ["kinds"].items()}
 )
@@ -90,11 +86,12 @@ The totals on the terminal have the order of `Status` itself.
 """
 EXPLAINED = tuple(status for status, look in STATUSES.items() if look.heading)
 """The statuses that have causes, in that order; the others are as expected, or were not asked."""
-LEVELS: Mapping[str, str] = MappingProxyType(_READ["levels"])
-"""The meaning of a level in a graph, for each axis of a context."""
 FACTS: Mapping[str, Fact] = MappingProxyType(
     {name: _fact(row) for name, row in _READ["facts"].items()}
-    | {f"{PREFIX}{axis}": _in_graph(level) for axis, level in LEVELS.items()}
+    | {
+        f"{PREFIX}{axis}": Fact("the graph has {}", "the graph does not have {}", MappingProxyType(levels))
+        for axis, levels in _READ["levels"].items()
+    }
 )
 TYPES = FACTS["dtype"].values
 """Element types in the words of users."""
@@ -102,5 +99,18 @@ OWN_WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(_READ["own_words"])
 """Values with sentences of their own: for a fact that has the value, and for one that does not."""
 NUMBERS: Mapping[str, str] = MappingProxyType(_READ["numbers"])
 """The meaning of each number of a call; if a name begins another one, the longer comes first."""
+NOTES: Mapping[str, str] = MappingProxyType(_READ["notes"])
+"""The sentences of notes on runs, with names of values in braces."""
 TERMS: Mapping[str, str] = MappingProxyType(_READ["terms"])
 """Terms with sentences of their own."""
+QUANTITIES: Mapping[str, str] = MappingProxyType(_READ["quantities"])
+"""The quantities that a runtime computes by a formula, and LETTERS of formulas in words."""
+LETTERS: Mapping[str, str] = MappingProxyType(_READ["letters"])
+TRANSITIONS: Mapping[str, str] = MappingProxyType(_READ["transitions"])
+"""What became of a case since a baseline, by the words of `Transition`."""
+
+
+def in_graph(levels: Iterable[str]) -> str:
+    """Return what levels such as `context.end=int8` put into a graph."""
+    named = (level.partition("=") for level in levels)
+    return " and ".join(FACTS[axis].values.get(level, level) for axis, _, level in named)

@@ -17,6 +17,7 @@ from tconv.reports.between_runs.transitions import (
     transition,
 )
 from tconv.reports.notes import NO_VALUES, NOTE_MEANINGS, Note, list_notes
+from tconv.reports.phrases import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -136,11 +137,10 @@ class Comparison:
         counts = ", ".join(f"{self.count(transition):,} {transition}" for transition in Transition)
         # With these, the numbers except the cases that are gone add up to all cases of the new run.
         added = f", {self.added:,} not asked before" if self.added else ""
-        worse = f"{self.worse:,}" if self.worse else "no"
-        cases = "cases" if self.worse > 1 else "case"
+        worse = counted(self.worse, "case") if self.worse else "no case"
         changed = sum(len(group.cases) for group in self.groups if group.other_values)
         of_values = f", {changed:,} with other values than before" if changed else ""
-        return f"{worse} {cases} became worse{of_values} ({counts}, {self.same:,} as before{added})"
+        return f"{worse} became worse{of_values} ({counts}, {self.same:,} as before{added})"
 
 
 def run_names(assessments: Sequence[Assessment]) -> list[str]:
@@ -201,17 +201,13 @@ def _key(state: CaseState | None) -> object:
 def _sorted(groups: Mapping[_Key, list[_Changed]]) -> list[Group]:
     """Return the groups by transition, and then the largest first; each begins with its example."""
     order = tuple(Transition)
-    in_order = [
-        _group(change, sorted(members, key=lambda each: _rank(change, each)), other_values=other_values)
-        for (change, *_, other_values), members in groups.items()
-    ]
-    return sorted(in_order, key=lambda group: (order.index(group.transition), -len(group.cases), group.cases))
-
-
-def _group(change: Transition, members: Sequence[_Changed], *, other_values: bool) -> Group:
-    _, was, now = members[0]
-    what = _what(was, now, other_values=other_values)
-    return Group(change, what, tuple(case for case, _, _ in members), other_values)
+    found = []
+    for (change, *_, other_values), members in groups.items():
+        members.sort(key=lambda each: _rank(change, each))
+        _, was, now = members[0]
+        what = _what(was, now, other_values=other_values)
+        found.append(Group(change, what, tuple(case for case, _, _ in members), other_values))
+    return sorted(found, key=lambda group: (order.index(group.transition), -len(group.cases), group.cases))
 
 
 def _rank(change: Transition, changed: _Changed) -> Rank:

@@ -35,14 +35,6 @@ class Transition(StrEnum):
     GONE = "gone"
 
 
-MEANINGS = {
-    Transition.NEW: "became worse, has other values than before, or fails and was not asked before",
-    Transition.CHANGED: "has another answer, neither better nor worse; or failed, and is waived now",
-    Transition.FIXED: "became better",
-    Transition.GONE: "is not asked any more",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class CaseState:
     """The state of a case in a run.

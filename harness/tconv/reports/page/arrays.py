@@ -15,11 +15,10 @@ from tconv.reports.page.cause_lines import cause_numbers
 from tconv.reports.words import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tconv.gate.assessment import Assessment
-    from tconv.gate.status import RecordStatus
     from tconv.reports.page.cause_lines import CauseLine
     from tconv.vocabulary import Array
 
@@ -59,8 +58,10 @@ def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> 
     """Return number, run and artifact of the records that get arrays, in the order of priority."""
     causes = cause_numbers(lines)
     examples = {line.members[0] for line in lines}
+    # The page numbers the records of all runs in their order.
+    numbered = enumerate((run, member) for run, of in enumerate(assessments) for member in of.statuses)
     in_order = sorted(
-        _with_artifacts(assessments),
+        ((number, run, member) for number, (run, member) in numbered if member.record.artifact is not None),
         key=lambda item: ((item[1], item[2].record.case) not in examples, item[2].record.size),
     )
     ranked = []
@@ -74,15 +75,6 @@ def _in_order(assessments: Sequence[Assessment], lines: Sequence[CauseLine]) -> 
             ranked.append((place, urgency, number, assessments[run], member.record.artifact))
     ranked.sort(key=lambda item: item[:3])
     return [(number, assessment, artifact) for _, _, number, assessment, artifact in ranked]
-
-
-def _with_artifacts(assessments: Sequence[Assessment]) -> Iterator[tuple[int, int, RecordStatus]]:
-    number = 0
-    for run, assessment in enumerate(assessments):
-        for member in assessment.statuses:
-            if member.record.artifact is not None:
-                yield number, run, member
-            number += 1
 
 
 def _array_block(folder: Path, artifact: str, names: tuple[str, ...]) -> str:

@@ -9,20 +9,20 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tconv.dialects import DIALECTS
+from tconv.dialects.readings import Combination
 from tconv.evidence import Follows, Misreads
-from tconv.gate.status import FAILING, Status
+from tconv.gate.status import FAILING, MixedReadings, ReadingChanged, Status
 from tconv.reports.cause_sentences import formula
 from tconv.reports.causes import rank_severity
 from tconv.reports.commands import CASE, of_cause, offered
-from tconv.reports.page import figures
 from tconv.reports.words import EXPLAINED, STATUSES
 from tconv.shown_texts import shortened
-from tconv.verdict.kinds import Disputed
+from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.gate.status import GroupKey
+    from tconv.gate.status import GroupKey, Ruling
     from tconv.reports.causes import Cause
     from tconv.reports.report import RunReport
 
@@ -87,7 +87,7 @@ def cause_lines(runs: Sequence[RunReport]) -> list[CauseLine]:
 def _key(cause: Cause) -> GroupKey:
     """Return the key of a cause, which is the same in all runs."""
     ruling = cause.members[0].ruling
-    if cause.status is Status.DISPUTED and isinstance(ruling, Disputed) and ruling.choices:
+    if cause.status is Status.DISPUTED and isinstance(ruling, ver.Disputed) and ruling.choices:
         return cause.status, tuple(ruling.choices)
     return cause.group
 
@@ -150,9 +150,23 @@ def _clause(cause: Cause) -> str:
     if member.waiver is not None:
         return member.waiver.clause
     dialect = DIALECTS.get(member.record.dialect)
-    followed = {name for together in figures.readings(member.ruling) for name in together}
+    followed = {name for together in readings(member.ruling) for name in together}
     cited = (reading.cites for reading in (dialect.disputed if dialect else ()) if reading.name in followed)
     return "; ".join(filter(None, cited))
+
+
+def readings(verdict: Ruling) -> tuple[tuple[str, ...], ...]:
+    """Return the readings that the backend follows instead of the primary ones, as tuples of names that go together.
+
+    If several give the same output, all of them are returned.
+    """
+    match verdict:
+        case ver.Disputed(choices=choices) | ReadingChanged(choices=choices):
+            return tuple(Combination.parse(choice).names for choice in choices)
+        case ver.Inconclusive(readings=followed) | MixedReadings(readings=followed) if followed:
+            return (followed,)
+        case _:
+            return ()
 
 
 def cause_numbers(lines: Sequence[CauseLine]) -> dict[tuple[int, str], int]:

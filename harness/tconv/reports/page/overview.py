@@ -1,4 +1,4 @@
-"""The overview of a run: the part of the page that comes from the template and needs no script."""
+"""The answer, and the overview of each run: the part of the page that comes from the template and needs no script."""
 
 from __future__ import annotations
 
@@ -8,32 +8,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from tconv.gate.status import Status
+from tconv.gate.status import SEVERITY, Status
 from tconv.records.failure import without_numbers
 from tconv.reports import phrases
 from tconv.reports.commands import run_again, waivers_option
-from tconv.reports.page import figures
-from tconv.reports.words import STATUSES
+from tconv.reports.notes import NOTHING_PASSED
+from tconv.reports.phrases import capitalised, counted
+from tconv.reports.words import KINDS, STATUSES
+from tconv.shown_texts import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tconv.gate.assessment import Assessment
     from tconv.gate.waivers import Waiver
     from tconv.records.headers import BackendHeader
     from tconv.reports.report import RunReport
 
-_GROUPS = 12
+_LONGEST = 280
+"""The most characters of a reason in the sentence; the list below has all of it."""
+_OTHER = ("other failure", "other failures")
 _UNASKED = (Status.UNSUPPORTED, Status.UNDECLARED)
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """The largest groups of records with a common text, each with its number, and the number of smaller groups."""
-
-    total: int
-    largest: tuple[tuple[str, int], ...]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +41,7 @@ class Overview:
         short: a short name next to numbers: the backend alone if no other run has it; if not, with the version.
         report: the report of the run.
         facts: names and values from the run's header.
-        debt: the skipped records, by status and reason.
+        debt: the number of the skipped records for each reason, by status.
     """
 
     key: str
@@ -54,7 +49,7 @@ class Overview:
     short: str
     report: RunReport
     facts: tuple[tuple[str, str], ...]
-    debt: tuple[tuple[Status, Groups], ...]
+    debt: Mapping[Status, Counter[str]]
 
     @property
     def assessment(self) -> Assessment:
@@ -73,8 +68,7 @@ def overviews(runs: Sequence[RunReport]) -> list[Overview]:
         if (number := uses[key]) > 1:
             key = f"{key}~{number}"
         short = _short(run, [each.assessment.run.header.backend for each in runs])
-        debt = tuple(_debt(run.assessment))
-        result.append(Overview(key, run.name, short, run, tuple(_facts(run.assessment)), debt))
+        result.append(Overview(key, run.name, short, run, tuple(_facts(run.assessment)), _debt(run.assessment)))
     return result
 
 
@@ -118,20 +112,20 @@ def _facts(assessment: Assessment) -> Iterable[tuple[str, str]]:
     if header.shard:
         yield "Shard", header.shard
     yield from _covered(assessment)
-    yield "Cases", _recorded(len(run.records), header.cases)
+    recorded, whole = f"{len(run.records):,}", len(run.records) == header.cases
+    yield "Cases", recorded if whole else f"{recorded} recorded of {header.cases:,}: the run is not complete"
     yield "In the backend", f"{sum(record.seconds for record in run.records):.1f} s"
     yield "Started", header.started
     yield "tconv", header.tconv
     yield "Corpus", header.corpus
-    yield "Timeout", f"{figures.number(header.timeout)} s"
-    if header.backend.environment:
-        yield "Environment", _pairs(header.backend.environment, " ")
-    if header.backend.machine:
-        yield "Machine", _pairs(header.backend.machine, " ")
+    yield "Timeout", f"{header.timeout:g} s"
     if header.waivers:
         yield "Waivers", str(header.waivers)
-    if header.platform:
-        yield "Platform", _pairs(header.platform, " ")
+    backend = header.backend
+    of_machine = {"Environment": backend.environment, "Machine": backend.machine, "Platform": header.platform}
+    for name, values in of_machine.items():
+        if values:
+            yield name, ", ".join(map(" ".join, values.items()))
 
 
 def _covered(assessment: Assessment) -> Iterable[tuple[str, str]]:
@@ -143,32 +137,21 @@ def _covered(assessment: Assessment) -> Iterable[tuple[str, str]]:
             yield name, ", ".join(known)
 
 
-def _recorded(records: int, cases: int) -> str:
-    return f"{records:,}" if records == cases else f"{records:,} recorded of {cases:,}: the run is not complete"
-
-
-def _pairs(named: Mapping[str, str], between: str) -> str:
-    return ", ".join(f"{name}{between}{value}" for name, value in named.items())
-
-
-def _debt(assessment: Assessment) -> Iterable[tuple[Status, Groups]]:
+def _debt(assessment: Assessment) -> dict[Status, Counter[str]]:
+    debt = {}
     for status in (Status.UNSUPPORTED, Status.NOT_APPLICABLE):
         reasons = [phrases.reason(member) for member in assessment.statuses if member.status is status]
         # Reasons that differ only in numbers count as the same; the first stands for all.
         first = {without_numbers(reason): reason for reason in reversed(reasons)}
         if reasons:
-            yield status, _groups(Counter(first[without_numbers(reason)] for reason in reasons))
-
-
-def _groups(counts: Counter[str]) -> Groups:
-    largest = tuple(counts.most_common(_GROUPS))
-    return Groups(counts.total(), largest, len(counts) - len(largest))
+            debt[status] = Counter(first[without_numbers(reason)] for reason in reasons)
+    return debt
 
 
 def waiver_facts(waiver: Waiver) -> dict[str, str]:
     """Return the facts of a waiver as the page shows them."""
-    where = "".join(f" {key}={figures.text(value)}" for key, value in waiver.where.items())
-    verdict = ", ".join(f"{key} {figures.text(value)}" for key, value in waiver.verdict.items())
+    where = "".join(f" {key}={_text(value)}" for key, value in waiver.where.items())
+    verdict = ", ".join(f"{key} {_text(value)}" for key, value in waiver.verdict.items())
     return {
         "name": waiver.name,
         "because": waiver.because,
@@ -182,3 +165,39 @@ def waiver_facts(waiver: Waiver) -> dict[str, str]:
         "link": waiver.link or "",
         "href": href(waiver.link),
     }
+
+
+def _text(value: object) -> str:
+    """Return a value as text: integers in brackets, as the specifications write shapes."""
+    if isinstance(value, list | tuple):
+        return str(list(value)) if all(isinstance(entry, int) for entry in value) else ", ".join(map(str, value))
+    return str(value)
+
+
+def answer(runs: Sequence[Overview]) -> str:
+    """Return why the runs are red, or what green means, in sentences that follow `Red.` or `Green.`."""
+    failures = [f"{run.short}: {', '.join(counts)}" for run in runs if (counts := list(_count_failures(run)))]
+    for run in runs:
+        if run.report.since is not None and run.report.since.worse:
+            old = run.report.since.old.assessment.run.header.backend.title
+            failures.append(f"{run.report.since.worse:,} worse than {old}")
+    if undeclared := sum(run.assessment.counts[Status.UNDECLARED] for run in runs):
+        failures.append(f"Not declared as unsupported: {undeclared:,}")
+    if failures:
+        return ". ".join(failures)
+    if reasons := [reason for run in runs for reason in run.report.red]:
+        return f"No case failed, but {shortened(reasons[0], _LONGEST)}"
+    nothing = [note.text for run in runs for note in run.report.notes if note.name == NOTHING_PASSED]
+    if nothing and len(runs) == 1:
+        return capitalised(", and ".join(nothing))
+    known = any(run.assessment.counts[status] for run in runs for status in (Status.WAIVED, Status.REPORTED))
+    return "Every deviation is known" if known else "Every answer is as expected"
+
+
+def _count_failures(run: Overview) -> Iterator[str]:
+    """Yield the number of a run's failures of each kind, in words."""
+    failed = (member.ruling.kind for member in run.assessment.statuses if member.status is Status.FAILED)
+    counts = Counter(KINDS[kind].counted or _OTHER for kind in failed)
+    for one, several in dict.fromkeys((*(words for kind in SEVERITY if (words := KINDS[kind].counted)), _OTHER)):
+        if count := counts[one, several]:
+            yield counted(count, one, several)

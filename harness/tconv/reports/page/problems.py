@@ -8,9 +8,9 @@ from tconv.cases.call import express
 from tconv.cases.layouts import data_shape
 from tconv.expectation.expected import NotApplicable, Refuse, Values
 from tconv.expectation.problem import share_problem
+from tconv.records.record import CallSummary
 from tconv.reports.case_details import node_lines
-from tconv.reports.page import figures
-from tconv.reports.page.tables import Table
+from tconv.reports.page.blocks import Table
 from tconv.vocabulary import AutoPad
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from tconv.cases.call import Call
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.dialects.geometry import Geometry
     from tconv.expectation.expected import Candidate, Expectation
-    from tconv.records.record import CallSummary, Record
+    from tconv.records.record import Record
     from tconv.vocabulary import DataFormat, Ints
 
     Row = dict[str, Any]
@@ -58,7 +57,8 @@ class Problems:
             self._cases[record.case] = self._find(record.case)
         case = self._cases[record.case]
         if case is None:
-            return _recorded(record.call) if record.call else {}
+            # The case is not in this corpus.
+            return _call(record.call) if record.call else {}
         problem = share_problem(case, dialect)
         expected = problem.expectation
         if isinstance(expected, NotApplicable):
@@ -70,7 +70,8 @@ class Problems:
         # If a refusal is expected, no output is, so there is no type.
         dtype = problem.judged.dtype if problem.surrounded else call.dtype
         return {
-            **_call(call),
+            **_call(CallSummary.of(call)),
+            "graph": tuple(map(tuple, node_lines(call.graph))) if call.graph else None,
             **of_text,
             "dtype": None if "refusal" in of_text else dtype,
             "about": case.about or None,
@@ -78,24 +79,11 @@ class Problems:
         }
 
 
-def _recorded(call: CallSummary) -> Row:
-    """Return the call from its record, because the case is not in this corpus."""
-    row: Row = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
-    for place, (name, shape, dtype) in enumerate(call.inputs):
-        row[f"input {place}"] = (name, figures.integers(shape), dtype)
-    return row | {"layouts": (call.data_format, call.filter_format)}
-
-
-def _call(call: Call) -> Row:
-    """Return a call: attributes, inputs, layouts, and the nodes of its graph, each with whether it is the operator."""
-    row: Row = {f"attribute {name}": figures.text(value) for name, value in call.attributes.items()}
-    for place, tensor in enumerate(call.inputs):
-        row[f"input {place}"] = (tensor.name, figures.integers(tensor.shape), tensor.dtype or "i64")
-    row["layouts"] = (call.data_format, call.filter_format)
-    if call.graph is not None:
-        nodes = zip(call.graph.nodes, node_lines(call.graph), strict=True)
-        row["graph"] = tuple((*line, node.call is not None) for node, line in nodes)
-    return row
+def _call(call: CallSummary) -> Row:
+    """Return a call: attributes, inputs, layouts."""
+    attributes = {f"attribute {name}": str(value) for name, value in call.attributes.items()}
+    inputs = {f"input {at}": (name, str(shape), dtype) for at, (name, shape, dtype) in enumerate(call.inputs)}
+    return attributes | inputs | {"layouts": (call.data_format, call.filter_format)}
 
 
 def _expected(expected: Values | Refuse, call: Call) -> Row:
@@ -104,34 +92,26 @@ def _expected(expected: Values | Refuse, call: Call) -> Row:
         case Refuse(violation, stated):
             return {"refusal": (violation.constraint, str(violation), stated)}
         case Values(primary, disputed, refusals):
-            batch, channels, out_channels = _sizes(primary.geometry, call)
+            x, w = call.written.x.shape, call.written.w.shape
+            out_channels = w[1] * primary.geometry.groups
             return {
                 **{name: getattr(primary.geometry, name) for name in _GEOMETRY},
-                "batch": batch,
-                "channels": channels,
+                "batch": x[0],
+                "channels": x[1],
                 "out_channels": out_channels,
                 "added": _added(call),
-                "shape": tuple(data_shape((batch, out_channels, *primary.geometry.output), call.data_format)),
-                "disputed": tuple((_names(c), *_window(c.geometry)) for c in disputed) or None,
+                "shape": tuple(data_shape((x[0], out_channels, *primary.geometry.output), call.data_format)),
+                "disputed": tuple(map(_disputed, disputed)) or None,
                 "refusals": tuple(map(str, refusals)) or None,
             }
         case _:
             assert_never(expected)
 
 
-def _names(candidate: Candidate) -> tuple[tuple[str, ...], ...]:
-    """Return the readings that give an output; readings that belong together are one entry."""
-    return tuple(readings for readings in (candidate.readings, *candidate.alike) if readings)
-
-
-def _window(geometry: Geometry) -> tuple[object, ...]:
-    return geometry.pads_begin, geometry.output
-
-
-def _sizes(geometry: Geometry, call: Call) -> Ints:
-    """Return the batch size, and the channels of data and output."""
-    x, w = call.written.x.shape, call.written.w.shape
-    return x[0], x[1], w[1] * geometry.groups
+def _disputed(candidate: Candidate) -> tuple[object, ...]:
+    """Return the readings that give an output, its pads and its size; readings that belong together are one entry."""
+    names = tuple(readings for readings in (candidate.readings, *candidate.alike) if readings)
+    return names, candidate.geometry.pads_begin, candidate.geometry.output
 
 
 def _added(call: Call) -> Ints:

@@ -14,11 +14,10 @@ from tconv.gate.status import RULINGS
 from tconv.reports.between_runs.transitions import Transition
 from tconv.reports.cause_sentences import says
 from tconv.reports.commands import offered
-from tconv.reports.page import figures, overview
-from tconv.reports.page.blocks import block, table_block
-from tconv.reports.page.cause_lines import cause_numbers
+from tconv.reports.page import overview
+from tconv.reports.page.blocks import Distinct, Table, block, table_block
+from tconv.reports.page.cause_lines import cause_numbers, readings
 from tconv.reports.page.problems import Problems
-from tconv.reports.page.tables import Distinct, Table
 from tconv.reports.phrases import capitalised, explanation, phrase, reason, tolerance
 from tconv.reports.words import STATUSES
 from tconv.shown_texts import shortened
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.diagnosis.placement import Placement
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus, Ruling
     from tconv.records.headers import RunHeader
@@ -37,27 +35,14 @@ if TYPE_CHECKING:
 
 MOST_CAUSES = 100
 """The most causes that the page lists, each with a bug report for its example."""
+_PROSE = {"message": "Message", "stderr": "Standard error, its end", "reason": "Reason"}
+"""The long texts of a verdict, with their headings."""
 _LONGEST = 200
 """The most characters of a phrase in the table."""
 _STATUSES = {status: number for number, status in enumerate(STATUSES)}
 _KINDS = {kind: number for number, kind in enumerate(RULINGS)}
 _COLUMNS = ("run", "case", "status", "kind", "phrase", "cause", "commands", "detail", "problem", "seconds", "size")
 _TRANSITIONS = {None: 0} | {transition: number for number, transition in enumerate(Transition, 1)}
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
-    """The change of a case since a baseline.
-
-    Attributes:
-        transition: its transition.
-        backend: the backend of the baseline, with its version.
-        was: its record in the baseline; None if it was not asked.
-    """
-
-    transition: Transition
-    backend: str
-    was: RecordStatus | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +64,6 @@ def record_blocks(
     runs: Sequence[Overview],
     lines: Sequence[CauseLine],
     find: Callable[[str], Case | None],
-    since: Mapping[tuple[int, str], Since],
     issue: Callable[[Assessment, RecordStatus], str | None],
 ) -> RecordBlocks:
     """Return the records of runs as blocks.
@@ -88,7 +72,6 @@ def record_blocks(
         runs: the runs.
         lines: the causes of their records.
         find: returns the case with an id; None if there is none.
-        since: the changes of cases since a baseline, by number of run and id; empty if there is no baseline.
         issue: returns the bug report of a record; None if there is nothing to report.
     """
     examples = {line.members[0] for line in lines[:MOST_CAUSES]}
@@ -98,7 +81,7 @@ def record_blocks(
         for member in assessment.statuses
         if (run, member.record.case) in examples
     }
-    records = _Records(runs, lines, Problems(find), issues, since)
+    records = _Records(runs, lines, Problems(find), issues)
     values = {
         "statuses": [[status.value, look.symbol, look.is_red] for status, look in STATUSES.items()],
         "kinds": list(_KINDS),
@@ -114,13 +97,29 @@ def record_blocks(
         "commands": list(records.commands),
     }
     facts = {f"fact {name}": numbers for name, numbers in records.facts.numbers().items()}
-    if since:
+    if any(records.changes):
         values["transitions"] = list(Transition)
-        cases = ((number, member.record.case) for number, run in enumerate(runs) for member in run.assessment.statuses)
-        found = (since.get(case) for case in cases)
-        records.columns["since"] = tuple(_TRANSITIONS[of.transition if of else None] for of in found)
+        records.columns["since"] = tuple(
+            _TRANSITIONS[changes.get(member.record.case, _UNCHANGED)[0]]
+            for run, changes in zip(runs, records.changes, strict=True)
+            for member in run.assessment.statuses
+        )
     data = block(values, {name: np.array(column) for name, column in records.columns.items()} | facts)
     return RecordBlocks(data, table_block(records.details), table_block(records.problems.table))
+
+
+_Change = tuple[Transition | None, str, "RecordStatus | None"]
+"""What became of a case since a baseline, the backend of the baseline, and its record there."""
+_UNCHANGED: _Change = (None, "", None)
+
+
+def _changes(run: Overview) -> dict[str, _Change]:
+    """Return the changes of a run's cases since its baseline; empty without a baseline."""
+    if (since := run.report.since) is None:
+        return {}
+    backend = since.old.assessment.run.header.backend.title
+    before = {member.record.case: member for member in since.old.assessment.statuses}
+    return {case: (group.transition, backend, before.get(case)) for group in since.groups for case in group.cases}
 
 
 class _Records:
@@ -132,7 +131,6 @@ class _Records:
         lines: Sequence[CauseLine],
         problems: Problems,
         issues: Mapping[tuple[int, str], str | None],
-        since: Mapping[tuple[int, str], Since],
     ) -> None:
         self.facts, self.details, self.problems = Table(), Table(), problems
         self.phrases: Distinct[str] = Distinct()
@@ -140,7 +138,8 @@ class _Records:
         self._command_numbers: dict[tuple[object, ...], int] = {}
         self.waivers: list[dict[str, str]] = []
         self._waiver_numbers: dict[tuple[int, str], int] = {}
-        self._causes, self._issues, self._since = cause_numbers(lines), issues, since
+        self._causes, self._issues = cause_numbers(lines), issues
+        self.changes = [*map(_changes, runs)]
         self._misreadings = [line.misreading for line in lines]
         self.ids = sorted({member.record.case for run in runs for member in run.assessment.statuses})
         self._cases = {case: number for number, case in enumerate(self.ids)}
@@ -165,8 +164,9 @@ class _Records:
         detail = _detail(member, waiver, self._misreadings[cause - 1] if cause else "")
         if issue := self._issues.get((run, record.case)):
             detail["issue"] = issue
-        if (since := self._since.get((run, record.case))) and (was := since.was):
-            detail["was"] = (since.backend, was.status.value, was.ruling.kind, _said(was.ruling))
+        _, backend, was = self.changes[run].get(record.case, _UNCHANGED)
+        if was is not None:
+            detail["was"] = (backend, was.status.value, was.ruling.kind, _said(was.ruling))
         dialect = DIALECTS.get(record.dialect)
         return (
             run,
@@ -217,15 +217,15 @@ def _readings(runs: Sequence[Overview]) -> dict[str, dict[str, str]]:
         (member.record.dialect, name)
         for run in runs
         for member in run.assessment.statuses
-        for names in figures.readings(member.ruling)
+        for names in readings(member.ruling)
         for name in names
     }
-    readings: dict[str, dict[str, str]] = {}
+    meanings: dict[str, dict[str, str]] = {}
     for dialect_name in sorted({dialect_name for dialect_name, _ in followed} & DIALECTS.keys()):
         for reading in DIALECTS[dialect_name].disputed:
             if (dialect_name, reading.name) in followed:
-                readings.setdefault(dialect_name, {})[reading.name] = reading.says
-    return readings
+                meanings.setdefault(dialect_name, {})[reading.name] = reading.says
+    return meanings
 
 
 def _said(verdict: Ruling) -> str:
@@ -242,22 +242,19 @@ def _detail(member: RecordStatus, waiver: int | None, misreading: str) -> dict[s
     if isinstance(ruling, Agreed) and not ruling.notes and record.call is None:
         return {}
     explained = [each for each in member.why.explained if str(each) == misreading] or member.why.explained
+    placed = member.why.placement
     earlier = record.earlier[-1:] and f"{len(record.earlier)} did not pass, the last {record.earlier[-1]}"
     columns = {
-        "readings": figures.readings(ruling),
+        "readings": readings(ruling),
         "wrong": getattr(ruling, "wrong", None),
-        "prose": tuple(figures.prose(ruling)),
+        "prose": tuple((heading, text) for name, heading in _PROSE.items() if (text := getattr(ruling, name, ""))),
         "reason": "" if member.waiver else reason(member),
         "tolerance": tolerance(record),
         "why": capitalised(explanation(record, member.why)),
         "earlier": earlier,
         "artifact": record.artifact,
-        "placement": member.why.placement and _placement(member.why.placement),
+        "placement": placed and (placed.output, placed.strides, placed.dilations, placed.pads_begin),
         "candidates": tuple((str(together), says(together.names, record.dialect)) for together in explained),
         "waiver": waiver,
     }
     return {key: value for key, value in columns.items() if value not in {None, "", ()}}
-
-
-def _placement(placement: Placement) -> tuple[object, ...]:
-    return placement.output, placement.strides, placement.dilations, placement.pads_begin

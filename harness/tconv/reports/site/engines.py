@@ -22,7 +22,7 @@ from tconv.records.failure import failure
 from tconv.reports.between_runs.comparing import compare
 from tconv.reports.page.arrays import LARGEST
 from tconv.reports.rule_sheet import sheet
-from tconv.reports.site.questions import describe, list_questions
+from tconv.reports.site.questions import TABLES, describe, list_questions
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -39,17 +39,7 @@ if TYPE_CHECKING:
 
     Find = Callable[[str], Case | None]
 
-OUTCOMES: Mapping[str, str] = {
-    "right": "as the text says",
-    "allowed": "as another reading says, which the text allows too",
-    "unsure": "too small to tell",
-    "differs": "other values or another size than the text says",
-    "refuses": "refuses a call that is valid",
-    "accepts": "answers a call that its text calls invalid, which it may",
-    "crashes": "the process crashes, or hangs",
-    "unsupported": "does not implement it, and says so",
-    "impossible": "cannot be written in the engine's call, such as a padding mode that it does not have",
-}
+OUTCOMES: Mapping[str, str] = TABLES["outcomes"]
 """The outcomes of calls in the words of the pages, the best first."""
 JUDGED = ("right", "allowed", "differs", "refuses", "crashes")
 FEW = 10
@@ -139,11 +129,6 @@ class SiteRun:
     def date(self) -> str:
         """The day of the run."""
         return self.report.assessment.run.header.started[: len("2026-11-27")]
-
-    @property
-    def title(self) -> str:
-        """Backend, version and dialect."""
-        return f"{self.report.assessment.run.header.backend.title}, {self.dialect.name}"
 
     @property
     def about(self) -> dict[str, str]:
@@ -245,7 +230,7 @@ class Finding:
     Attributes:
         key: its place on the page of the engine.
         waiver: the deviation.
-        runs: the runs that show it, by their titles.
+        runs: the runs that show it, by their names.
         cases: the cases that show it.
     """
 
@@ -328,7 +313,7 @@ class Engine:
                 if member.waiver is not None:
                     key = re.sub(r"[^a-z0-9]+", "-", f"{run.backend}-{member.waiver.name}".lower()).strip("-")
                     finding = found.setdefault(key, Finding(key, member.waiver, {}, []))
-                    finding.runs[run.title] = run
+                    finding.runs[run.report.name] = run
                     finding.cases.append(member.record.case)
         return sorted(found.values(), key=lambda finding: (-len(finding.cases), finding.key))
 
@@ -339,12 +324,14 @@ def list_engines(reports: Sequence[RunReport], find: Find) -> list[Engine]:
     for report in reports:
         run = SiteRun(report, find)
         groups[engine_name(run.backend)].append(run)
-    return [Engine(key, name, sorted(runs, key=_place, reverse=True)) for (key, name), runs in sorted(groups.items())]
+    for runs in groups.values():
+        runs.sort(key=lambda run: (in_order(run.version), run.report.assessment.judged), reverse=True)
+    return [Engine(key, name, runs) for (key, name), runs in sorted(groups.items())]
 
 
-def _place(run: SiteRun) -> tuple[Version, int]:
+def in_order(version: str) -> Version:
+    """Return a release as a value that can be compared; one that is no version comes first."""
     try:
-        version = Version(run.version)
+        return Version(version)
     except InvalidVersion:
-        version = Version("0")
-    return version, run.report.assessment.judged
+        return Version("0")

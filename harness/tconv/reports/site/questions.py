@@ -31,11 +31,12 @@ TEXTS = tuple(dialect for dialect in DIALECTS.values() if dialect is not GEOMETR
 Words = Sequence[str]
 Kind = Literal["use", "rule", "open"]
 
-_TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
+TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
     files(__package__).joinpath("questions.yaml").read_text(encoding="utf-8")
 )
+"""The content of `questions.yaml`."""
 FIELDS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
-    {name: (field["label"], field["values"]) for name, field in _TABLES["fields"].items()}
+    {name: (field["label"], field["values"]) for name, field in TABLES["fields"].items()}
 )
 """The words for a call, each with a label and its possible values; for several axes the largest value counts."""
 
@@ -89,7 +90,7 @@ def list_questions() -> tuple[Question, ...]:
 
 
 def _questions() -> Iterator[Question]:
-    for key, use in _TABLES["uses"].items():
+    for key, use in TABLES["uses"].items():
         asks = f"Does it compute this as its text says: {use['title']}?"
         yield Question(key, "use", use["title"], asks, use["where"], use.get("instead", ""))
     for name in QUESTIONS:
@@ -99,7 +100,7 @@ def _questions() -> Iterator[Question]:
             title = WHERE[name][:1].upper() + WHERE[name][1:]
             asks = (type(next(iter(answers))).__doc__ or "").partition("\n")[0].rpartition(": ")[2]
             yield Question(
-                name.replace("_", "-"), "rule", title, f"{title}: {asks[:1].lower()}{asks[1:]}", _TABLES["rules"][name]
+                name.replace("_", "-"), "rule", title, f"{title}: {asks[:1].lower()}{asks[1:]}", TABLES["rules"][name]
             )
     for name, constraint in CONSTRAINTS.items():
         # If the operator has no value at all, refusing is the only answer.

@@ -19,7 +19,7 @@ from tconv.reports.phrases import headline
 from tconv.reports.report import Report
 from tconv.reports.site.drawings import draw_question
 from tconv.reports.site.engines import FEW, OUTCOMES, list_engines, outcome_of, outcomes_of
-from tconv.reports.site.questions import FIELDS, answers, contradictions, describe, list_questions
+from tconv.reports.site.questions import FIELDS, TABLES, answers, contradictions, describe, list_questions
 from tconv.reports.templates import environment
 
 if TYPE_CHECKING:
@@ -30,24 +30,6 @@ if TYPE_CHECKING:
     from tconv.reports.site.engines import Engine, SiteRun
     from tconv.reports.site.questions import Question
 
-KINDS = {
-    "use": "What may be used",
-    "rule": "What the texts answer differently",
-    "open": "Is a call answered if this does not hold?",
-}
-QUANTITIES = {
-    "size": "the size",
-    "pads_begin": "the padding at the beginning",
-    "stride": "the stride",
-    "dilation": "the dilation",
-}
-CHANGES = {
-    Transition.NEW: "Worse",
-    Transition.FIXED: "Better",
-    Transition.CHANGED: "Different",
-    Transition.GONE: "Not asked any more",
-}
-"""The headings for the transitions between two releases."""
 _SCRIPT = "site.js"
 _PAGES = ("index", "calls", "changes", "findings", "texts")
 _NAMES = (_SCRIPT, "site.css", "index.js", "calls.js", *(f"{page}.html" for page in _PAGES), "engines", "questions")
@@ -107,6 +89,7 @@ class _Site:
         self.everywhere = {
             "engines": engines,
             "questions": list_questions(),
+            "kinds": TABLES["kinds"],
             "outcomes": OUTCOMES,
             "few": FEW,
             "dates": f"Records of {' to '.join(dict.fromkeys([*days[:1], *days[-1:]]))}.",
@@ -117,9 +100,10 @@ class _Site:
         """Make all texts, and return the number of the pages."""
         for name in ("site.css", _SCRIPT):
             self.texts[name] = _read(name)
-        self._page("index", "All engines and questions", "transposed convolution", kinds=KINDS)
+        headings = {Transition(word): heading for word, heading in TABLES["headings"].items()}
+        self._page("index", "All engines and questions", "transposed convolution")
         self._page("calls", "I have this call", "what each engine makes of it", fields=FIELDS)
-        self._page("changes", "Changes", "from release to release", headings=CHANGES, outcomes_of=outcomes_of)
+        self._page("changes", "Changes", "from release to release", headings=headings, outcomes_of=outcomes_of)
         self._page("findings", "Findings", "deviations, crashes, hangs, segfault, SIGSEGV")
         self._page("texts", "The texts", "contradictions", contradictions=contradictions())
         for engine in self.engines:
@@ -181,8 +165,8 @@ class _Site:
         values = {
             "name": engine.name,
             "runs": [run.about | {"outcomes": run.total} for run in engine.runs],
-            "answers": {q.key: {run.title: _answer(run, q) for run in engine.current} for q in list_questions()},
-            "rules": [{"run": run.title, "rule": str(line)} for run in engine.current for line in run.rules],
+            "answers": {q.key: {run.report.name: _answer(run, q) for run in engine.current} for q in list_questions()},
+            "rules": [{"run": run.report.name, "rule": str(line)} for run in engine.current for line in run.rules],
             "findings": {
                 finding.key: {
                     **facts[finding.key],
@@ -202,7 +186,7 @@ class _Site:
             engine=engine,
             badge=badge,
             pads_alone=isinstance(engine.first.dialect.spelling.attributes["auto_pad"], NoWord),
-            quantities=QUANTITIES,
+            quantities=TABLES["quantities"],
             facts=facts,
             failing=FAILING,
             headline=headline,
@@ -220,7 +204,7 @@ class _Site:
         return {
             "fields": list(FIELDS),
             "few": FEW,
-            "runs": [(run.title, address, run.dialect.has_word("pads")) for run, address in runs],
+            "runs": [(run.report.name, address, run.dialect.has_word("pads")) for run, address in runs],
             "questions": [(q.title, f"questions/{q.key}.html", q.where) for q in list_questions() if q.where],
             "calls": sorted(calls.items()),
         }
