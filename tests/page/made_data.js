@@ -1,7 +1,7 @@
 /*
  * A page's data made of a few records, as records.py would write it.
  */
-import { PageData } from "./build/page_data.js";
+import { pageData } from "./build/page_data.js";
 import { labelsOf } from "./build/patterns.js";
 
 export const STATUSES = ["failed", "waived", "passed"];
@@ -33,7 +33,7 @@ export function madeData(records, backends = ["acme"]) {
     backend: key,
     dialect: "onnx",
   });
-  return new PageData({
+  return pageData({
     values: {
       statuses: STATUSES.map((status, number) => [status, "✗~✓"[number], number === 0]),
       kinds: KINDS,

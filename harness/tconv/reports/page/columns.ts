@@ -1,5 +1,5 @@
 import { el } from "./elements.js";
-import type { PageData } from "./page_data.js";
+import type { Facet, PageData } from "./page_data.js";
 import { labelsOf, partition } from "./patterns.js";
 import type { Selection } from "./selection.js";
 import type { Column } from "./table.js";
@@ -48,8 +48,9 @@ export function recordColumns(
   const status = statusColumn(data, narrow);
   const name = column("case", "minmax(0, 12fr)", (number) => nameCell(data, number, linkTo));
   if (narrow) return [status, name];
+  const textOf = (facet: Facet | undefined, number: number) => facet?.values[data.valueOf(facet, number)] ?? "";
   const attributes = facts.map((fact) => ({
-    ...column(fact, "minmax(0, 3fr)", (number) => textCell(data.textOf(fact, number))),
+    ...column(fact, "minmax(0, 3fr)", (number) => textCell(textOf(data.facets.get(fact), number))),
     label: parted(fact),
     style: "fact",
     title: fact,
@@ -88,39 +89,23 @@ function statusColumn(data: PageData, narrow: boolean): Column {
 
 /** The columns of cases: their items are numbers of cases. */
 export function caseColumns(data: PageData, linkTo: (record: number) => string): Column[] {
-  const known = new Map<number, number[]>();
-  const recordsOf = (caseNumber: number) => {
-    let records = known.get(caseNumber);
-    if (!records) {
-      records = data.runs.map(() => -1);
-      for (const { number } of data.recordsOf(caseNumber)) records[data.columns.run[number]] = number;
-      known.set(caseNumber, records);
-    }
-    return records;
-  };
-  const answers: Column[] = data.runs.map(({ key, name: whole, title, short }, run) => ({
+  const answers: Column[] = data.runs.map(({ key, name: whole, title, short }) => ({
     name: `backend ${key}`,
     label: short,
     title: whole,
     width: `minmax(2rem, ${data.runs.length > 10 ? 1 : 1.6}fr)`,
     style: "answer",
     cell: (caseNumber) => {
-      const number = recordsOf(caseNumber)[run];
-      if (number < 0) return { content: [""] };
-      const { status, symbol, kind, phrase } = data.record(number);
+      const found = data.recordsOf(caseNumber).find(({ run }) => run.key === key);
+      if (!found) return { content: [""] };
+      const { number, status, symbol, kind, phrase } = found;
       const label = `${title}: ${status}`;
       const link = el("a", { href: linkTo(number), class: status, "aria-label": label }, symbol);
       return { content: [link], title: `${label}, ${kind}${phrase ? `: ${phrase}` : ""}` };
     },
   }));
-  const name = column("case", `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`, (caseNumber) => {
-    const [first] = recordsOf(caseNumber).filter((number) => number >= 0);
-    const worst = recordsOf(caseNumber).reduce((a, b) => {
-      return b >= 0 && data.columns.status[b] < data.columns.status[a] ? b : a;
-    }, first);
-    return nameCell(data, worst, linkTo);
-  });
-  return [name, ...answers];
+  const width = `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`;
+  return [column("case", width, (number) => nameCell(data, data.worstOf(number).number, linkTo)), ...answers];
 }
 
 /** A name that may be folded behind each underscore. */

@@ -1,11 +1,11 @@
 import type { State } from "./address.js";
 import { caseColumns, casesOf, differingFacts, recordColumns } from "./columns.js";
 import { download } from "./downloads.js";
-import { button, byId, el } from "./elements.js";
+import { button, byId, el, enlargement } from "./elements.js";
 import { FacetRail, makeChips } from "./facets.js";
 import { COUNTED, makeMatrix } from "./matrix.js";
 import { nearestCases } from "./nearest.js";
-import type { CaseRecord, PageData } from "./page_data.js";
+import { type CaseRecord, type PageData, shownFacets } from "./page_data.js";
 import { hintOf } from "./query_hint.js";
 import { type Selection, select } from "./selection.js";
 import { type Column, LongTable } from "./table.js";
@@ -56,7 +56,7 @@ export class Explorer {
     byId("call", HTMLTextAreaElement).addEventListener("input", ({ target }) => {
       if (target instanceof HTMLTextAreaElement) this.#showNearest(target.value);
     });
-    const facets = data.shownFacets().map(({ name }) => name);
+    const facets = shownFacets(data.facets).map(({ name }) => name);
     this.axes = [
       this.#makeSelect("down", "rows", facets, refine),
       this.#makeSelect("across", "columns", facets, refine),
@@ -109,7 +109,7 @@ export class Explorer {
   #showNearest(text: string) {
     const { cases, attributes } = nearestCases(text, this.data);
     const items = cases.map(({ at, same }) => {
-      const record = this.#worstOf(at);
+      const record = this.data.worstOf(at);
       const link = el("a", { href: this.linkTo(record.number) }, el("code", {}, record.id));
       const symbol = el("span", { class: record.status }, `${record.symbol} ${record.status} `);
       return el("li", {}, symbol, link, ` ${same} of ${attributes} attributes`);
@@ -128,9 +128,7 @@ export class Explorer {
       this.table.show(casesOf(this.data, shown), this.cases, this.#order());
       return;
     }
-    // Letters are larger on large screens, and columns need as much more.
-    const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-    const width = (table.parentElement?.clientWidth ?? 0) / letters;
+    const width = (table.parentElement?.clientWidth ?? 0) / enlargement();
     const facts = differingFacts(this.data, this.selection, width);
     this.table.show(shown, recordColumns(this.data, facts, this.linkTo, width), this.#order());
   }
@@ -184,14 +182,9 @@ export class Explorer {
     const index = list.indexOf(byCase ? this.data.columns.case[record] : record);
     const at = (place: number) => {
       if (index < 0 || place < 0 || place >= list.length) return null;
-      return byCase ? this.#worstOf(list[place]) : this.data.record(list[place]);
+      return byCase ? this.data.worstOf(list[place]) : this.data.record(list[place]);
     };
     return { index, length: list.length, previous: at(index - 1), next: at(index + 1) };
-  }
-
-  #worstOf(caseNumber: number) {
-    const { status } = this.data.columns;
-    return this.data.recordsOf(caseNumber).toSorted((a, b) => status[a.number] - status[b.number])[0];
   }
 
   /** Mark the record that is open. */

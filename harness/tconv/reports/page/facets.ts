@@ -1,5 +1,5 @@
 import { button, el } from "./elements.js";
-import type { Facet, PageData } from "./page_data.js";
+import { type Facet, type PageData, shownFacets } from "./page_data.js";
 import { canBeAsked, chosenValues, toggled, wordsOf } from "./query.js";
 import { ranksOf, type Selection } from "./selection.js";
 import { formatCount } from "./text.js";
@@ -34,7 +34,7 @@ export class FacetRail {
     readonly go: (query: string) => void,
   ) {
     this.symbols = new Map(data.statuses.map(([name, symbol]) => [name, symbol]));
-    this.parts = data.shownFacets().map((facet) => this.#makePart(facet));
+    this.parts = shownFacets(data.facets).map((facet) => this.#makePart(facet));
     this.search.addEventListener("input", () => {
       for (const part of this.parts) this.#fill(part);
     });

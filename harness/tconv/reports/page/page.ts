@@ -3,13 +3,13 @@ import { type Block, openBlock } from "./blocks.js";
 import { CasePanel } from "./case_panel.js";
 import { byId } from "./elements.js";
 import { Explorer } from "./explorer.js";
-import { type CaseRecord, PageData, type Shared } from "./page_data.js";
+import { type CaseRecord, pageData, type Shared } from "./page_data.js";
 import { chosenValues } from "./query.js";
 
 // The page's behaviour: the explorer, and a panel for the record that is open. The address's fragment is the state.
 
 const block: Block<Shared> = await openBlock(byId("data", HTMLScriptElement).textContent);
-const data = new PageData(block);
+const data = pageData(block);
 const recordsSection = byId("records", HTMLElement);
 const form = byId("filters", HTMLFormElement);
 

@@ -40,134 +40,99 @@ export interface Facet {
 
 /** Which case it is, and nothing that a call has. */
 const IDENTITY = new Set(["seed", "about", "name"]);
+/** What is asked for first. */
+const FIRST = ["status", "since", "backend", "cause", "verdict", "topic", "dtype", "rank"];
 
-export class PageData {
-  #byCase: { begins: Uint32Array; records: Uint32Array } | undefined;
+type Columns = Record<string, Numbers>;
 
-  readonly statuses: Shared["statuses"];
-  readonly kinds: string[];
-  readonly runs: Run[];
-  readonly waivers: Shared["waivers"];
-  readonly readings: Shared["readings"];
-  readonly causes: Shared["causes"];
-  readonly ids: string[];
-  readonly phrases: string[];
-  readonly commands: Shared["commands"];
-  readonly columns: Record<string, Numbers>;
-  readonly length: number;
-  readonly facets = new Map<string, Facet>();
-  /** The paths of the cases. */
-  readonly paths: string[];
+/** The records, and what is asked of them. */
+export function pageData({ values, arrays: columns }: Block<Shared>) {
+  const { statuses, kinds, runs, ids, phrases } = values;
+  const { begins, byCase } = orderByCase(columns.case, ids.length);
 
-  constructor({ values, arrays }: Block<Shared>) {
-    this.statuses = values.statuses;
-    this.kinds = values.kinds;
-    this.runs = values.runs;
-    this.waivers = values.waivers;
-    this.readings = values.readings;
-    this.causes = values.causes;
-    this.ids = values.ids;
-    this.phrases = values.phrases;
-    this.commands = values.commands;
-    this.columns = arrays;
-    this.length = arrays.case.length;
-    const keys = values.runs.map(({ key }) => key);
-    const names = values.causes.map((cause) => cause.name);
-    const words = values.causes.map((cause) => cause.words);
-    const statuses = values.statuses.map(([name]) => name);
-    for (const [name, facetValues] of Object.entries(values.facts)) {
-      this.#add(name, facetValues, `fact ${name}`, { base: 1, ofCases: true });
-    }
-    this.#add("status", statuses, "status");
-    const [labels, short] = [values.runs.map(({ name }) => name), values.runs.map(({ title }) => title)];
-    this.#add("backend", keys, "run", { labels, short });
-    this.#add("cause", names, "cause", { base: 1, labels: words });
-    this.#add("verdict", values.kinds, "kind");
-    if (values.transitions) this.#add("since", values.transitions, "since", { base: 1 });
-    this.paths = values.ids.map((id) => partition(id, "[")[0]);
-  }
-
-  #add(
-    name: string,
-    values: readonly string[],
-    column: string,
-    {
-      base = 0,
-      ofCases = false,
-      labels = values,
-      short = values,
-    }: { base?: number; ofCases?: boolean; labels?: readonly string[]; short?: readonly string[] } = {},
-  ) {
-    this.facets.set(name, { name, values, labels, short, column: this.columns[column], base, ofCases });
-  }
-
-  /** The facets that tell something about calls and answers. */
-  shownFacets() {
-    const first = ["status", "since", "backend", "cause", "verdict", "topic", "dtype", "rank"].flatMap((name) => {
-      return this.facets.get(name) ?? [];
-    });
-    const rest = [...this.facets.values()].filter((facet) => !(first.includes(facet) || IDENTITY.has(facet.name)));
-    return [...first, ...rest].filter(({ values }) => values.length > 1);
-  }
-
-  /** The number of a record's value in a facet; below 0 for none. */
-  valueOf({ column, base, ofCases }: Facet, record: number) {
-    return column[ofCases ? this.columns.case[record] : record] - base;
-  }
-
-  textOf(name: string, record: number) {
-    const facet = this.facets.get(name);
-    return facet?.values[this.valueOf(facet, record)] ?? "";
-  }
-
-  record(number: number) {
-    const { columns } = this;
+  const record = (number: number) => {
     const caseNumber = columns.case[number];
-    const [status, symbol] = this.statuses[columns.status[number]];
+    const [status, symbol] = statuses[columns.status[number]];
     return {
       number,
       caseNumber,
-      id: this.ids[caseNumber],
-      run: this.runs[columns.run[number]],
+      id: ids[caseNumber],
+      run: runs[columns.run[number]],
       status,
       symbol,
-      kind: this.kinds[columns.kind[number]],
-      phrase: this.phrases[columns.phrase[number]],
+      kind: kinds[columns.kind[number]],
+      phrase: phrases[columns.phrase[number]],
       seconds: Number.isNaN(columns.seconds[number]) ? null : columns.seconds[number],
       cause: columns.cause[number],
     };
-  }
-
-  /** The record that a case and a run name. Without a run, it is the one that asks for attention first. */
-  find(id: string, run: string) {
-    const records = this.recordsOf(this.ids.indexOf(id));
-    const own = this.runs.some(({ key }) => key === run) ? records.filter((record) => record.run.key === run) : records;
-    const urgent = own.toSorted((a, b) => this.columns.status[a.number] - this.columns.status[b.number]);
-    return urgent[0] ?? null;
-  }
+  };
 
   /** The records of a case in all runs. */
-  recordsOf(caseNumber: number) {
-    const { begins, records } = this.byCase();
-    return [...records.subarray(begins[caseNumber], begins[caseNumber + 1])].map((number) => this.record(number));
-  }
+  const recordsOf = (caseNumber: number) =>
+    [...byCase.subarray(begins[caseNumber], begins[caseNumber + 1])].map(record);
 
-  /** The records in the order of their cases, and where those of each case begin. */
-  byCase() {
-    this.#byCase ??= this.#orderByCase();
-    return this.#byCase;
-  }
+  /** The record of a case that asks for attention first; of the run with that key, if there is one. */
+  const worstOf = (caseNumber: number, key = "") => {
+    const records = recordsOf(caseNumber);
+    const own = runs.some((run) => run.key === key) ? records.filter(({ run }) => run.key === key) : records;
+    return own.sort((a, b) => columns.status[a.number] - columns.status[b.number])[0];
+  };
 
-  #orderByCase() {
-    const begins = new Uint32Array(this.ids.length + 1);
-    for (const number of this.columns.case) begins[number + 1]++;
-    for (let number = 0; number < this.ids.length; number++) begins[number + 1] += begins[number];
-    const next = begins.slice();
-    const records = new Uint32Array(this.length);
-    for (let record = 0; record < this.length; record++) records[next[this.columns.case[record]]++] = record;
-    return { begins, records };
-  }
+  return {
+    ...values,
+    columns,
+    length: columns.case.length,
+    byCase,
+    facets: facetsOf(values, columns),
+    paths: ids.map((id) => partition(id, "[")[0]),
+    record,
+    recordsOf,
+    worstOf,
+    /** The record that a case and a run name; null if there is none. */
+    find: (id: string, run: string) => worstOf(ids.indexOf(id), run) ?? null,
+    /** The number of a record's value in a facet; below 0 for none. */
+    valueOf: ({ column, base, ofCases }: Facet, number: number) =>
+      column[ofCases ? columns.case[number] : number] - base,
+  };
 }
+
+function facetsOf({ statuses, runs, causes, kinds, facts, transitions }: Shared, columns: Columns) {
+  const facets = new Map<string, Facet>();
+  const add = (name: string, values: readonly string[], column: string, more: Partial<Facet> = {}) => {
+    const plain = { name, values, labels: values, short: values, column: columns[column], base: 0, ofCases: false };
+    facets.set(name, { ...plain, ...more });
+  };
+  for (const [name, values] of Object.entries(facts)) add(name, values, `fact ${name}`, { base: 1, ofCases: true });
+  const of = <Item, Key extends keyof Item>(items: Item[], key: Key) => items.map((item) => item[key]);
+  add("status", of(statuses, 0), "status");
+  add("backend", of(runs, "key"), "run", { labels: of(runs, "name"), short: of(runs, "title") });
+  add("cause", of(causes, "name"), "cause", { base: 1, labels: of(causes, "words") });
+  add("verdict", kinds, "kind");
+  if (transitions) add("since", transitions, "since", { base: 1 });
+  return facets;
+}
+
+/** The records in the order of their cases, and where those of each case begin. */
+function orderByCase(cases: Numbers, count: number) {
+  const begins = new Uint32Array(count + 1);
+  for (const number of cases) begins[number + 1]++;
+  for (let number = 0; number < count; number++) begins[number + 1] += begins[number];
+  const next = begins.slice();
+  const byCase = new Uint32Array(cases.length);
+  cases.forEach((number, record) => {
+    byCase[next[number]++] = record;
+  });
+  return { begins, byCase };
+}
+
+/** The facets that tell something about calls and answers. */
+export function shownFacets(facets: Map<string, Facet>) {
+  const first = FIRST.flatMap((name) => facets.get(name) ?? []);
+  const rest = [...facets.values()].filter((facet) => !(first.includes(facet) || IDENTITY.has(facet.name)));
+  return [...first, ...rest].filter(({ values }) => values.length > 1);
+}
+
+export type PageData = ReturnType<typeof pageData>;
 
 /** One record, with names in place of numbers. */
 export type CaseRecord = ReturnType<PageData["record"]>;

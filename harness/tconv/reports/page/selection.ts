@@ -79,26 +79,12 @@ function sorted(data: PageData, order: string) {
 }
 
 function sortedAnew(data: PageData, order: string) {
-  const usual = byUrgency(data);
+  const { status } = data.columns;
+  const usual = data.byCase.toSorted((a, b) => status[a] - status[b]);
   const key = sortKey(data, order.replace(/^-/u, ""));
   if (!key) return usual;
   const direction = order.startsWith("-") ? -1 : 1;
-  const places = new Uint32Array(data.length);
-  usual.forEach((record, place) => {
-    places[record] = place;
-  });
-  return usual.sort((a, b) => (key(a) === key(b) ? 0 : direction * (key(a) - key(b))) || places[a] - places[b]);
-}
-
-/** All records, the most urgent status first; those of one status by case. */
-function byUrgency(data: PageData) {
-  const { status } = data.columns;
-  const next = new Uint32Array(data.statuses.length + 1);
-  for (const number of status) next[number + 1]++;
-  for (let number = 1; number < next.length; number++) next[number] += next[number - 1];
-  const order = new Uint32Array(data.length);
-  for (const record of data.byCase().records) order[next[status[record]]++] = record;
-  return order;
+  return usual.sort((a, b) => (key(a) === key(b) ? 0 : direction * (key(a) - key(b))));
 }
 
 function sortKey(data: PageData, name: string): ((record: number) => number) | null {
