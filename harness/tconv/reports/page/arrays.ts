@@ -18,6 +18,9 @@ export const strideOf = (shape: readonly number[], axis: number) =>
 export const indexOf = (shape: readonly number[], element: number) =>
   shape.map((size, axis) => Math.floor(element / strideOf(shape, axis)) % size);
 
+export const elementAt = (shape: readonly number[], index: readonly number[]) =>
+  index.reduce((sum, at, axis) => sum * shape[axis] + at, 0);
+
 /** The first element of the plane that an element is in. */
 export const planeStart = ({ rows, columns }: Layout, element: number) => element - (element % (rows * columns));
 

@@ -30,7 +30,7 @@ const OPERAND_NAMES: ["x" | "w" | "b", string[]][] = [
   ["b", []],
 ];
 
-/** A case that is shown: it is drawn again where size or colours change, and let go of at the end. */
+/** A case that is shown: it is drawn again where size or colours change. */
 class ShownCase {
   drawing: GeometryView | null = null;
   tiles: TileView | null = null;
@@ -47,10 +47,6 @@ class ShownCase {
 
   draw() {
     for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.draw();
-  }
-
-  remove() {
-    for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.remove();
   }
 
   /** The drawing, with a sentence that says how what came lies to what is expected. */
@@ -163,7 +159,6 @@ class ShownCase {
   }
 
   showOutputs(place: HTMLElement, shift: number[]) {
-    this.tiles?.remove();
     const arrays = this.values?.arrays ?? {};
     const fields = overlaid(arrays, shift);
     const both = arrays.expected && arrays.actual;

@@ -52,7 +52,6 @@ export class CasePanel {
     const view = record ? caseView(await openCase(this.data, record), this.data) : null;
     // While the blocks were opened, the reader may have gone on.
     if (record !== this.opened) return;
-    this.shown?.remove();
     this.shown = null;
     // The dialog covers all but the bar at the top; what is under it is for no key and no screen reader.
     for (const covered of document.querySelectorAll("body > :is(main, footer)"))

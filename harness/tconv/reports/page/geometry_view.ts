@@ -50,11 +50,6 @@ export class GeometryView {
     this.observer.observe(this.element);
   }
 
-  /** Let go of what outlives the elements. */
-  remove() {
-    this.observer.disconnect();
-  }
-
   /** The places of the chosen element, axis by axis. */
   get places() {
     return this.index.map((at, axis) => at + this.options.expected.geometry.pads_begin[axis]);

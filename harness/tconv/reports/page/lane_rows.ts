@@ -7,7 +7,7 @@ export interface Lanes {
   geometry: Geometry;
   axis: number;
   frames: Frame[]; // what is expected first
-  place: number; // the chosen one; NaN where none is
+  place: number; // the chosen one
   room: number; // in pixels
 }
 

@@ -1,6 +1,6 @@
 import { type Frame, fullOf, type Geometry, productsAt, scaleOn, shownRanges } from "./geometry.js";
 import { frameLane, GAP, inputLane, type Lanes, reachLane, stampLanes } from "./lane_rows.js";
-import { box, type Drawing, numbersFrom, path, type Shape, writing } from "./shapes.js";
+import { box, type Drawing, type Shape, writing } from "./shapes.js";
 
 // One axis of a transposed convolution to scale, as lanes over one row of places: the input spread by the stride, the
 // taps of those elements that make the chosen output element, all that the taps reach, and the frames of outputs.
@@ -35,7 +35,7 @@ export function laneDrawing(lanes: Lanes): Drawing {
   const products = productsAt(geometry, axis, place);
   const rows = [
     inputLane(lanes, scale, products),
-    ...(Number.isNaN(place) ? [] : stampLanes(lanes, scale, products)),
+    ...stampLanes(lanes, scale, products),
     reachLane(lanes, scale),
     ...frames.map((_, number) => frameLane(lanes, scale, number)),
   ];
@@ -53,7 +53,7 @@ export function laneDrawing(lanes: Lanes): Drawing {
     y += row.height;
   }
   if (scale.shows(place)) shapes.unshift(box("here", [scale.x(place), LABEL], [scale.unit, y - LABEL - GAP]));
-  for (const gap of scale.gaps) shapes.push(...cutMark(gap, scale.unit, y));
+  for (const gap of scale.gaps) shapes.push(box("cut", [gap, 0], [scale.unit, y]));
   return { width, height: y, shapes: [...shapes, ...labels] };
 }
 
@@ -61,13 +61,4 @@ export function laneDrawing(lanes: Lanes): Drawing {
 function linesOf(text: string, room: number) {
   const fits = Math.max(Math.floor(room / CHARACTER), 20);
   return (text.match(new RegExp(`.{1,${fits}}(?:\\s|$)`, "gu")) ?? []).map((line) => line.trim());
-}
-
-/** Two waves where numbers are left out. */
-function cutMark(x: number, unit: number, height: number): Shape[] {
-  const waves = [0.35, 0.65].map((share) => {
-    const steps = numbersFrom(0, Math.ceil(height / 12)).map((step) => `q${step % 2 ? -4 : 4} 6 0 12`);
-    return `M${x + share * unit} 0${steps.join("")}`;
-  });
-  return [box("cut-ground", [x, 0], [unit, height]), path("cut", waves)];
 }

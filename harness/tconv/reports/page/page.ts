@@ -101,23 +101,14 @@ for (const link of document.querySelectorAll('main > :not(#records) a[href^="#"]
     link.addEventListener("click", () => recordsSection.scrollIntoView());
 }
 
-let frame = 0;
-/** Make the rows in view with the next frame, once however many events ask for it. */
-function renderSoon() {
-  if (frame !== 0) return;
-  frame = requestAnimationFrame(() => {
-    frame = 0;
-    explorer.table.render();
-  });
-}
-addEventListener("scroll", renderSoon, { passive: true });
+addEventListener("scroll", () => explorer.table.render(), { passive: true });
 addEventListener("resize", () => explorer.layOut());
 addEventListener("beforeprint", () => {
   explorer.table.render(true);
   panel.draw();
 });
 addEventListener("afterprint", () => {
-  renderSoon();
+  explorer.table.render();
   panel.draw();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => panel.draw());

@@ -1,5 +1,4 @@
-import { type Frame, fullOf, type Geometry, productsAt, scaleOn, shownRanges } from "./geometry.js";
-import { Grating, PLANE_MARGIN } from "./grating.js";
+import { type Frame, fullOf, type Geometry, productsAt, type Scale, scaleOn, shownRanges } from "./geometry.js";
 import { amount } from "./lane_rows.js";
 import { extentOf } from "./lanes.js";
 import { box, type Drawing, type Pair, path, type Shape, shownNumbers } from "./shapes.js";
@@ -12,6 +11,58 @@ interface Plane {
   frames: [Frame, Frame][]; // of rows and columns, what is expected first
   places: [number, number]; // the chosen ones
   room: number; // in pixels
+}
+
+/** Units around the grid. */
+const PLANE_MARGIN = 0.5;
+
+/** The rows and columns of a panel in pixels. */
+class Grating {
+  readonly unit: number;
+  readonly margin: number;
+
+  constructor(
+    readonly rows: Scale,
+    readonly columns: Scale,
+  ) {
+    this.unit = rows.unit;
+    this.margin = PLANE_MARGIN * this.unit;
+  }
+
+  corner(row: number, column: number): Pair {
+    return [this.columns.x(column) + this.margin, this.rows.x(row) + this.margin];
+  }
+
+  get size(): Pair {
+    return [this.columns.width + 2 * this.margin, this.rows.width + 2 * this.margin];
+  }
+
+  /** Every place that is shown. */
+  get places(): [number, number][] {
+    const columns = shownNumbers(this.columns);
+    return shownNumbers(this.rows).flatMap((row) => columns.map((column): [number, number] => [row, column]));
+  }
+
+  /** A square in the middle of a place, as a part of a path. */
+  square([row, column]: [number, number], inset: number) {
+    const [x, y] = this.corner(row, column);
+    const side = this.unit - 2 * inset;
+    return `M${x + inset} ${y + inset}h${side}v${side}h${-side}z`;
+  }
+
+  shows([row, column]: [number, number]) {
+    return this.rows.shows(row) && this.columns.shows(column);
+  }
+
+  /** What stands where rows and columns are left out. */
+  get cuts(): Shape[] {
+    const [width, height] = this.size;
+    const { unit, margin } = this;
+    return [
+      ...this.columns.gaps.map((x) => box("cut", [x + margin, 0], [unit, height])),
+      ...this.rows.gaps.map((y) => box("cut", [0, y + margin], [width, unit])),
+    ];
+  }
 }
 
 export type Panel = Drawing & { title: string; grid: Grating };

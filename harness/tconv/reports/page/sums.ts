@@ -1,4 +1,4 @@
-import type { Grid } from "./arrays.js";
+import { elementAt, type Grid } from "./arrays.js";
 import { type Geometry, productsOf } from "./geometry.js";
 import { formatFloat32, formatShape } from "./text.js";
 
@@ -68,7 +68,6 @@ function inputChannels({ channels, out_channels, groups }: Geometry & Sizes, cha
   return [group * inputs, (group + 1) * inputs - 1, channel - group * outputs];
 }
 
-const valueAt = ({ shape, values }: Grid, index: readonly number[]) =>
-  values[index.reduce((sum, at, axis) => sum * shape[axis] + at, 0)];
+const valueAt = ({ shape, values }: Grid, index: readonly number[]) => values[elementAt(shape, index)];
 
 const bracketed = (value: number) => (value < 0 ? `(${formatFloat32(value)})` : formatFloat32(value));

@@ -50,7 +50,7 @@ export class LongTable {
   mark(item: number) {
     this.current = item;
     this.body.querySelector("[aria-current]")?.removeAttribute("aria-current");
-    if (item >= 0) this.#rowAt(this.items.indexOf(item))?.setAttribute("aria-current", "true");
+    this.#rowAt(this.items.indexOf(item))?.setAttribute("aria-current", "true");
   }
 
   /** Remove the rows, so that they are made anew. */
@@ -93,7 +93,7 @@ export class LongTable {
 
   /** Scroll an item's row into view, make it and return its link; null where the filters leave it out. */
   reveal(item: number, place: "nearest" | "center" = "nearest"): HTMLAnchorElement | null {
-    return this.revealRow(item < 0 ? -1 : this.items.indexOf(item), place);
+    return this.revealRow(this.items.indexOf(item), place);
   }
 
   revealRow(index: number, place: "nearest" | "center" = "nearest") {

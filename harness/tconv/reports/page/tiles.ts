@@ -1,4 +1,4 @@
-import { countMarks, indexOf, marksAlong, moveCursor, nextMark, planeStart, strideOf } from "./arrays.js";
+import { countMarks, elementAt, indexOf, marksAlong, moveCursor, nextMark, planeStart } from "./arrays.js";
 import { isDark } from "./canvas.js";
 import { channelTiles, isStrip, largeCell, smallCell } from "./channel_tiles.js";
 import { button, el } from "./elements.js";
@@ -68,11 +68,6 @@ export class TileView {
     this.read();
   }
 
-  /** Let go of what outlives the elements. */
-  remove() {
-    this.observer.disconnect();
-  }
-
   /** The choice of slice, of the way to look, and the way to the next wrong element. */
   makeBar() {
     const { names, judged } = this.options;
@@ -101,10 +96,7 @@ export class TileView {
     select.addEventListener("change", () => {
       const index = indexOf(shape, this.cursor);
       index[axis] = Number(select.value);
-      this.goTo(
-        index.reduce((sum, at, other) => sum + at * strideOf(shape, other), 0),
-        true,
-      );
+      this.goTo(elementAt(shape, index));
       this.draw();
     });
     return select;
@@ -138,10 +130,7 @@ export class TileView {
     const { origin, shape } = this.fields;
     const at = index.map((value, axis) => value - origin[axis]);
     if (at.length !== shape.length || at.some((value, axis) => value < 0 || value >= shape[axis])) return;
-    this.goTo(
-      at.reduce((sum, value, axis) => sum + value * strideOf(shape, axis), 0),
-      false,
-    );
+    this.goTo(elementAt(shape, at), false);
   }
 
   goToWrong(direction: 1 | -1) {
