@@ -78,23 +78,12 @@ const linkTo = ({ id, run }: CaseRecord) => formatFragment({ case: id, run: run.
 
 /** What a run says of the case, and what its baseline said. */
 function answersOf({ record, detail }: Answer, opened: CaseRecord) {
-  const { run, status, symbol, kind, phrase } = record;
-  const current = record.number === opened.number;
-  const { dialect } = run;
-  const now = {
-    run: run.title,
-    dialect,
-    status,
-    symbol,
-    kind,
-    said: phrase,
-    href: linkTo(record),
-    current,
-    was: false,
-  };
+  const { dialect, title: run } = record.run;
+  const [href, current] = [linkTo(record), record.number === opened.number];
+  const now = { ...record, run, dialect, said: record.phrase, href, current, was: false };
   if (!detail.was) return [now];
-  const [title, ...[before, beforeKind, said]] = detail.was;
-  const old = { run: `${title}, the baseline`, status: before, symbol: "", kind: beforeKind, said };
+  const [title, status, kind, said] = detail.was;
+  const old = { run: `${title}, the baseline`, status, symbol: "", kind, said };
   return [now, { ...now, ...old, current: false, was: true }];
 }
 
@@ -164,13 +153,7 @@ export function neighboursOf(record: CaseRecord, data: PageData) {
     (a, b) =>
       rank(a.other) - rank(b.other) || a.other.id.length - b.other.id.length || (a.other.id < b.other.id ? -1 : 1),
   );
-  return found.map(({ other, differs }) => ({
-    differs,
-    status: other.status,
-    symbol: other.symbol,
-    kind: other.kind,
-    href: linkTo(other),
-  }));
+  return found.map(({ other, differs }) => ({ ...other, differs, href: linkTo(other) }));
 }
 
 /** The commands, with the id where commands.py has left a place within single quotes. */

@@ -23,25 +23,12 @@ export function tileLegend({ fields, shown, titles, judged }: TileOptions, shade
   }
   const drawn = shown.map((name) => fields.fields[name]);
   for (const [value, words] of SPECIAL) {
-    if (!drawn.some(({ values, present }) => values.some((other, at) => present[at] === 1 && Object.is(other, value))))
-      continue;
-    entries.push(
-      swatch(words, (context) => {
-        context.fillStyle = hatching(context, value);
-        context.fillRect(0, 0, SWATCH, SWATCH);
-      }),
-    );
+    if (drawn.some(({ values, present }) => values.some((other, at) => present[at] === 1 && Object.is(other, value))))
+      entries.push(hatched(words, value));
   }
   const { limit } = shades.actual;
   const isFar = (name: Tiled) => fields.fields[name].values.some((value) => Math.abs(value) > shades[name].limit);
-  if (shown.some(isFar)) {
-    entries.push(
-      swatch(`beyond ±${limit}`, (context) => {
-        context.fillStyle = hatching(context, Number.POSITIVE_INFINITY);
-        context.fillRect(0, 0, SWATCH, SWATCH);
-      }),
-    );
-  }
+  if (shown.some(isFar)) entries.push(hatched(`beyond ±${limit}`, Number.POSITIVE_INFINITY));
   if (drawn.some(({ present }) => present.includes(0))) {
     entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
   }
@@ -61,6 +48,12 @@ export function tileLegend({ fields, shown, titles, judged }: TileOptions, shade
 
 const swatch = (words: string, draw: (context: CanvasRenderingContext2D) => void) =>
   el("span", {}, swatchOf(draw), words);
+
+const hatched = (words: string, value: number) =>
+  swatch(words, (context) => {
+    context.fillStyle = hatching(context, value);
+    context.fillRect(0, 0, SWATCH, SWATCH);
+  });
 
 /** What is said of an element: names and values. */
 export function elementFacts({ fields, shown, titles, judged }: TileOptions, element: number) {
