@@ -3,6 +3,7 @@ import type { Facet, PageData } from "./page_data.js";
 import { labelsOf, partition } from "./patterns.js";
 import type { Selection } from "./selection.js";
 import type { Column } from "./table.js";
+import { foldable } from "./text.js";
 
 // The columns of the two lists: records, with the attributes that differ among them, and cases by backends.
 
@@ -51,7 +52,7 @@ export function recordColumns(
   const textOf = (facet: Facet | undefined, number: number) => facet?.values[data.valueOf(facet, number)] ?? "";
   const attributes = facts.map((fact) => ({
     ...column(fact, "minmax(0, 3fr)", (number) => textCell(textOf(data.facets.get(fact), number))),
-    label: parted(fact),
+    label: foldable(fact),
     style: "fact",
     title: fact,
   }));
@@ -106,11 +107,6 @@ export function caseColumns(data: PageData, linkTo: (record: number) => string):
   }));
   const width = `minmax(0, ${Math.max(8, 2 * data.runs.length)}fr)`;
   return [column("case", width, (number) => nameCell(data, data.worstOf(number).number, linkTo)), ...answers];
-}
-
-/** A name that may be folded behind each underscore. */
-function parted(name: string) {
-  return name.replaceAll("_", "_\u200b");
 }
 
 /** The cases of records, in the order of their first record. */

@@ -7,6 +7,9 @@ export const formatCount = (count: number) => COUNTS.format(count);
 /** Write a shape or an index. */
 export const formatShape = (sizes: readonly number[]) => `[${sizes.join(", ")}]`;
 
+/** A name that may be folded behind a slash and behind an underscore. */
+export const foldable = (name: string) => name.replaceAll(/[/_]/gu, "$&\u200b");
+
 /** The shortest decimal that means this float32. */
 export function formatFloat32(value: number) {
   if (!Number.isFinite(value)) return String(value);
