@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tconv.cases.context import LIMITS
 from tconv.cases.graph import OPERATOR
+from tconv.dialects import find_dialect
 from tconv.expectation.expected import Values, expect_of_signature
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Array
 
-RANGES = {"int8": (-128, 127), "uint8": (0, 255)}
+DIALECT = find_dialect("onnx/ConvTranspose-22")
 
 
 @dataclass
@@ -49,13 +51,9 @@ class Play:
         """Return the node that makes a tensor; None for an input or a constant."""
         return next((node for node in self.nodes if name in node.outputs), None)
 
-    def consumers(self, name: str) -> list[Node]:
-        """Return the nodes that use a tensor."""
-        return [node for node in self.nodes if name in node.inputs]
-
     def only_consumer(self, name: str) -> Node | None:
         """Return the only node that uses a tensor, once; None for more uses, and for the graph's output."""
-        users = self.consumers(name)
+        users = [node for node in self.nodes if name in node.inputs]
         is_alone = name != self.output and len(users) == 1 and users[0].inputs.count(name) == 1
         return users[0] if is_alone else None
 
@@ -206,7 +204,7 @@ def quantize(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
     """Return quanta. `rounding` and `ties` choose the rounding; `wraps` means that they do not saturate."""
     x, scale, zero_point = inputs
     axis = attributes.get("axis", 1)
-    low, high = RANGES[attributes["dtype"]]
+    low, high = LIMITS[attributes["dtype"]]
     steps = along(scale, x, axis)
     scaled = (x * (np.float32(1) / steps) if attributes.get("multiplies") else x / steps).astype(np.float32)
     rounded = _ROUNDINGS[attributes.get("rounding", "even")](scaled)
@@ -243,9 +241,7 @@ def _batch_normalization(inputs: Sequence[Array], attributes: Mapping[str, Any])
 
 def _pad(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
     sides = list(zip(attributes["begin"], attributes["end"], strict=True))
-    if "mode" in attributes:
-        return np.pad(inputs[0], sides, attributes["mode"])
-    return np.pad(inputs[0], sides, constant_values=attributes.get("value", 0))
+    return np.pad(inputs[0], sides, attributes.get("mode", "constant"))
 
 
 def _resize(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:

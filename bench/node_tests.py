@@ -1,9 +1,9 @@
-"""Measure how many wrong kernels three sets find: ONNX's own node tests, tconv's curated ones, and all of tconv's.
+"""Measure how many wrong kernels three sets find: ONNX's own node tests, tconv's curated ones, and tconv's gate tier.
 
 The kernels are those of `wrong_kernels.py`. This script chooses the curated tests: it takes the case that finds most of
 the remaining kernels, again and again.
 
-Run `python bench/node_tests.py [--count 200] [--seed 41] [--tier gate] [--small]`. `--choose 25` prints the ids of the
+Run `python bench/node_tests.py [--count 200] [--seed 41] [--small]`. `--choose 25` prints the ids of the
 curated tests: `python bench/node_tests.py --choose 25 > harness/tconv/export/suites/curated.txt`.
 """
 
@@ -94,14 +94,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How many wrong kernels node tests find.")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=41)
-    parser.add_argument("--tier", choices=["gate", "full"], default="gate")
     parser.add_argument("--choose", type=int)
     parser.add_argument("--small", action="store_true", help="for CI: 60 kernels, and not the full set")
     arguments: Any = parser.parse_args()
     random = Random(arguments.seed)  # noqa: S311 - random but repeatable
     kernels = [wrong.draw(random) for _ in range(60 if arguments.small else arguments.count)]
     corpus = Corpus.load()
-    everything = [each.case for each in suite_problems("onnx-node-tests", corpus.cases(arguments.tier))]
+    everything = [each.case for each in suite_problems("onnx-node-tests", corpus.cases("gate"))]
     if arguments.choose:
         small = [case for case in everything if case.x.dtype in RUN_BY_ALL and case.plain]
         cases = [facts for facts in wrong.ordered(small) if facts.elements <= LARGEST]

@@ -1,15 +1,13 @@
-"""Check that models of onnxruntime's quantiser are judged as right, and that scales on a wrong axis are noticed.
+"""Check that models of onnxruntime's quantiser are judged as right.
 
 Layers of real numbers are quantised, in every 8-bit format that the quantiser has for the operator. They have all
 geometries of the gate tier that a text can express. A case for tconv has the quantiser's quanta, scales and zero
-points, and tconv judges onnxruntime's output for the quantiser's model. Then the scales of filters per channel are
-moved to the axis of the input channels, as converters do by mistake. These models must be red, and explained in one
-line. The output channels of a filter differ in their range, as in trained filters, so their scales differ too.
+points, and tconv judges onnxruntime's output for the quantiser's model. The output channels of a filter differ in their
+range, as in trained filters, so their scales differ too.
 
 Its QOperator format has no operator for a transposed convolution: the quantiser leaves it unchanged.
 
-Run `python bench/quantiser.py [--count 1000000]`. The exit code is 1 if a right model fails, or if a moved one is not
-explained.
+Run `python bench/quantiser.py [--count 1000000]`. The exit code is 1 if a model fails.
 """
 
 from __future__ import annotations
@@ -21,22 +19,21 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+from onnxruntime.quantization import QuantType, quantize_static
 
-from explaining import Played, described
 from tconv.backends.onnx_model import build
 from tconv.backends.outcome import Produced
 from tconv.cases.case import Case
 from tconv.cases.context import Context, Grid, Quantisation
 from tconv.corpus import Corpus
 from tconv.dialects import find_dialect
-from tconv.evidence import Calls, Misreads, answer_of, explain
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
@@ -53,36 +50,8 @@ DIALECT = find_dialect("onnx/ConvTranspose-22")
 INT8, UINT8 = QuantType.QInt8, QuantType.QUInt8
 FORMATS = ((INT8, INT8), (UINT8, INT8), (UINT8, UINT8))
 """Types of data and filter. The quantiser refuses int8 data with a uint8 filter."""
-NAME = "scales-along-axis-0"
-NAMED = 100
-"""The number of models with moved scales that are explained; there may be up to three times as many."""
 FACTORS = (1.0, 0.5, 0.25)
 """Factors for the filters of successive output channels: no two neighbours have the same scale."""
-
-
-class Model(NamedTuple):
-    """A quantised layer.
-
-    Attributes:
-        case: a case with the quantiser's values; its id ends with the format.
-        outcome: the runtime's outcome for the quantiser's model.
-        moved: the same with the filter's scales along the input channels; None if it has one scale.
-    """
-
-    case: Case
-    outcome: Produced
-    moved: Produced | None
-
-
-class _Feed(CalibrationDataReader):  # type: ignore[misc] # it has no types
-    """The data for the quantiser's calibration."""
-
-    def __init__(self, feed: dict[str, Array]) -> None:
-        self._feeds = iter([feed])
-
-    def get_next(self) -> Any:  # noqa: ANN401 - as its class has it
-        """Return the next data."""
-        return next(self._feeds, None)
 
 
 def layers() -> Iterator[Case]:
@@ -101,8 +70,11 @@ def layers() -> Iterator[Case]:
                 yield layer
 
 
-def models(layer: Case) -> Iterator[Model]:
-    """Yield a layer in every format that the quantiser has for it."""
+def models(layer: Case) -> Iterator[tuple[Case, Produced]]:
+    """Yield a case for every format that the quantiser has for a layer, and onnxruntime's outcome for its model.
+
+    The case has the quantiser's values, and its id ends with the format.
+    """
     problem = Problem(layer, DIALECT)
     x, w = problem.operands["x"], problem.operands["w"]
     largest = np.abs(w).max(axis=(0, *range(2, w.ndim)), keepdims=True)
@@ -112,9 +84,11 @@ def models(layer: Case) -> Iterator[Model]:
         onnx.save(build(problem.call, {**problem.operands, "w": w / largest * factors}), source)
         for data, filters in FORMATS:
             for per_channel in (False, True):
+                # The data for the quantiser's calibration, and then None.
+                feed = SimpleNamespace(get_next=iter([{"X": x}, None]).__next__)
                 try:
                     quantize_static(
-                        source, target, _Feed({"X": x}),
+                        source, target, feed,
                         activation_type=data, weight_type=filters, per_channel=per_channel,
                     )  # fmt: skip
                 except ValueError:
@@ -125,12 +99,11 @@ def models(layer: Case) -> Iterator[Model]:
                 yield _model(layer, x, onnx.load(target))
 
 
-def _model(layer: Case, x: Array, model: onnx.ModelProto) -> Model:
+def _model(layer: Case, x: Array, model: onnx.ModelProto) -> tuple[Case, Produced]:
     chosen = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    names = {"x": "X", "w": "W", "y": "Y"}
     grids = {
-        role: Grid(tuple(map(float, chosen[f"{name}_scale"].reshape(-1))), int(chosen[f"{name}_zero_point"].flat[0]))
-        for role, name in names.items()
+        role.lower(): Grid(tuple(map(float, chosen[f"{role}_scale"].flat)), int(chosen[f"{role}_zero_point"].flat[0]))
+        for role in "XWY"
     }
     zero_point, quanta = chosen["X_zero_point"], {"w": chosen["W_quantized"]}
     limits = np.iinfo(zero_point.dtype)
@@ -150,8 +123,7 @@ def _model(layer: Case, x: Array, model: onnx.ModelProto) -> Model:
     }
     name = f"{layer.id}/{data}-{filters}{'-per-channel' * bool(chosen['W_scale'].ndim)}"
     case = replace(layer, id=name, context=context, quantisation=Quantisation(**grids), **operands)
-    moved = _run(_moved(model, chosen), x, chosen) if is_per_channel else None
-    return Model(case, _run(model, x, chosen), moved)
+    return case, _run(model, x, chosen)
 
 
 def _run(model: onnx.ModelProto, x: Array, chosen: Mapping[str, Array]) -> Produced:
@@ -166,27 +138,8 @@ def _run(model: onnx.ModelProto, x: Array, chosen: Mapping[str, Array]) -> Produ
     return Produced((np.rint(real / chosen["Y_scale"]) + zero_point).astype(zero_point.dtype))
 
 
-def _moved(model: onnx.ModelProto, chosen: Mapping[str, Array]) -> onnx.ModelProto:
-    """Return a model with the scales of its filter along axis 0."""
-    moved = onnx.ModelProto.FromString(model.SerializeToString())
-    node = next(node for node in moved.graph.node if node.input[0] == "W_quantized")
-    next(of for of in node.attribute if of.name == "axis").i = 0
-    for tensor in moved.graph.initializer:
-        if tensor.name in node.input[1:]:
-            vector = np.resize(chosen[tensor.name], len(chosen["W_quantized"]))
-            tensor.CopyFrom(numpy_helper.from_array(vector, tensor.name))
-    return moved
-
-
-def is_of_nothing(problem: Problem) -> bool:
-    """Return whether no product reaches an output, so the filter's scales do not matter."""
-    assert problem.values is not None
-    terms = problem.truth.compute_terms(problem.values.primary.geometry)
-    return bool((terms.count <= (problem.case.b is not None)).all())
-
-
 def main() -> int:
-    """Quantise, run, judge, print; return 1 if a right model fails or moved scales are not named."""
+    """Quantise, run, judge, print; return 1 if a model fails."""
     parser = argparse.ArgumentParser(description="What onnxruntime's quantiser writes, judged.")
     parser.add_argument("--count", type=int, default=10**6, help="layers, evenly chosen")
     count = parser.parse_args().count
@@ -197,30 +150,14 @@ def main() -> int:
         alone = pool.records(cases)
     right = [case for case in cases if isinstance(alone[case.id].verdict, ver.Agreed)]
     print(f"{len(right):,} of {len(cases):,} layers are right in floating point", flush=True)
-    done, moved, named, played = Counter[str](), Counter[str](), {}, Played(DIALECT)
-    for model in (model for layer in right for model in models(layer)):
-        problem = Problem(model.case, DIALECT)
-        verdict = judge(problem, model.outcome, DType.F32)
-        done[f"{model.case.id.rpartition('/')[2]} {verdict.kind}"] += 1
+    done = Counter[str]()
+    for case, outcome in (model for layer in right for model in models(layer)):
+        verdict = judge(Problem(case, DIALECT), outcome, DType.F32)
+        done[f"{case.id.rpartition('/')[2]} {verdict.kind}"] += 1
         if not isinstance(verdict, ver.Agreed):
-            print(f"WRONG {model.case.id}: {verdict}", flush=True)
-        if model.moved is None:
-            continue
-        verdict = judge(problem, model.moved, DType.F32)
-        is_equal = isinstance(verdict, ver.Agreed) and is_of_nothing(problem)
-        moved["without any product" if is_equal else verdict.kind] += 1
-        # All of them have the same cause, and looking for a cause takes longest.
-        if isinstance(verdict, ver.WrongOutput) and moved[verdict.kind] % max(len(right) // NAMED, 1) == 0:
-            named[model.case.id] = model.case, played.record(model.case, model.moved)
-    for format_, number in sorted(done.items()):
-        print(f"{number:6,} {format_}")
-    print(f"scales along the input channels: {dict(moved)}; causes of {len(named)}:")
-    answers = [answer_of(record) for _, record in named.values()]
-    found = explain(Calls(answers, lambda case: named[case][0] if case in named else None, DIALECT))
-    print(*map(described, found), sep="\n")
-    is_named = [isinstance(each.what, Misreads) and each.what.name.names == (NAME,) for each in found]
-    is_right = all(kind.endswith(" agreed") for kind in done)
-    return int(not is_right or "agreed" in moved or is_named != [True] * bool(named))
+            print(f"WRONG {case.id}: {verdict}", flush=True)
+    print(*(f"{number:6,} {format_}" for format_, number in sorted(done.items())), sep="\n")
+    return int(not all(kind.endswith(" agreed") for kind in done))
 
 
 if __name__ == "__main__":

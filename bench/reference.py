@@ -18,6 +18,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 import argparse
 import sys
 from dataclasses import dataclass
+from functools import partial
 from statistics import geometric_mean
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -35,12 +36,9 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+    from tconv.verdict.values import ComparedValues
 
-SECONDS = 3.0
-"""The least seconds for a line."""
-SMALL = 0.1
-"""The same with --small."""
+Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,11 @@ def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
     """Measure."""
     torch.set_num_threads(1)
     with torch.inference_mode():
-        return shapes(SMALL if arguments.small else SECONDS)
+        return shapes(0.1 if arguments.small else 3.0)
 
 
 def shapes(seconds: float) -> dict[str, Figure]:
-    """Measure each shape, as multiples of torch's time."""
+    """Measure each shape for at least so many seconds, as multiples of torch's time."""
     figures: dict[str, Figure] = {}
     for shape in SHAPES:
         x, w, geometry = *operands(shape), shape.geometry()
@@ -94,13 +92,9 @@ def shapes(seconds: float) -> dict[str, Figure]:
         wrong.flat[-1] += 1 + abs(wrong.flat[-1])
         functions = (
             by_torch(shape, x, w),
-            lambda x=x, w=w, g=geometry: definition(x, w, None, g),
-            lambda x=x, w=w, g=geometry, actual=right: compare(
-                actual, Truth({"x": x, "w": w}, DType.F32), g, DType.F32
-            ),
-            lambda x=x, w=w, g=geometry, actual=wrong: compare(
-                actual, Truth({"x": x, "w": w}, DType.F32), g, DType.F32
-            ),
+            partial(definition, x, w, None, geometry),
+            partial(judged, x, w, geometry, right),
+            partial(judged, x, w, geometry, wrong),
         )
         assert np.allclose(functions[0]().numpy(), functions[1](), rtol=1e-9, atol=1e-9), shape.name
         assert not functions[2]().wrong.any()
@@ -108,9 +102,8 @@ def shapes(seconds: float) -> dict[str, Figure]:
         of_torch, *others = in_turn(functions, seconds, thread_time)
         figures[f"torch, {shape.name}"] = Figure([taken * 1e3 for taken in of_torch], "ms")
         for name, other in zip(COLUMNS, others, strict=True):
-            figures[f"{name}, {shape.name}"] = Figure(
-                [taken / unit for taken, unit in zip(other, of_torch, strict=True)]
-            )
+            ratios = [taken / unit for taken, unit in zip(other, of_torch, strict=True)]
+            figures[f"{name}, {shape.name}"] = Figure(ratios)
     for name, band in COLUMNS.items():
         each = [figures[f"{name}, {shape.name}"].median for shape in SHAPES]
         figures[f"{name}, geometric mean"] = Figure([geometric_mean(each)], band=band)
@@ -123,6 +116,11 @@ def operands(shape: Shape) -> tuple[Array, Array]:
     generator = np.random.default_rng(0)
     x, w = (generator.standard_normal(size).astype(np.float32).astype(np.float64) for size in (shape.x, shape.w))
     return x, w
+
+
+def judged(x: Array, w: Array, geometry: Geometry, actual: np.ndarray[Any, Any]) -> ComparedValues:
+    """Compare an output with the value, which is computed anew."""
+    return compare(actual, Truth({"x": x, "w": w}, DType.F32), geometry, DType.F32)
 
 
 def by_torch(shape: Shape, x: Array, w: Array) -> Callable[[], Any]:

@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conforming_contexts import pad_in_the_operator
-from float_graphs import Runtime, play_of, replaced
+from float_graphs import DIALECT, Runtime, play_of, replaced
 from tconv.backends.outcome import Produced
 from tconv.corpus import Corpus
-from tconv.dialects import find_dialect
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition
 from tconv.investigation.random_cases import drawn
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
 
 LEAST = 95
 """The least number of a hundred that must die."""
-DIALECT = find_dialect("onnx/ConvTranspose-22")
 POOL = 4000
 """The number of random contexts; a compiler must rewrite something in one of them."""
 _ALWAYS = 0.3
@@ -65,9 +62,8 @@ VECTORS = (
 
 @dataclass(frozen=True)
 class Question:
-    """A context: its case, its problem, the operator's geometry, and its graph, which is copied before a rewrite."""
+    """A context: its problem, the operator's geometry, and its graph, which is copied before a rewrite."""
 
-    case: Case
     problem: Problem
     geometry: Geometry
     play: Play
@@ -98,7 +94,7 @@ def question(case: Case) -> Question | None:
     problem = Problem(case, DIALECT)
     if problem.surrounded is None or problem.values is None:
         return None
-    return Question(case, problem, problem.values.primary.geometry, play_of(problem))
+    return Question(problem, problem.values.primary.geometry, play_of(problem))
 
 
 def _behind(play: Play) -> set[str]:
@@ -209,12 +205,30 @@ def _swap(second: str, play: Play, node: Node) -> bool:
     return True
 
 
+def _pad_in_the_operator(play: Play) -> bool:
+    """Replace a Pad before the operator: crop less at the beginning, by as much as its zeros moved the output."""
+    pad = play.maker(play.main.inputs[0])
+    if pad is None or pad.kind != "Pad" or any(pad.attributes[side][1] for side in ("begin", "end")):
+        return False
+    if play.only_consumer(pad.outputs[0]) is None:
+        return False
+    geometry = _geometry(play)
+    begin, end = pad.attributes["begin"][2:], pad.attributes["end"][2:]
+    spatial = tuple(size - b - e for size, b, e in zip(geometry.spatial, begin, end, strict=True))
+    moved = tuple(p - b * s for p, b, s in zip(geometry.pads_begin, begin, geometry.strides, strict=True))
+    fused = replace(geometry, spatial=spatial, pads_begin=moved)
+    inputs = (pad.inputs[0], *play.main.inputs[1:])
+    play.put(play.main, replaced(play.main, inputs=inputs, attributes={"geometry": fused}))
+    play.put(pad)
+    return True
+
+
 def _fused_pad(moved: Callable[[Array, Geometry], Array]) -> Rewrite:
     """Fuse a Pad into the operator, and move the output wrongly: `moved` returns the distance for each axis."""
 
     def rewrite(play: Play) -> bool:
         pad, before = play.maker(play.main.inputs[0]), _geometry(play)
-        if not pad_in_the_operator(play) or pad is None:
+        if not _pad_in_the_operator(play) or pad is None:
             return False
         main, fused = play.main, _geometry(play)
         begin = np.array(pad.attributes["begin"][2:])
@@ -397,16 +411,16 @@ CONDITIONS: Mapping[str, Callable[[Question], bool]] = {
     "if strides differ": lambda each: len(set(each.geometry.strides)) > 1,
     "with dilation": lambda each: max(each.geometry.dilations) > 1,
     "with pads": lambda each: any(each.geometry.pads_begin),
-    "with SAME": lambda each: str(each.case.attributes.auto_pad).startswith("same"),
+    "with SAME": lambda each: str(each.problem.case.attributes.auto_pad).startswith("same"),
     **{f"for rank {rank}": lambda each, rank=rank: len(each.geometry.output) == rank for rank in (1, 2, 3)},
-    "with symbolic sizes": lambda each: each.case.shapes == "symbolic",
-    "for odd channels": lambda each: each.case.w.shape[1] * each.geometry.groups % 2 == 1,
-    "with a bias": lambda each: each.case.b is not None,
-    "if data are quantised": lambda each: each.case.context.data != "float",
-    "if data are float": lambda each: each.case.context.data == "float",
-    "if the output is quantised": lambda each: each.case.context.end in {"int8", "uint8"},
-    "with two consumers": lambda each: each.case.context.use in {"two-consumers", "split-channels"},
-    "with an activation": lambda each: each.case.context.activation != "none",
+    "with symbolic sizes": lambda each: each.problem.case.shapes == "symbolic",
+    "for odd channels": lambda each: each.problem.case.w.shape[1] * each.geometry.groups % 2 == 1,
+    "with a bias": lambda each: each.problem.case.b is not None,
+    "if data are quantised": lambda each: each.problem.case.context.data != "float",
+    "if data are float": lambda each: each.problem.case.context.data == "float",
+    "if the output is quantised": lambda each: each.problem.case.context.end in {"int8", "uint8"},
+    "with two consumers": lambda each: each.problem.case.context.use in {"two-consumers", "split-channels"},
+    "with an activation": lambda each: each.problem.case.context.activation != "none",
 }
 
 
