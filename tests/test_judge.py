@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import replace
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from made_records import run_of
 from reporting import red_lines
-from strategies import ONNX, case, every, examples, geometries
+from strategies import ONNX, case, examples, geometries
 from tconv.backends import outcome as out
 from tconv.cases.case import Case, Data, Operand
 from tconv.cases.layouts import from_ncx
@@ -34,10 +34,7 @@ from tconv.verdict import kinds as ver
 from tconv.verdict.judge import judge
 from tconv.verdict.values import compare, count_steps
 from tconv.vocabulary import Attributes, DataFormat, DType
-from wrong_backends import LastBit, ZerosForManyProducts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from wrong_backends import ZerosForManyProducts
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -199,6 +196,7 @@ JUDGED: dict[str, tuple[Any, ...]] = {
     "integers that do not round": (line((2.0**23,), (1, 1)), [2.0**23, 2.0**23], EXACT),
     "integers that are rounded down": (BEYOND, [2.0**24, 2.0**24, 1], BOUND),
     "integers that are rounded up": (BEYOND, [2.0**24, 2.0**24 + 2, 1], BOUND),
+    "integers that a bias brings beyond the mantissa": (line((2.0**24,), (1,), 1.0), [2.0**24], BOUND),
     "integers beyond the bound": (BEYOND, [2.0**24, 2.0**24 + 6, 1], ver.Differed),
     # NaN and infinity. At 3 the infinite tap meets a datum, and the other tap is finite.
     "special values": (SPECIAL, SPECIAL_VALUES, BOUND),
@@ -297,24 +295,6 @@ def test_every_type_is_compared_in_its_own(dtype: DType) -> None:
     )
 
 
-def test_a_last_bit_of_integers_is_noticed_in_every_case(smoke_cases: Sequence[Case]) -> None:
-    """Whatever the call, a sum of integers that is a unit in the last place off is a difference, and alone one."""
-    integers = [asked for asked in smoke_cases if _data(asked) <= {"integers", "sparse"} and not asked.context]
-    judged_so = 0
-    for asked in integers[:: every(2)]:
-        problem = Problem(asked, DIALECTS[ONNX_22])
-        if problem.output is not None and problem.output.size:
-            found = judge(problem, LastBit().run(problem.call, problem.arrays), DType.F32)
-            assert isinstance(found, ver.Differed), (asked.id, found)
-            assert (found.rule, found.wrong) == ("exact", 1), asked.id
-            judged_so += 1
-    assert judged_so > 100
-
-
-def _data(asked: Case) -> set[str]:
-    return {operand.data for operand in (asked.x, asked.w, asked.b) if operand is not None}
-
-
 def test_the_index_is_in_ncx_order_whatever_the_layout() -> None:
     asked = case((3, 2), (2, 2), batch=2, channels=2, filters=3, strides=(2, 1), data_format="NXC")
     expected = expect(asked, DIALECTS[ONNX_22])
@@ -358,16 +338,6 @@ def test_notes_of_a_disputed_reading_are_its_own() -> None:
 # Refusals.
 
 
-def test_a_refusal_that_is_owed() -> None:
-    asked = case((3,), (3,), auto_pad="valid", pads_begin=(1,), pads_end=(0,), breaks="pads-without-auto-pad")
-    for dialect in ONNX:
-        refused = judged(asked, out.Refused("pads and auto_pad"), dialect)
-        assert refused == ver.Agreed("refusal")
-        for outcome in (out.Produced(np.zeros((1, 1, 5), np.float32)), out.ShapeOnly((9,), "f16")):
-            accepted = judged(asked, outcome, dialect)
-            assert accepted == ver.AcceptedInvalid("pads-without-auto-pad", stated=True)
-
-
 @pytest.mark.parametrize(
     "outcome", [out.Refused("no"), out.Produced(np.zeros((1, 1, 3), np.float32)), out.ShapeOnly((1,), "f32")]
 )
@@ -393,32 +363,10 @@ def test_worst_is_in_units_of_what_is_allowed() -> None:
     assert found.actual == float(wrong[0, 0, 1])
 
 
-@pytest.mark.parametrize(
-    ("x", "w", "b"),
-    [((2.0**22, 2.0**22), (2, 3), None), ((2.0**23,), (1,), 2.0**23 + 2), ((2.0**24,), (1,), -2.0)],
-)
-def test_terms_that_together_exceed_the_mantissa(x: tuple[float, ...], w: tuple[float, ...], b: float | None) -> None:
-    """No term exceeds 2^24, their absolute sum does: the order of summation may matter."""
-    geometry = Geometry((len(x),), (len(w),), (1,), (1,), (0,), (len(x) + len(w) - 1,), 1)
-    assert not truth_of(line(x, w, b)).exact(geometry)
-    halved = tuple(value / 2 for value in x)
-    assert truth_of(line(halved, w, None if b is None else b / 2)).exact(geometry)
-
-
 def test_channels_of_other_groups_are_no_terms() -> None:
     geometry = Geometry((2,), (3,), (1,), (1,), (0,), (4,), 3)
     terms = truth_of(case((2,), (3,), channels=6, filters=2)).compute_terms(geometry)
     assert terms.count.tolist() == [2, 4, 4, 2]
-
-
-def test_exactness_is_of_the_sums_and_not_of_the_largest_operands() -> None:
-    """The largest datum may never meet the largest tap: what counts is A of each element."""
-    apart = line((2.0**20, 1), (1, 2.0**20), pads_begin=(0,), pads_end=(0,), strides=(5,))
-    within = line((2.0**20, 1), (1, 2.0**4), strides=(5,))
-    truth = truth_of(within)
-    assert truth.exact(Geometry((2,), (2,), (5,), (1,), (0,), (7,), 1))
-    assert truth_of(apart).exact(Geometry((2,), (2,), (5,), (1,), (5,), (2,), 1))
-    assert not truth_of(apart).exact(Geometry((2,), (2,), (5,), (1,), (0,), (7,), 1))
 
 
 def test_reduced_precision_is_told_beside_a_nan_that_is_owed() -> None:
@@ -432,20 +380,6 @@ def test_reduced_precision_is_told_beside_a_nan_that_is_owed() -> None:
     assert np.isnan(y[0, 0, 0])
     assert compare((y + deviation / 2).astype(np.float32), truth, geometry, DType.F32).notes == ()
     assert compare((y + 9 * deviation).astype(np.float32), truth, geometry, DType.F32).notes == ("reduced-precision",)
-
-
-def test_what_a_backend_accumulates_in_counts() -> None:
-    """A sum that rounds to f16 at each step is wrong for f32 accumulation, and right where f16 is known."""
-    asked = case((1,), (1,), channels=300, filters=1, data="normal", dtype=DType.F16)
-    arrays = make_operands(asked.x, asked.w, None)
-    total = np.float16(0)
-    for product in (arrays["x"][0, :, 0] * arrays["w"][:, 0, 0]).astype(np.float16):
-        total = np.float16(total + product)
-    produced = out.Produced(np.array([[[total]]], dtype=np.float16))
-    assert isinstance(judged(asked, produced, accumulator=DType.F32), ver.Differed)
-    assert isinstance(judged(asked, produced), ver.Differed)
-    # Of 300 terms the bound of f16 is wide enough for zero here, so that nothing is shown.
-    assert isinstance(judged(asked, produced, accumulator=DType.F16), ver.Inconclusive)
 
 
 # What is not a number.
@@ -568,14 +502,6 @@ def test_sizes_of_zero_are_judged(data: Data, sizes: dict[str, Any]) -> None:
             assert isinstance(judged(asked, out.Produced(bad.astype(np.float32))), ver.Differed)
 
 
-def test_every_kind_of_verdict_is_known_by_its_word() -> None:
-    defaults = {
-        word: next(field.default for field in fields(kind) if field.name == "kind") for word, kind in ver.KINDS.items()
-    }
-    assert all(word == default for word, default in defaults.items())
-    assert set(ver.KINDS.values()) == set(get_args(ver.Verdict))
-
-
 # Overflow of partial sums, flushed products, vacuous bounds.
 
 
@@ -658,13 +584,6 @@ def test_an_infinity_may_meet_numbers_that_overflow_the_other_way(dtype: DType, 
     assert isinstance(judged(few, [NAN], accumulator=accumulator), ver.Differed)
 
 
-def test_the_smallest_normal_number_is_not_subnormal() -> None:
-    geometry = Geometry((2,), (1,), (1,), (1,), (0,), (2,), 1)
-    found = subnormal_products(np.array([[[2.0**-60, 2.0**-100]]]), np.array([[[2.0**-66]]]), geometry, 2.0**-126)
-    assert found is not None
-    assert found.ravel().tolist() == [0, 2.0**-166]
-
-
 @given(geometries(ranks=(1, 2), groups=(1, 2)), st.integers(0, 2**32 - 1), st.sampled_from([1, 2**18]))
 @examples(100)
 def test_subnormal_products_of_any_geometry(geometry: Geometry, seed: int, at_once: int) -> None:
@@ -681,15 +600,6 @@ def test_subnormal_products_of_any_geometry(geometry: Geometry, seed: int, at_on
     assert np.array_equal(lost if found is None else found, lost)
 
 
-def test_zeros_under_a_vacuous_bound_are_inconclusive() -> None:
-    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
-    zeros = out.Produced(np.zeros((1, 2, 1), np.float16))
-    found = judged(asked, zeros, accumulator=DType.F16)
-    assert isinstance(found, ver.Inconclusive)
-    assert (found.untested, found.of) == (2, 2)
-    assert isinstance(judged(asked, zeros, accumulator=DType.F32), ver.Differed)
-
-
 @pytest.mark.parametrize(
     ("terms", "dtype"),
     [((1.0, -1.0, *([1.0, -1.0] * 600)), DType.F16), ((1e308, -1e308, 1e308, -1e308), DType.F64)],
@@ -703,28 +613,27 @@ def test_a_zero_that_any_number_would_pass_for_is_inconclusive(terms: tuple[floa
         assert (found.untested, found.of) == (1, 1)
 
 
-def test_a_backends_own_note_stays_with_what_is_inconclusive() -> None:
-    asked = case((1,), (1,), channels=1200, filters=2, data="normal", dtype=DType.F16)
-    right = truth_of(asked).compute_values(Geometry((1,), (1,), (1,), (1,), (0,), (1,), 1)).astype(np.float16)
-    found = judged(asked, out.Produced(right, ("cropped",)), accumulator=DType.F16)
-    assert isinstance(found, ver.Inconclusive)
-    assert found.notes[0] == "cropped"
-
-
 def test_a_zero_that_is_owed_is_trusted() -> None:
     asked = case((1,), (1,), channels=2, filters=2, data="normal", dtype=DType.F16)
     asked = replace(asked, w=replace(asked.w, data="values", values=(0.0,) * 4))
     assert judged(asked, out.Produced(np.zeros((1, 2, 1), np.float16))).kind == "agreed"
 
 
-def test_one_vacuous_element_is_enough_to_mistrust() -> None:
-    """At the rim of an output few products meet and zeros would differ; in its middle the bound is vacuous."""
-    asked = case((20,), (20,), channels=60, filters=1, data="normal", dtype=DType.F16)
-    geometry = Geometry((20,), (20,), (1,), (1,), (0,), (39,), 1)
-    right = truth_of(asked).compute_values(geometry).astype(np.float16)
-    found = judged(asked, out.Produced(right), accumulator=DType.F16)
-    assert isinstance(found, ver.Inconclusive)
-    assert 0 < found.untested < found.of
+def test_what_zeros_would_pass_for_is_inconclusive() -> None:
+    """In the middle of RIM's output the bound is vacuous; at its rim few products meet, and zeros would differ."""
+    many, rim = (
+        case(size, size, channels=channels, data="normal", dtype=DType.F16)
+        for size, channels in (((1,), 1200), ((20,), 60))
+    )
+    for asked in (many, rim):
+        geometry = Problem(asked, DIALECTS[ONNX_22]).values.primary.geometry
+        right = truth_of(asked).compute_values(geometry).astype(np.float16)
+        for array in (right, np.zeros_like(right))[: 2 if asked is many else 1]:
+            found = judged(asked, out.Produced(array, ("cropped",)), accumulator=DType.F16)
+            assert isinstance(found, ver.Inconclusive)
+            assert found.notes[0] == "cropped"
+            assert (0 < found.untested < found.of) == (asked is rim)
+            assert isinstance(judged(asked, out.Produced(array * 0)), ver.Differed)
 
 
 def test_a_backend_that_gives_zeros_is_red_where_nothing_shows_that_it_computes() -> None:

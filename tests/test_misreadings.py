@@ -89,35 +89,25 @@ GEOMETRY = [
     ("output-padding-times-stride", {"strides": (2, 3), "output_padding": (1, 2)}, (0, 0), (9, 18)),
     ("pads-begin-within-the-kernel", {"pads_begin": (3, 1), "dilations": (1, 2)}, (2, 1), (2, 7)),
     ("strides-in-the-size-alone", {"strides": (2, 3), "pads_begin": (1, 0)}, (1, 0), (6, 12)),
+    # The second axis is 4 - 1 + 2 long.
+    ("kernel-of-the-first-axis", {}, (0, 0), (4, 5), (1, 1, 3, 4), (1, 1, 2, 5)),
+    *(
+        (name, {"pads_begin": (0, 1, 1), "pads_end": (0, 1, 0)}, (0, 1, 0), output, (1, 1, 3, 3, 3), (1, 1, 1, 1, 1))
+        for name, output in (
+            ("third-axis-has-the-pads-of-the-first", (3, 1, 3)),
+            ("third-axis-begins-as-the-first", (3, 1, 2)),
+        )
+    ),
 ]
-"""Data of 3 by 4 under a filter of 3 by 3: pads_begin and the size of the output."""
+"""pads_begin and the size of the output; data of 3 by 4 under a filter of 3 by 3, unless their shapes follow."""
 
 
-@pytest.mark.parametrize(("name", "attributes", "begin", "output"), GEOMETRY)
-def test_what_a_misreading_makes_of_the_geometry(
-    name: str, attributes: dict[str, Any], begin: tuple[int, int], output: tuple[int, int]
-) -> None:
-    found = made(name, attributes, (1, 1, 3, 4), (1, 1, 3, 3))
+@pytest.mark.parametrize("row", GEOMETRY, ids=lambda row: row[0])
+def test_what_a_misreading_makes_of_the_geometry(row: tuple[Any, ...]) -> None:
+    name, attributes, begin, output, *shapes = row
+    found = made(name, attributes, *(shapes or ((1, 1, 3, 4), (1, 1, 3, 3))))
     assert found is not None
     assert (found.geometry.pads_begin, found.geometry.output) == (begin, output)
-
-
-@pytest.mark.parametrize(
-    ("name", "output"),
-    [("third-axis-has-the-pads-of-the-first", (3, 1, 3)), ("third-axis-begins-as-the-first", (3, 1, 2))],
-)
-def test_what_the_third_axis_has_of_the_first(name: str, output: tuple[int, ...]) -> None:
-    """Data of 3 by 3 by 3 under one tap."""
-    found = made(name, {"pads_begin": (0, 1, 1), "pads_end": (0, 1, 0)}, (1, 1, 3, 3, 3), (1, 1, 1, 1, 1))
-    assert found is not None
-    assert (found.geometry.pads_begin, found.geometry.output) == ((0, 1, 0), output)
-
-
-def test_the_kernel_of_the_first_axis_gives_every_size() -> None:
-    """Data of 3 by 4 under a filter of 2 by 5: the second axis is 4 - 1 + 2 long."""
-    found = made("kernel-of-the-first-axis", {}, (1, 1, 3, 4), (1, 1, 2, 5))
-    assert found is not None
-    assert found.geometry.output == (4, 5)
 
 
 GROUPS, STRIDED = {"groups": 2}, {"strides": (2,)}

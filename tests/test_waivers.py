@@ -110,12 +110,6 @@ def test_a_waiver_is_active_for_its_versions(versions: str, version: str, active
     assert only(versions=versions).active(DIALECT, header(version).backend) is active
 
 
-def test_a_waiver_is_active_for_its_dialects() -> None:
-    """The same runtime may be right in another dialect."""
-    assert not only().active("onnx/ConvTranspose-1", header("1.2").backend)
-    assert only(dialects=["onnx/ConvTranspose-1", DIALECT]).active("onnx/ConvTranspose-1", header("1.2").backend)
-
-
 @pytest.mark.parametrize(
     ("machine", "facts", "active"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from tconv.backends import BackendError, Produced, Refused, ShapeOnly, create
 from tconv.errors import BackendMissing
 from tconv.execution.call import checked
 from tconv.verdict import kinds as ver
-from wrong_backends import LOG, SPOKEN
+from wrong_backends import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from small_corpus import Command
     from tconv.gate.assessment import Assessment
 
-DECLARE = "declare them: tconv waivers propose RECORDS --output FILE"
 VERDICTS = {
     "Right": {},
     "PadsSwapped": {"padded": "differed"},
@@ -153,36 +151,6 @@ def test_a_module_of_the_current_folder_has_backends(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
     assert create("of_this_folder:PadsSwapped").info().name == "PadsSwapped"
-
-
-@pytest.mark.parametrize(
-    ("backend", "code", "last"),
-    [
-        ("Right", 0, "green: every deviation is known"),
-        ("Prints", 0, "green: every deviation is known"),
-        ("PadsSwapped", 1, "red: 1 case failed without a waiver"),
-        ("IsKilled", 1, "red: 1 case failed without a waiver"),
-        (
-            "UnsupportedEverywhere",
-            1,
-            f"red: 6 cases are unsupported, and not declared so; {DECLARE}",
-        ),
-    ],
-)
-def test_the_command_ends_as_the_gate_says(
-    backend: str, code: int, last: str, command: Command, tmp_path: Path
-) -> None:
-    cases = str(written(tmp_path))
-    done = command("run", "--cases", cases, "--backend", f"wrong_backends:{backend}", "-j", "2")
-    assert done.returncode == code
-    assert last in done.stdout.splitlines()
-    assert "Traceback" not in done.stderr
-    assert SPOKEN not in done.stdout + done.stderr
-    (file,) = tmp_path.glob("reports/*.jsonl")
-    header, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    assert header["run"]["backend"]["name"] == backend
-    cases_of = sorted(line["case"] for line in lines if "asked" not in line)
-    assert cases_of == sorted(f"small/{name}" for name in NAMES)
 
 
 @pytest.fixture

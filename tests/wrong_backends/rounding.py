@@ -22,17 +22,6 @@ class HalfResults(Right):
             return Produced(y.astype(np.float16).astype(y.dtype) if y.dtype == np.float32 else y)
 
 
-class LastBit(Right):
-    """One element is a unit in the last place off: no answer is wrong by less."""
-
-    def answer(self, y: Array) -> Outcome:
-        wrong = np.array(y, order="C")
-        numbers = np.flatnonzero(np.isfinite(wrong))
-        if len(numbers):
-            wrong.reshape(-1).view(f"i{wrong.itemsize}")[numbers[len(numbers) // 2]] += 1
-        return Produced(wrong)
-
-
 class _Rounding(Right):
     """Operands are rounded, and then computed with as they should be."""
 
