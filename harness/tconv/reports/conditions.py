@@ -57,7 +57,10 @@ def _term(term: str) -> str:
         return fact.says.format(fact.values.get(value, value))
     for number, words in NUMBERS.items():
         if term.startswith(f"{number} "):
-            return f"{words}{_COMPARED.sub(_compared, term.removeprefix(number))}"
+            said = f"{words}{_COMPARED.sub(_compared, term.removeprefix(number))}"
+            # Most calls have no third-last axis, so the condition is more than its comparison.
+            of_it = said.replace("the third-last axis", "the third-last one")
+            return said if of_it == said else f"there are at least three spatial axes, and {of_it}"
     return term
 
 

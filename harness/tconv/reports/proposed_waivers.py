@@ -111,7 +111,8 @@ def _scopes(cause: Cause, assessment: Assessment) -> Iterator[tuple[Mapping[str,
     for kind in sorted({member.ruling.kind for member in cause.members}):
         members = [member for member in cause.members if member.ruling.kind == kind]
         where = _where(cause, assessment)
-        if where and all(_has(where, _facts(member, assessment)) for member in members):
+        scope = Scope.model_validate({"where": where}) if where else None
+        if scope and all(scope.holds(_facts(member, assessment)) for member in members):
             yield {"where": where}, members
         else:
             sweeps = _grouped(members, lambda member: path_of(member.record.case))
@@ -125,11 +126,6 @@ def _because(members: Sequence[RecordStatus]) -> str:
     if len(texts) > 1:
         texts = set(map(without_numbers, texts))
     return (shortened(texts.pop(), _LONGEST_MESSAGE) if len(texts) == 1 else "") or OPEN
-
-
-def _has(where: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
-    allowed = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
-    return all(facts.get(name, label(None)) in values for name, values in allowed.items())
 
 
 def _where(cause: Cause, assessment: Assessment) -> Mapping[str, Any]:
