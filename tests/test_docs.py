@@ -23,8 +23,7 @@ from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
 from tconv.dialects import DIALECTS, find_dialect
 from tconv.expectation.problem import Problem
-from tconv.export.asking import usual_dialect
-from tconv.export.snippet import snippet
+from tconv.export.snippet import snippet, usual_dialect
 from tconv.gate.waivers import load
 
 if TYPE_CHECKING:

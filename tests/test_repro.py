@@ -19,9 +19,8 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, UsageError
 from tconv.expectation.problem import expressed
-from tconv.export.asking import asking
 from tconv.export.folder import export
-from tconv.export.snippet import snippet
+from tconv.export.snippet import asking, snippet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,9 +18,9 @@ from tconv.errors import UsageError
 from tconv.execution.asking import Asking
 from tconv.execution.selection import Selection
 from tconv.expectation.problem import expressed
-from tconv.export.asking import DEFAULT, DEFAULT_DIALECT, usual_dialect
 from tconv.export.folder import export
 from tconv.export.issue import issue as report
+from tconv.export.snippet import DEFAULT, DEFAULT_DIALECT, usual_dialect
 from tconv.export.suites import SUITES, curated_ids, write_suite
 from tconv.investigation.further_cases import separate
 from tconv.records import artifacts

@@ -12,7 +12,7 @@ import click
 from tconv.api.arguments import attributes_of, sizes_of
 from tconv.backends import shipped
 from tconv.cases.case import Case, Operand
-from tconv.cli import call_options, options
+from tconv.cli import options
 from tconv.cli.output import json_text, print_text, write_output
 from tconv.dialects import DIALECTS, Dialect, find_dialect
 from tconv.errors import Invalid, UsageError
@@ -53,9 +53,9 @@ _DIALECT = _Dialect()
 @click.option("--to-runtime", metavar="NAME[==VERSION]", help="Write a call for which this runtime gives the output.")
 @click.option("--model", type=click.Path(path_type=Path), help="An ONNX model: port each ConvTranspose in it.")
 @options.model_sizes
-@call_options.sizes("spatial", "The data's spatial sizes.")
-@call_options.sizes("kernel", "The filter's spatial sizes.")
-@call_options.attributes
+@options.axis_sizes("spatial", "The data's spatial sizes.")
+@options.axis_sizes("kernel", "The filter's spatial sizes.")
+@options.call_attributes
 @click.option("--bias", is_flag=True, help="The call has a bias.")
 @click.option(
     "--dtype",
@@ -158,8 +158,8 @@ def _calls(
 def _case(values: dict[str, Any]) -> Case:
     """Return a call with one channel for each group; other numbers of channels change nothing."""
     spatial = sizes_of("spatial", values["spatial"])
-    kernel = sizes_of("kernel", call_options.for_each_axis("kernel", values["kernel"], len(spatial)))
-    lists = {name: call_options.single(value) for name, value in values.items()}
+    kernel = sizes_of("kernel", options.for_each_axis("kernel", values["kernel"], len(spatial)))
+    lists = {name: options.single(value) for name, value in values.items()}
     attributes = attributes_of(lists, len(spatial))
     layouts = {name: values[name] for name in ("data_format", "filter_format")}
     groups, dtype = max(attributes.groups or 1, 1), DType(values["dtype"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tconv import api
-from tconv.cli import call_options, options
+from tconv.cli import options
 from tconv.cli.output import json_text, print_text, printing, write_output
 from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS, find_dialect
@@ -25,9 +25,9 @@ _Row = tuple[str | list[int], ...]
 
 @click.command(name="show", epilog=f"DIALECT is one of {', '.join(DIALECTS)}.")
 @click.argument("case_id", metavar="[CASE]", required=False)
-@call_options.sizes("spatial", "The data's spatial sizes.")
-@call_options.sizes("kernel", "The filter's spatial sizes.")
-@call_options.attributes
+@options.axis_sizes("spatial", "The data's spatial sizes.")
+@options.axis_sizes("kernel", "The filter's spatial sizes.")
+@options.call_attributes
 @click.option("--dialect", "dialect_name", metavar="DIALECT", help="Only this dialect; default: all.")
 @options.cases
 @options.as_json
@@ -78,8 +78,8 @@ def _show_case(corpus: Corpus, case_id: str, dialect_names: Sequence[str], *, as
 
 def _show_geometries(given: dict[str, Any], dialect_names: Sequence[str], *, as_json: bool) -> None:
     spatial = given.pop("spatial")
-    kernel = call_options.for_each_axis("kernel", given.pop("kernel"), len(spatial))
-    attributes = {name: call_options.single(value) for name, value in given.items()}
+    kernel = options.for_each_axis("kernel", given.pop("kernel"), len(spatial))
+    attributes = {name: options.single(value) for name, value in given.items()}
     rows = [row for name in dialect_names for row in _rows(name, spatial, kernel, attributes)]
     if as_json:
         named = [{key: cell for key, cell in zip(_COLUMNS, row, strict=True) if cell} for row in rows]

@@ -18,8 +18,8 @@ from tconv.errors import FileError, writing
 from tconv.expectation.bound import bound_errors, is_subnormal
 from tconv.expectation.problem import Problem, expressed
 from tconv.expectation.surrounded import Surrounded
-from tconv.export.asking import DEFAULT
 from tconv.export.repro import script
+from tconv.export.snippet import DEFAULT
 from tconv.vocabulary import DType, Quantised
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
 from tconv.expectation.expected import NotApplicable, Refuse
 from tconv.expectation.problem import Problem
-from tconv.export.asking import asking
 from tconv.export.clauses import clauses
-from tconv.export.snippet import snippet
+from tconv.export.snippet import asking, snippet
 from tconv.records import artifacts
 from tconv.records.headers import USUAL_TIMEOUT, cases_option, timeout_option
 from tconv.records.record import CallSummary, Record
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tconv.cases.case import Case
-    from tconv.export.asking import Asked
+    from tconv.export.snippet import Asked
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import RecordStatus
     from tconv.records.headers import BackendHeader

@@ -9,7 +9,7 @@ import numpy as np
 
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.expectation.expected import Refuse
-from tconv.export.asking import DEFAULT, asking
+from tconv.export.snippet import DEFAULT, asking
 from tconv.reports.templates import environment
 from tconv.shown_texts import one_line
 from tconv.vocabulary import DType
