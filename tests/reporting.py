@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tconv.reports import plain
 from tconv.reports.between_runs.comparing import compare
-from tconv.reports.between_runs.pairing import compare_pairs
-from tconv.reports.report import make_report
+from tconv.reports.report import compare_pairs, make_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,9 +25,8 @@ from tconv.records.record import CallSummary, FreshAnswer, Record, record_line
 from tconv.records.record_file import read
 from tconv.reports import html, job_summary, junit, plain, terminal
 from tconv.reports.annotations import workflow_commands
-from tconv.reports.between_runs.pairing import refuse_unpaired
 from tconv.reports.between_runs.transitions import Transition
-from tconv.reports.report import make_report
+from tconv.reports.report import make_report, refuse_unpaired
 from tconv.reports.terminal import show_comparison as show
 from tconv.verdict import kinds as ver
 

@@ -129,7 +129,7 @@ from tconv.corpus import Corpus
 from tconv.dialects import DIALECTS
 from tconv.errors import BackendMissing, UsageError
 from tconv.expectation.problem import expressed
-from tconv.export.repro import script
+from tconv.export.folder import script
 from tconv.export.snippet import snippet
 
 texts, missing = {{}}, []

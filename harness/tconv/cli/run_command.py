@@ -30,8 +30,7 @@ from tconv.investigation.in_graph import ask_with_changes
 from tconv.investigation.smaller_contexts import ask_smaller
 from tconv.records.shards import Shards
 from tconv.reports import html
-from tconv.reports.between_runs.pairing import refuse_unpaired
-from tconv.reports.report import make_report
+from tconv.reports.report import make_report, refuse_unpaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable
