@@ -92,8 +92,15 @@ def test_whatever_columns_says_all_is_printed(
     assert narrow.split() == capsys.readouterr().out.split()
 
 
-def test_a_terminal_has_colours(on_terminal: Callable[[Assessment, int], str]) -> None:
+@pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_terminal_has_colours_unless_they_are_unwanted(
+    variable: tuple[str, str], on_terminal: Callable[[Assessment, int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     assert ESCAPE in on_terminal(everything(), 80)
+    monkeypatch.setenv(*variable)
+    assert ESCAPE not in on_terminal(everything(), 80)
 
 
 @pytest.mark.parametrize("width", [70, 80, 200])
