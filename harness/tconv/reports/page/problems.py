@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, assert_never
 
 from tconv.cases.call import express
@@ -38,10 +39,10 @@ class Problems:
 
     def __init__(self, find: Callable[[str], Case | None]) -> None:
         self.table = Table()
-        self._find = find
+        # Several runs have the same cases.
+        self._find = cache(find)
         # The key is the id of an expectation, which cases share, and the layout. The value keeps the expectation alive.
         self._expected: dict[tuple[int, DataFormat], tuple[Expectation, Row]] = {}
-        self._cases: dict[str, Case | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
     def number(self, record: Record, dialect: Dialect) -> int:
@@ -53,10 +54,7 @@ class Problems:
         return self._numbers[key]
 
     def _row(self, record: Record, dialect: Dialect) -> Row:
-        if record.case not in self._cases:
-            self._cases[record.case] = self._find(record.case)
-        case = self._cases[record.case]
-        if case is None:
+        if (case := self._find(record.case)) is None:
             # The case is not in this corpus.
             return _call(record.call) if record.call else {}
         problem = share_problem(case, dialect)
@@ -71,7 +69,7 @@ class Problems:
         dtype = problem.judged.dtype if problem.surrounded else call.dtype
         return {
             **_call(CallSummary.of(call)),
-            "graph": tuple(map(tuple, node_lines(call.graph))) if call.graph else None,
+            "graph": tuple(node_lines(call.graph)) if call.graph else None,
             **of_text,
             "dtype": None if "refusal" in of_text else dtype,
             "about": case.about or None,
