@@ -125,7 +125,7 @@ def look_at(runs: Sequence[Callable[[], Assessment]], before: Sequence[Callable[
     suites = JUnitXml.fromstring(junit.text(made).encode())
     results = [[(type(each), each.type) for each in case.result] for suite in suites for case in suite]
     lines = cause_lines(made.runs)
-    shown = Block.opened(record_blocks(overviews(made.runs), lines, lambda _: None, {}, lambda *_: None).data)
+    shown = Block.opened(record_blocks(overviews(made.runs), lines, lambda _: None, lambda *_: None).data)
     commands = [line.partition(" ")[0] for run in made.runs for line in annotations.workflow_commands(run, HERE, None)]
     return [
         list(list_members(plain.results(made))),
