@@ -20,7 +20,6 @@ class Block:
 
     @classmethod
     def opened(cls, base64: str) -> Block:
-        """Return the block that a page has as this text."""
         whole = zlib.decompress(b64decode(base64))
         length = int.from_bytes(whole[:4], "little")
         content = json.loads(whole[4 : 4 + length])

@@ -64,7 +64,6 @@ def test_a_command_of_the_page_prints_what_the_page_says(line: str, shown: str) 
 
 
 def test_the_command_for_a_model_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a model whose input has these symbols."""
     (line,) = (text for language, text in PORTS if language == "sh" and "--size" in text)
     node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], auto_pad="SAME_UPPER")
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 1, "height", "width"])

@@ -280,7 +280,6 @@ def test_a_learnt_rule_fits_every_member_it_claims(valid: list[Case], corpus: Co
 
 
 def test_nothing_is_learnt_where_everything_passes(valid: list[Case], corpus: Corpus) -> None:
-    """And the sheet says, situation by situation, what the text says."""
     records = records_of(lambda problem: problem.output, valid)  # type: ignore[arg-type, return-value]
     assert failed(records) == frozenset()
     assert learn_rules(records, corpus.find, ONNX, frozenset()) == []

@@ -200,7 +200,6 @@ def test_tiers_of_a_single_file_are_not_stored_beside_it(tmp_path: Path) -> None
     [("2^-140", "0x1p-140"), ("-2^100", "-0x1p100"), ("3*2^-1074", "0x3p-1074"), ("-9007199254740992*2^-1", "-0x1p52")],
 )
 def test_a_number_may_be_a_multiple_of_a_power_of_two(tmp_path: Path, text: str, number: str) -> None:
-    """In values of an operand and of an output; the number is exact."""
     values = f"x: {{values: [{text}]}}, w: {{values: [1]}}"
     expected = f"expected: [{{dialects: [onnx/ConvTranspose-22], spatial: [1], values: [{text}]}}]"
     case = f"{{name: a, with: {{dtype: f64, spatial: [1], kernel: [1], {values}}}, {expected}}}"

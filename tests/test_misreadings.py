@@ -31,7 +31,6 @@ BY_NAME = {one.name: one for one in (*CATALOGUE, *UNLISTED)}
 def made(
     name: str, attributes: dict[str, Any], x: tuple[int, ...], w: tuple[int, ...], *, bias: bool = False
 ) -> MisreadCall | None:
-    """Return what a misreading makes of a call on counted operands."""
     outputs = w[1] * attributes.get("groups", 1)
     operands = {
         "x": np.arange(1.0, np.prod(x) + 1).reshape(x),

@@ -109,7 +109,6 @@ def test_a_new_call_that_ends_the_process_costs_one_call(asked: Asked) -> None:
 
 
 def test_a_waiver_holds_for_new_calls_too(asked: Asked, tmp_path: Path) -> None:
-    """What is waived is no failure: no new call is asked of it."""
     (tmp_path / "own-waivers.yaml").write_text(
         """format: 1
 backend: RowsBeyond32Skipped

@@ -39,7 +39,6 @@ def gate(gate_cases: tuple[Case, ...]) -> list[Case]:
 
 
 def call_and_model(case: Case, dialect_name: str = ONNX_22) -> tuple[Call, onnx.ModelProto]:
-    """Return a case's call and its model, with zeros for operands."""
     call = express(case, DIALECTS[dialect_name])
     arrays = {tensor.role: np.zeros(tensor.shape, NUMPY_TYPES[tensor.dtype or DType.F32]) for tensor in call.inputs}
     return call, build(call, arrays)

@@ -134,7 +134,6 @@ def test_who_follows_a_reading_is_green_by_its_own_pins(
 
 
 def _readings(data: st.DataObject, name: str) -> Mapping[str, Reading]:
-    """Return a reading of some of the questions."""
     by_question = {
         question: [reading for reading in DIALECTS[name].disputed if reading.change.question == question]
         for question in QUESTIONS

@@ -155,7 +155,6 @@ def saved(
     inputs: Sequence[onnx.ValueInfoProto],
     constants: Sequence[TensorProto] = (),
 ) -> Path:
-    """Write a model of these parts."""
     graph = helper.make_graph(nodes, "g", inputs, [], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), folder / "a.onnx")
     return folder / "a.onnx"

@@ -104,7 +104,6 @@ def wrong(problem: Problem) -> Array:
 
 
 def list_members(value: object) -> Iterator[object]:
-    """Yield what a JSON value says, in order, but for its sentences."""
     match value:
         case dict():
             for key, entry in value.items():

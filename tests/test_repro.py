@@ -45,7 +45,6 @@ cases:
 
 
 def runtime(name: str) -> Backend:
-    """Return a backend, or skip the test where its runtime is not installed."""
     try:
         return create(name)
     except BackendMissing as error:

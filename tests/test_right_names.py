@@ -120,7 +120,6 @@ def _has_more_than_one(case: Case) -> bool:
 
 
 def odd_ones(change: Callable[[Array], Array], plain: list[Case], monkeypatch: pytest.MonkeyPatch) -> list[Record]:
-    """Return the records of a backend that makes this of every output."""
     monkeypatch.setattr(wrong_backends.Odd, "change", staticmethod(change))
     return records("Odd", [case for case in plain[:: every(7)] if isinstance(expect(case, ROW), Values)])
 
@@ -185,7 +184,6 @@ def sums_of(dtype: DType, x: Array, w: Array, stride: int = 1) -> Terms:
 
 
 def accounts(name: str, actual: Array, terms: Terms, dtype: DType) -> bool:
-    """Return whether a loss of bits of the catalogue accounts for an output."""
     (change,) = (misreading.change for misreading in CATALOGUE if misreading.name == name)
     assert isinstance(change, PrecisionOtherwise)
     return change.accounts(actual, terms, dtype)

@@ -43,7 +43,6 @@ sweeps:
 
 
 def dealt(items: Sequence[Item], shards: Shards) -> Iterator[Item]:
-    """Yield the items of shards, which are dealt out in two parts."""
     deal, half = shards.deal(), len(items) // 2
     yield from compress(items[:half], deal(half))
     yield from compress(items[half:], deal(len(items) - half))

@@ -54,7 +54,6 @@ TRULY_MINIMAL: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture
 def shrink(command: Command, tmp_path: Path) -> Command:
-    """Return what shrinks a case of the corpus above on one of `wrong_backends`."""
     cases = str(written(tmp_path, LARGE))
     return lambda backend, *arguments, name="large": command(
         "shrink", f"small/{name}", "--cases", cases, "--backend", f"wrong_backends:{backend}", *arguments
@@ -67,7 +66,6 @@ def minimal(folder: Path) -> Case:
 
 @pytest.mark.parametrize("backend", TRULY_MINIMAL)
 def test_what_is_left_is_minimal(backend: str, shrink: Command, tmp_path: Path) -> None:
-    """Nothing of three axes, types, layouts and lists that the failure does not need."""
     kind, wanted = TRULY_MINIMAL[backend]
     assert shrink(backend, "--output", "minimal.yaml").returncode == 0
     found = minimal(tmp_path)
@@ -88,7 +86,6 @@ def test_what_costs_a_worker_is_shrunk(backend: str, kind: str, shrink: Command,
 
 
 def test_what_is_printed_is_a_case_file_that_fails(shrink: Command, command: Command, tmp_path: Path) -> None:
-    """As its comments say, by the command that they name."""
     done = shrink("NanReplaced", name="special")
     assert done.returncode == 0
     (tmp_path / "minimal.yaml").write_text(done.stdout, encoding="utf-8")
@@ -103,7 +100,6 @@ def test_what_is_printed_is_a_case_file_that_fails(shrink: Command, command: Com
 
 
 def test_a_disputed_case_is_not_said_to_fail(command: Command) -> None:
-    """The file speaks of the smallest case that is answered alike."""
     disputed = "padding/output-shape/negative-total-by-hand"
     done = command("shrink", disputed, "--backend", "onnxruntime")
     assert f"The smallest case that is answered as {disputed} is." in " ".join(done.stdout.split())
@@ -137,14 +133,12 @@ def smallest(original: Case, fails: Callable[[Case], bool]) -> dict[str, Any]:
 
 
 def grouped(groups: int) -> Case:
-    """Return a case of two axes with groups of two inputs and three outputs."""
     return case(
         (6, 7), (3, 4), batch=3, channels=2 * groups, filters=3, groups=groups, bias=(3 * groups,), strides=(2, 3)
     )
 
 
 def test_channels_are_as_many_as_the_groups() -> None:
-    """Groups that are needed stay, with one channel in each; the bias follows."""
     assert smallest(grouped(4), lambda original: (original.attributes.groups or 1) >= 2) == BARE | {
         "channels": 2,
         "out_channels": 2,
@@ -178,7 +172,6 @@ def test_a_level_that_is_not_needed_is_left_out() -> None:
 
 
 def test_an_axis_that_is_needed_stays() -> None:
-    """With its entries, whichever it is."""
     original = case((4, 5, 6), (2, 3, 4), strides=(1, 2, 3), pads_end=(1, 2, 3))
     assert smallest(original, lambda tried: 2 in (tried.attributes.strides or ())) == BARE | {"strides": 2}
     two = smallest(original, lambda tried: len(tried.x.shape) == 4)
@@ -211,7 +204,6 @@ def test_literal_values_are_cut_with_their_operand() -> None:
 
 
 def test_a_constraint_that_is_broken_for_nothing_is_not_broken() -> None:
-    """And one that is needed stays broken."""
     original = case((4,), (3,), auto_pad="same_upper", pads_begin=(1,), breaks="pads-without-auto-pad")
     assert smallest(original, lambda tried: tried.attributes.auto_pad is not None) == BARE | {"auto_pad": "same_upper"}
     kept = smallest(original, lambda tried: tried.breaks is not None and tried.attributes.pads_begin is not None)
@@ -268,6 +260,5 @@ def test_deaths_are_alike_by_their_reason_and_not_by_what_varies() -> None:
 
 @pytest.mark.parametrize("verdict", [ver.Agreed("exact"), ver.NotApplicable("no word for it")])
 def test_what_passes_is_no_failure(verdict: ver.Verdict) -> None:
-    """Nor is what was never asked."""
     assert failure(record(verdict)) is None
     assert not Failure("differed", (), "").alike(failure(record(verdict)))

@@ -238,7 +238,6 @@ def test_every_word_of_a_case_can_be_chosen(corpus: Corpus) -> None:
 
 
 def test_each_question_has_cases(corpus: Corpus) -> None:
-    """What nobody asks has no answer."""
     asked = [describe(case) for case in corpus.cases("gate")]
     assert [question.key for question in list_questions() if not any(map(question.is_of, asked))] == []
 

@@ -107,7 +107,6 @@ def test_the_constant_of_winograd_by_its_matrices() -> None:
 
 
 def named(output: Array, truth: Truth, geometry: Geometry) -> bool:
-    """Return whether an output is wrong and would be called a transform's."""
     output = output.astype(NUMPY_TYPES[truth.dtype])
     return bool(compare(output, truth, geometry, DType.F32).wrong.any()) and is_transform(output, truth, geometry)
 

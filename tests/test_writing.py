@@ -45,7 +45,6 @@ def content(case: Case) -> dict[str, str]:
 
 @st.composite
 def operands(draw: st.DrawFn, shape: tuple[int, ...]) -> Operand:
-    """Return an operand of that shape, now and then with literal values."""
     dtype, seed = draw(st.sampled_from(DType)), draw(st.integers(0, 3))
     if draw(st.booleans()):
         return Operand(shape, dtype, draw(st.sampled_from(FILLS)), seed)
@@ -132,7 +131,6 @@ def test_literal_outputs_are_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["null", "1e5", "0o17", "~", "a: b", "#", 'quo"te\\', "", "\U0001f600", "- a"])
 def test_any_word_is_a_word(word: str, tmp_path: Path) -> None:
-    """Whatever it would mean without quotes."""
     one = case((1,), (1,), auto_pad=word, breaks="auto-pad-known")
     assert loaded(one, tmp_path).attributes.auto_pad == word
 
@@ -151,6 +149,5 @@ def test_all_attributes_are_written() -> None:
 
 
 def test_what_cannot_be_is_not_built() -> None:
-    """The writer checks nothing: an impossible case is found out where it is built."""
     with pytest.raises(ImpossibleCase, match="filter must have"):
         build("a/b/c", settings(replace(case((4,), (3,)), w=Operand((2, 1, 3), DType.F32))))

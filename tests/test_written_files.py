@@ -65,7 +65,6 @@ def test_a_pipe_gets_the_whole_text_once(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="the system has no paths of descriptors")  # noqa: PTH110
 def test_what_is_written_to_standard_output_is_utf8(tmp_path: Path) -> None:
-    """Whatever the encoding of what is printed."""
     program = "from pathlib import Path; from tconv.reports import atomic_write; print('before'); "
     program += "atomic_write.write(Path('/dev/stdout'), '\u2713\\n'); print('after')"
     command, latin = [sys.executable, "-c", program], environment(PYTHONIOENCODING="latin-1")
@@ -92,7 +91,6 @@ def test_standard_output_that_is_a_file_gets_the_report_and_what_is_printed(tmp_
 
 
 def test_a_trial_leaves_no_folder_behind(tmp_path: Path) -> None:
-    """Not where the file can be written, and not where it cannot."""
     refuse_unwritable([tmp_path / "a/b/c.xml"])
     (tmp_path / "file").touch()
     with pytest.raises(FileError):

@@ -59,7 +59,6 @@ def of_call(code: str) -> str:
 
 
 def of_file(text: str, folder: Path) -> str:
-    """Return what `tconv check` says of a broken case file, which it refuses."""
     (folder / "mine.yaml").write_bytes(text.encode())
     done = CliRunner().invoke(_tconv, ["check", "mine.yaml"], standalone_mode=False)
     assert done.exception or done.return_value == 2, text
@@ -104,7 +103,6 @@ def test_each_wrong_command_has_its_message(
 
 
 def test_each_broken_case_file_has_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each mistake is named with its line and column."""
     monkeypatch.chdir(tmp_path)
     compare(FILES, [of_file(entry["file"], tmp_path) for entry in yaml.safe_load(FILES.read_text(encoding="utf-8"))])
 

@@ -88,12 +88,10 @@ class Place(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The folder of the call."""
         return self.output.parent
 
 
 def links(place: Place) -> None:
-    """Replace files by links to a file outside."""
     for path in [*place.files, place.output, place.folder / "stderr", place.folder / "output_0.npy"]:
         path.unlink(missing_ok=True)
         path.symlink_to(OUTSIDE)
@@ -136,13 +134,11 @@ def extend_output(place: Place) -> None:
 
 
 def ignore_sigterm(_: Place) -> None:
-    """Hang, and do not end when asked to."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(300)
 
 
 def fill_folder(place: Place) -> None:
-    """Write thousands of files beside the output."""
     for number in range(2000):
         (place.folder / str(number)).write_bytes(b"x")
 

@@ -70,7 +70,6 @@ class Place:
         self._folder.cleanup()
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return the environment of a command."""
         return environment(TMPDIR=str(self.temporary), TCONV_TEST=self.mark) | more
 
     def start(self, *arguments: str, prefix: Sequence[str] = (), **settings: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - those of Popen
@@ -82,7 +81,6 @@ class Place:
             return subprocess.Popen([*prefix, sys.executable, "-m", "tconv", *arguments], **settings)
 
     def run(self, *arguments: str, prefix: Sequence[str] = (), **settings: Any) -> int:  # noqa: ANN401 - those of Popen
-        """Run a command and return its exit code."""
         return self.end(self.start(*arguments, prefix=prefix, **settings))
 
     @staticmethod
@@ -96,7 +94,6 @@ class Place:
             raise AssertionError(f"hung for {_HANGS:g} s") from None
 
     def printed(self) -> str:
-        """Return what the last command printed."""
         files = [self.folder / name for name in ("stdout", "stderr")]
         return b"".join(path.read_bytes() for path in files if path.exists()).decode("utf-8", "surrogateescape")
 

@@ -198,22 +198,3 @@ def test_a_plugin_that_cannot_be_imported(place: Place, module: str) -> None:
 @pytest.mark.parametrize("entries", ENTRIES.values(), ids=ENTRIES)
 def test_entry_points_that_are_none(place: Place, entries: str) -> None:
     place.check(place.run("backends", env=installed(place, entries)), {0, 2, 3})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "raise ModuleNotFoundError('No module named')",
-        "raise RuntimeError('half \\udcff \\x1b[31m installed')",
-        "import os; os.abort()",
-        "raise SystemExit(0)",
-    ],
-    ids=["missing", "broken", "aborts", "exits"],
-)
-@pytest.mark.parametrize(
-    ("module", "backend"),
-    [("onnxruntime", "onnxruntime"), ("openvino", "openvino"), ("torch", "torch"), ("jax", "jax"), ("cv2", "opencv")],
-)
-def test_a_library_that_cannot_be_imported(place: Place, module: str, backend: str, text: str) -> None:
-    (place.folder / f"{module}.py").write_text(text)
-    place.check(place.run(*RUN, backend, env=before(place)), MISSING)

@@ -122,7 +122,6 @@ PLANS = {
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_case_files(place: Place, plan: Plan) -> None:
-    """They are read whole, or refused, by each command that reads them."""
     if not IS_ROOT and (plan.prefix or plan is PLANS["another user's file"]):
         pytest.skip("rights and owners are changed by root")
     (place.folder / "c").mkdir()
@@ -171,7 +170,6 @@ RECORDS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("change", RECORDS.values(), ids=RECORDS)
 def test_records(place: Place, change: Callable[[bytes], bytes]) -> None:
-    """They are read or refused, and a resumed run is whole."""
     place.run(*RIGHT)
     (path,) = (place.folder / "reports").glob("*.jsonl")
     path.write_bytes(change(path.read_bytes()))

@@ -46,8 +46,6 @@ PLANS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {
     "a file for the folder": (lambda folder: (folder / "out").touch(), INTO),
     "a file above the folder": (lambda folder: (folder / "out").touch(), (*RIGHT, "--output", "out/below")),
     "a path that is too long": (lambda _: None, (*RIGHT, "--output", "o" * 300)),
-    "cases at a path that is too long": (lambda _: None, ("check", "c" * 300)),
-    "records at a path that is too long": (lambda _: None, ("report", "r" * 300)),
     "waivers at a path that is too long": (lambda _: None, (*RUN[:3], "--waivers", "w" * 300)),
     "a full disk": (lambda folder: _link(_records(folder), "/dev/full"), INTO),
     "a folder for the records": (lambda folder: _records(folder).mkdir(parents=True), INTO),
@@ -107,7 +105,6 @@ def test_a_small_disk(place: Place, options: str, name: str, backend: str) -> No
 
 
 def test_two_runs_into_one_folder(place: Place) -> None:
-    """The first comes to its end, and the second one is refused."""
     slow = (*RUN, "wrong_backends:Hangs", "--timeout", "30", "--output", "out")
     first = place.start(*slow)
     deadline = time.monotonic() + 60

@@ -46,7 +46,6 @@ class KilledAndResumed(RuleBasedStateMachine):
         self.begun = False
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Begin the run, or resume it."""
         resume = ("--resume",) if self.begun else ()
         self.begun = True
         return self.place.start(*SLOW, *resume, preexec_fn=hear_interrupts)
@@ -75,7 +74,6 @@ class KilledAndResumed(RuleBasedStateMachine):
     @precondition(lambda self: self.begun)
     @rule()
     def resume(self) -> None:
-        """The run comes to its end."""
         self.place.check(self.place.end(self.start()), {0}, killed=True)
         assert len(self.place.verdicts()) == COUNT
 
