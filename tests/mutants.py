@@ -14,12 +14,13 @@ import numpy as np
 from tconv.backends import outcome as out
 from tconv.diagnosis.misreadings import misreadings_of
 from tconv.diagnosis.misreadings.misreading import (
-    GeometryOtherwise,
+    CallOtherwise,
     MisreadCall,
     Misreading,
-    ResultOtherwise,
     along_channels,
+    in_geometry,
     in_output,
+    in_result,
 )
 from tconv.expectation.problem import Problem
 from tconv.investigation.further_cases import misread_output
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tconv.vocabulary import Ints, Signature
 
 
-def _summed(change: Callable[..., tuple[Ints, Ints]], *modes: AutoPad) -> GeometryOtherwise:
+def _summed(change: Callable[..., tuple[Ints, Ints]], *modes: AutoPad) -> CallOtherwise:
     """Return a change of the begin and the sizes of an output, in some padding modes without output_shape."""
 
     def changed(geometry: Geometry, signature: Signature) -> Geometry:
@@ -48,7 +49,7 @@ def _summed(change: Callable[..., tuple[Ints, Ints]], *modes: AutoPad) -> Geomet
         begin, output = (tuple(axis[at] for axis in axes) for at in (0, 1))
         return replace(geometry, pads_begin=begin, output=output)
 
-    return GeometryOtherwise(changed)
+    return in_geometry(changed)
 
 
 def _not_spread(geometry: Geometry, _: Signature) -> Geometry:
@@ -99,23 +100,28 @@ UNLISTED = (
     Misreading(
         "strides-in-the-size-alone",
         "the output has the size that is expected, and values are placed in it as if every stride was 1",
-        GeometryOtherwise(_not_spread),
+        in_geometry(_not_spread),
     ),
     Misreading(
         "pads-begin-within-the-kernel",
         "the output begins (kernel - 1) * dilation points in where pads_begin is more than that",
-        GeometryOtherwise(_begin_within_the_kernel),
+        in_geometry(_begin_within_the_kernel),
     ),
     Misreading(
         "bias-in-the-first-item-alone",
         "the bias is added to the first item of the batch alone",
-        ResultOtherwise(_bias_in_the_first_item),
+        in_result(_bias_in_the_first_item),
     ),
     # ggml-org/ggml#1448
     Misreading(
         "batch-after-the-first-is-zero",
         "items of the batch after the first stay zero",
         in_output(lambda y, _: np.concatenate([y[:1], np.zeros_like(y[1:])])),
+    ),
+    Misreading(
+        "channels-beyond-four-are-zero",
+        "channels beyond the last full block of 4 stay zero",
+        in_output(lambda y, _: y * along_channels(np.arange(y.shape[1]) < max(y.shape[1] // 4 * 4, 4), y.ndim)),
     ),
 )
 

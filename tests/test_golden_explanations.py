@@ -110,12 +110,6 @@ RUNTIMES = {
         "the bias is added to the outputs of the first group alone",
         lambda case, geometry: _has_bias(case) and geometry.groups > 1,
     ),
-    "GroupsReversed": Played(
-        "the outputs of the groups come in reverse order; NXC with a bias is a backend-error of the played runtime,"
-        " which reverses axis 1",
-        None,
-        SMALL,
-    ),
     "DroppedTap": Played(
         "the last column of the filter (its last axis as it is written) is taken for zero", None, SMALL
     ),

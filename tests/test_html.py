@@ -311,7 +311,7 @@ def test_a_cause_has_one_example_in_all_reports(page: Callable[..., _Page]) -> N
     shown = "padding/grow[a-long-name=yes]"
     records = [
         _sized("invalid/x", 1, other, "pads-exchanged"),
-        _sized("padding/both", 2, other, "pads-exchanged", "groups-reversed"),
+        _sized("padding/both", 2, other, "pads-exchanged", "filter-flipped"),
         _sized("empty/e", 0, other, "pads-exchanged"),
         _sized(shown, 3, ver.Differed("exact", 349, 528, (0, 0, 3), 3.0, 4.0), "pads-exchanged"),
         _sized("padding/x", 4, other, "pads-exchanged"),

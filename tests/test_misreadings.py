@@ -72,16 +72,12 @@ GEOMETRY = [
     ("pads-symmetric", PADS, (1, 2), (3, 2)),
     ("pads-axes-reversed", PADS, (2, 1), (2, 5)),
     ("pads-of-the-first-axis", PADS, (1, 1), (4, 5)),
-    ("begin-of-the-first-axis", PADS, (1, 1), (4, 3)),
     ("pads-added", PADS, (-1, -2), (6, 9)),
     ("output-padding-ignored", {"strides": (2, 2), "output_padding": (1, 0)}, (0, 0), (7, 9)),
     ("output-padding-at-the-beginning", {"strides": (2, 2), "output_padding": (1, 0)}, (-1, 0), (8, 9)),
     ("strides-of-the-first-axis", {"strides": (2, 3)}, (0, 0), (7, 9)),
     ("strides-axes-reversed", {"strides": (2, 3)}, (0, 0), (9, 9)),
     ("strides-for-dilations", {"strides": (2, 1), "dilations": (1, 3)}, (0, 0), (7, 12)),
-    # A convolution of 3 by 4 with strides of 2 and 3 has 2 by 2 outputs: 2*1 + 3 - 3 = 2, and 3*1 + 3 - 4 = 2.
-    ("same-as-of-a-convolution", {"strides": (2, 3), "auto_pad": "same_upper"}, (1, 1), (5, 10)),
-    ("same-as-of-a-convolution", {"strides": (2, 1), "auto_pad": "same_lower"}, (1, 1), (5, 4)),
     ("one-too-late", {}, (1, 1), (5, 6)),
     ("pads-on-the-data", {"strides": (2, 1), "pads_begin": (1, 0), "pads_end": (2, 1)}, (-2, 0), (13, 7)),
     ("crop-split-in-halves", {"pads_begin": (3, 0), "output_padding": (1, 0)}, (1, 0), (3, 6)),
@@ -90,13 +86,6 @@ GEOMETRY = [
     ("strides-in-the-size-alone", {"strides": (2, 3), "pads_begin": (1, 0)}, (1, 0), (6, 12)),
     # The second axis is 4 - 1 + 2 long.
     ("kernel-of-the-first-axis", {}, (0, 0), (4, 5), (1, 1, 3, 4), (1, 1, 2, 5)),
-    *(
-        (name, {"pads_begin": (0, 1, 1), "pads_end": (0, 1, 0)}, (0, 1, 0), output, (1, 1, 3, 3, 3), (1, 1, 1, 1, 1))
-        for name, output in (
-            ("third-axis-has-the-pads-of-the-first", (3, 1, 3)),
-            ("third-axis-begins-as-the-first", (3, 1, 2)),
-        )
-    ),
 ]
 """pads_begin and the size of the output; data of 3 by 4 under a filter of 3 by 3, unless their shapes follow."""
 
@@ -115,23 +104,15 @@ ELEMENTS = [
     ("last-tap-dropped", {}, (1, 1, 3), (1, 1, 4), "w", [1, 2, 3, 0]),
     ("filter-channels-exchanged", {}, (1, 2, 3), (2, 2, 1), "w", [1, 3, 2, 4]),
     ("filter-read-as-xoi", {}, (1, 2, 3), (2, 1, 2), "w", [1, 3, 2, 4]),
-    ("group-outputs-reversed", GROUPS, (1, 2, 1), (2, 1, 1), "x", [2, 1]),
-    ("group-outputs-reversed", GROUPS, (1, 2, 1), (2, 1, 1), "w", [2, 1]),
-    ("group-outputs-reversed", GROUPS, (1, 2, 1), (2, 1, 1), "b", [10, 11]),
     ("bias-doubled", {}, (1, 1, 1), (1, 2, 1), "b", [20, 22]),
-    ("bias-of-the-group-number", GROUPS, (1, 2, 1), (2, 2, 1), "b", [10, 10, 11, 11]),
-    ("bias-of-every-group-added", GROUPS, (1, 2, 1), (2, 2, 1), "b", [20, 22, 24, 26]),
-    # Two groups of three: the first of each group, then the second ones, as in oneDNN#352; and what undoes that.
+    # Two groups of three: the first of each group, then the second ones, as in oneDNN#352.
     ("output-channels-dealt", GROUPS, (1, 2, 1), (2, 3, 1), "order", [0, 3, 1, 4, 2, 5]),
-    ("output-channels-collected", GROUPS, (1, 2, 1), (2, 3, 1), "order", [0, 2, 4, 1, 3, 5]),
-    ("input-channels-dealt", GROUPS, (1, 6, 1), (6, 1, 1), "x", [1, 3, 5, 2, 4, 6]),
     # The last two of each group of six.
     ("input-channels-beyond-four-dropped", GROUPS, (1, 12, 1), (12, 1, 1), "w", [1, 2, 3, 4, 0, 0, 7, 8, 9, 10, 0, 0]),
     ("input-channels-beyond-four-unweighted", GROUPS, (1, 12, 1), (12, 1, 1), "w",
      [1, 2, 3, 4, 1, 1, 7, 8, 9, 10, 1, 1]),
     # Two lines of three, under a filter of one line of two taps.
     ("last-position-dropped", {}, (1, 1, 2, 3), (1, 1, 1, 2), "x", [1, 2, 0, 4, 5, 0]),
-    ("last-position-of-the-first-axis-dropped", {}, (1, 1, 2, 3), (1, 1, 1, 2), "x", [1, 2, 3, 0, 0, 0]),
     ("data-bounded-by-the-kernel", {}, (1, 1, 2, 3), (1, 1, 1, 2), "x", [1, 2, 0, 0, 0, 0]),
     # Two channels of three points, and a filter of two by two channels and three taps, counted in NCX and IOX.
     ("data-read-as-nxc", {}, (1, 2, 3), (2, 2, 3), "x", [1, 3, 5, 2, 4, 6]),
@@ -139,16 +120,11 @@ ELEMENTS = [
     ("filter-read-as-xoi", {}, (1, 2, 3), (2, 2, 3), "w", [1, 5, 9, 3, 7, 11, 2, 6, 10, 4, 8, 12]),
     ("filter-read-as-iox", {}, (1, 2, 3), (2, 2, 3), "w", [1, 7, 4, 10, 2, 8, 5, 11, 3, 9, 6, 12]),
     ("filter-read-as-oix", {}, (1, 2, 3), (2, 2, 3), "w", [1, 2, 3, 7, 8, 9, 4, 5, 6, 10, 11, 12]),
-    # Multiples of the largest magnitude over 127: of all taps, or of those of an output channel.
-    ("filter-rounded-to-8-bits", {}, (1, 1, 3), (1, 2, 2), "w", [4 * n / 127 for n in (32, 64, 95, 127)]),
-    ("output-channels-rounded-to-8-bits", {}, (1, 1, 3), (1, 2, 2), "w",
-     [2 * 64 / 127, 2, 4 * 95 / 127, 4]),
     # Three points a stride of 3 apart, under two taps, from the second point on: 1 . 3 4 . 6 7.
     ("unreached-points-are-zero", {"strides": (3,), "pads_begin": (1,), "output_padding": (0,)}, (1, 1, 3), (1, 1, 2),
      "ones", [1, 0, 1, 1, 0, 1, 1]),
-    # The last two of six channels, or the last of nine positions.
+    # The last two of six channels.
     ("channels-beyond-four-are-zero", {}, (1, 1, 2, 9), (1, 6, 1, 1), "ones", [1] * 72 + [0] * 36),
-    ("positions-beyond-eight-are-zero", {}, (1, 1, 2, 9), (1, 6, 1, 1), "ones", ([1] * 8 + [0]) * 12),
     # Positions 1, 2, 3 under taps 1, 2, 3, a stride of 2 apart: 1 2 3+2 4 6+3 6 9, beside a bias of 10.
     ("overlaps-hold-the-first-tap", STRIDED, (1, 1, 3), (1, 1, 3), "y", [11, 12, 12, 14, 13, 16, 19]),
     ("overlaps-hold-the-last-tap", STRIDED, (1, 1, 3), (1, 1, 3), "y", [11, 12, 13, 14, 16, 16, 19]),
@@ -160,8 +136,6 @@ ELEMENTS = [
      (1, 1, 5), (1, 1, 3), "y", [18, 30, 24]),
     ("convolution-not-transposed", {"dilations": (2,), "pads_begin": (2,)}, (1, 1, 5), (1, 1, 3), "y", [21, 26, 32]),
     # Two groups of one channel, whose sums are 1 2 and 6 8 in the first item, 5 6 and 14 16 in the second one.
-    ("sums-of-groups-accumulate", GROUPS, (2, 2, 2), (2, 1, 1), "y", [11, 12, 18, 21, 15, 16, 30, 33]),
-    ("bias-along-the-last-axis", GROUPS, (2, 2, 2), (2, 1, 1), "y", [11, 13, 16, 19, 15, 17, 24, 27]),
     ("bias-in-the-first-item-alone", GROUPS, (2, 2, 2), (2, 1, 1), "y", [11, 12, 17, 19, 5, 6, 14, 16]),
 ]  # fmt: skip
 """Of a call on counted operands: an operand, the output, or what becomes of counted elements or ones in its place."""
@@ -185,7 +159,7 @@ def test_what_a_misreading_makes_of_elements(
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in BY_NAME if name.startswith(("last-position", "last-column", "positions-", "data-bounded"))],
+    [name for name in BY_NAME if name.startswith(("last-position", "last-column", "data-bounded"))],
 )
 def test_without_spatial_axes_no_channel_is_taken_for_a_position(name: str) -> None:
     """The last axis of such data is its channels."""
@@ -197,23 +171,15 @@ SUMMED = {"strides": (2, 2), "dilations": (2, 2), "output_padding": (1, 1)}
 NOTHING = [
     ("pads-exchanged", {"pads_begin": (1,), "pads_end": (1,)}, (1, 1, 3), (1, 1, 2)),
     ("strides-axes-reversed", {"strides": (2,)}, (1, 1, 3), (1, 1, 2)),
-    ("groups-reversed", {}, (1, 1, 3), (1, 1, 2)),
     ("output-padding-ignored", {}, (1, 1, 3), (1, 1, 2)),
     ("bias-doubled", {}, (1, 1, 3), (1, 1, 2)),
     ("filter-axes-exchanged", {}, (1, 1, 3), (1, 1, 2)),
-    *((name, {"pads_begin": (0, 1), "pads_end": (0, 1)}, (1, 1, 3, 3), (1, 1, 1, 1))
-      for name in ("third-axis-has-the-pads-of-the-first", "third-axis-begins-as-the-first")),
     *((f"input-channels-beyond-four-{what}", {}, (1, channels, 1), (channels, 1, 1))
       for what in ("dropped", "unweighted") for channels in (3, 8)),
     # A point under two taps is used.
     ("data-bounded-by-the-kernel", {}, (1, 1, 1), (1, 1, 2)),
-    # One bug would have two names on a line.
-    ("last-position-of-the-first-axis-dropped", {}, (1, 1, 3), (1, 1, 2)),
     # The kernel does not fit into the data.
     ("convolution-not-transposed", {}, (1, 1, 2), (1, 1, 3)),
-    # Three points have no place for the bias of two channels; a line has no first axis beside its last.
-    ("bias-along-the-last-axis", {}, (1, 1, 3), (1, 2, 1)),
-    ("bias-along-the-first-axis", {}, (1, 1, 2), (1, 2, 1)),
     # A point for each position and tap would not fit into memory.
     ("overlaps-hold-the-first-tap", {}, (1, 1, 2**8, 2**8), (1, 1, 5, 5)),
     # A size that is given, or that of SAME, is no sum.
@@ -228,7 +194,7 @@ def test_what_does_not_apply_changes_nothing(
     name: str, attributes: dict[str, Any], x: tuple[int, ...], w: tuple[int, ...]
 ) -> None:
     """So that it is no candidate, and no case is said to be affected."""
-    assert made(name, attributes, x, w, bias=name.startswith("bias-along")) is None
+    assert made(name, attributes, x, w) is None
 
 
 def test_a_misreading_is_the_reference_of_something_else(smoke_cases: tuple[Case, ...]) -> None:
@@ -274,7 +240,7 @@ INTERACTIONS = {
     (
         "input-channels-beyond-four-dropped", "input-channels-beyond-eight-dropped",
         "input-channels-beyond-sixteen-dropped", "input-channels-beyond-four-unweighted",
-        "channels-beyond-four-are-zero", "channels-beyond-eight-are-zero", "channels-beyond-sixteen-are-zero",
+        "channels-beyond-four-are-zero",
     ): (
         "shape=line,", "shape=line-point", "shape=plane-point", "shape=volume", "spacing=strided", "spacing=dilated",
         "spacing=added", "padding=pads", "padding=same-lower", "dtype=f16", "layouts=channels-last",

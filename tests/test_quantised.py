@@ -157,8 +157,8 @@ def test_litert_is_given_the_form_of_the_specification(quantised: list[Case]) ->
 def test_a_misreading_of_quanta_is_noticed_and_named(quantised: list[Case], misreading: Misreading) -> None:
     for case in quantised:
         problem = Problem(case, ROW)
-        graph = misread(misreading, problem)
-        y = None if graph is None else graph.compute().astype(_output(problem).dtype)
+        compute = misread(misreading, problem)
+        y = None if compute is None else compute().astype(_output(problem).dtype)
         if y is not None and not isinstance(judge(problem, Produced(y), DType.F32), ver.Agreed):
             assert misreading.name in {str(name).removeprefix("as if ") for name in explain_in_context(problem, y)}
             return
@@ -198,7 +198,7 @@ def test_arithmetic_in_fixed_point_is_never_blamed(*, twice: bool) -> None:
         ("scales-along-axis-0", {}),
         ("padded-with-quantum-0", {}),
         ("last-tap-dropped", {}),
-        ("bias-at-the-filter-scale", {"filter": "int8-per-channel"}),
+        ("scale-of-the-first-channel", {"filter": "int8-per-channel"}),
         ("output-zero-point-ignored", {"end": "int8"}),
         ("last-input-channel-dropped", {"scales": "uneven"}),
     ],
@@ -210,8 +210,8 @@ def test_a_run_with_a_wrong_kernel_names_it_first(corpus: Corpus, name: str, nee
 
     def answer(problem: Problem) -> Array:
         is_wrong = needed.items() <= problem.case.context.levels.items()
-        graph = misread(misreading, problem) if is_wrong else None
-        return _output(problem) if graph is None else graph.compute().astype(_output(problem).dtype)
+        compute = misread(misreading, problem) if is_wrong else None
+        return _output(problem) if compute is None else compute().astype(_output(problem).dtype)
 
     answers = [answer_of(record) for record in records_of(answer, cases)]
     assert sum(of.failure is not None for of in answers) > 20
@@ -258,9 +258,9 @@ def test_a_uint8_filter_may_have_a_scale_for_each_channel() -> None:
     }
     problem = Problem(build("channels", written), ROW)
     assert problem.arrays["w_scale"].shape == (4,)
-    graph = misread(misreadings_by_name(ROW)["scales-along-axis-0"], problem)
-    assert graph is not None
-    y = graph.compute().astype(np.uint8)
+    compute = misread(misreadings_by_name(ROW)["scales-along-axis-0"], problem)
+    assert compute is not None
+    y = compute().astype(np.uint8)
     assert isinstance(judge(problem, Produced(y), DType.F32), ver.Differed)
     assert ("scales-along-axis-0",) in [name.names for name in explain_in_context(problem, y)]
     assert isinstance(expect(problem.case, TFLITE), NotApplicable)

@@ -43,9 +43,6 @@ EXPECTED = np.arange(1.0, 25.0).reshape(2, 3, 4)
         (np.minimum(EXPECTED, 0.5), "are all 0.5"),
         (np.where(EXPECTED == 24, 19, EXPECTED), ""),
         (np.where(EXPECTED > 20, 19, EXPECTED), ""),
-        (EXPECTED[::-1], "are those of other items of the batch"),
-        (EXPECTED[:, [1, 0, 2]], "are those of other channels"),
-        (EXPECTED[..., ::-1], "are those of other positions of spatial axis 0"),
         (EXPECTED + (EXPECTED % 3 == 0), ""),
     ],
 )
@@ -71,13 +68,6 @@ def test_a_bias_of_other_numbers() -> None:
         got = EXPECTED + off
         got[0, 0, 0] = EXPECTED[0, 0, 0] + other
         assert _wrong(got, EXPECTED, bias) == ""
-
-
-def test_integers_say_something_only_where_there_are_fractions() -> None:
-    """A large number of few bits has no fraction, whoever computes it."""
-    assert _wrong(np.rint(EXPECTED + 0.3), EXPECTED + 0.3) == "are rounded to integers"
-    assert _wrong(np.rint(1e5 * (EXPECTED + 0.3)), 1e5 * EXPECTED + 0.3) != "are rounded to integers"
-    assert _wrong([1, 2, 7777, -99], [1.3, 2.3, 100.5, 200.25]) == ""
 
 
 def test_the_bits_of_other_types_are_named() -> None:

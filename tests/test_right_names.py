@@ -108,7 +108,7 @@ ZERO = {
     "subnormal-results-are-zero",
     "last-column-dropped", "last-tap-dropped", "first-tap-dropped", "one-too-early", "one-too-late", "bias-ignored",
     "strides-for-dilations", "output-padding-is-zero", "last-position-dropped", "data-bounded-by-the-kernel",
-    "last-position-of-the-first-axis-dropped", "last-input-channel-dropped", "begin-of-the-first-axis",
+    "last-input-channel-dropped",
 }  # fmt: skip
 """Misreadings under which nothing may be left of a small output but zeros."""
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 VERDICTS = {
     "Right": {},
     "PadsSwapped": {"padded": "differed"},
-    "GroupsReversed": dict.fromkeys(VALID, "differed"),
     "BiasDoubled": dict.fromkeys(VALID, "differed"),
     "WrongDtype": dict.fromkeys(VALID, "wrong-dtype"),
     "WrongShape": dict.fromkeys(VALID, "wrong-shape"),

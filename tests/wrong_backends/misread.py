@@ -73,16 +73,6 @@ class PadsAsChosen(PadsSwapped):
         return super().understood(attributes) if self._swaps else Right.understood(self, attributes)
 
 
-class GroupsReversed(Right):
-    """The groups' outputs in reverse order."""
-
-    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        bias = arrays.pop("b", np.zeros(1))
-        y = super().computed(call, words, arrays)
-        groups = np.split(y, call.groups, axis=1)
-        return np.concatenate(groups[::-1], axis=1) + bias.reshape(-1, *(1,) * (y.ndim - 2))
-
-
 class DroppedTap(Right):
     """The filter's last tap is not there."""
 

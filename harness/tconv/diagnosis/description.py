@@ -25,8 +25,6 @@ _NEAR = 1e-2
 """The largest relative difference between two numbers that count as equal: both are sums of rounded numbers."""
 _FAR = 0.05
 """The smallest distance of a factor from 1 that rounding does not explain."""
-_WITH_FRACTIONS = 64
-"""Below this number every type has numbers between the integers."""
 
 
 def described(actual: Array, expected: Float64s, geometry: Geometry, wrong: Mask | None, relation: str = "") -> str:
@@ -110,9 +108,9 @@ def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) 
         if np.ptp(actual) == 0:
             return f"are all {values[0]:g}"
         parts = [] if bias is None or not np.isfinite(bias).all() else [_bias(actual, expected, wrong, bias)]
-        parts += [_multiple(values, right), _cut_off(actual, expected, wrong), _integers(values, right)]
+        parts += [_multiple(values, right), _cut_off(actual, expected, wrong)]
         parts += [] if bias is None or not bias.any() else [_another_bias(actual - expected, wrong)]
-        return next(filter(None, parts), "") or _exchanged(actual, expected, wrong)
+        return next(filter(None, parts), "")
 
 
 def _bits(output: Array, right: Float64s) -> str:
@@ -170,22 +168,3 @@ def _cut_off(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
     # Right elements must lie between the limits: if none does, the limit may be a constant.
     between = (actual[~wrong] < max(ends)) if limits[1].size else (actual[~wrong] > min(ends))
     return f"are cut off at {' and '.join(f'{end:g}' for end in ends)}" if between.any() else ""
-
-
-def _integers(values: Float64s, right: Float64s) -> str:
-    """Return the words for lost fractions; large numbers, which have no fraction in every type, show nothing."""
-    whole = np.array_equal(values, np.rint(values)) and (np.abs(values - right) < 1).all()
-    telling = right[np.abs(right) < _WITH_FRACTIONS]
-    return "are rounded to integers" if whole and len(telling) >= _FEWEST and (telling % 1 != 0).all() else ""
-
-
-def _exchanged(actual: Float64s, expected: Float64s, wrong: Mask) -> str:
-    """Return the axis along which whole parts of the output are in the place of other parts; empty if there is none."""
-    for axis in range(actual.ndim):
-        name = {0: "items of the batch", 1: "channels"}.get(axis, f"positions of spatial axis {axis - 2}")
-        parts, right = (np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1) for array in (actual, expected))
-        at = np.flatnonzero(np.moveaxis(wrong, axis, 0).reshape(len(parts), -1).any(axis=1))
-        there = {part.tobytes() for part in right[at]}
-        if len(there) > 1 and {part.tobytes() for part in parts[at]} == there:
-            return f"are those of other {name}"
-    return ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tconv.diagnosis.misreadings import apply, misreadings_in_context
-from tconv.diagnosis.misreadings.misreading import MisreadGraph, QuantaOtherwise
+from tconv.diagnosis.misreadings.misreading import QuantaOtherwise
 from tconv.dialects.readings import Combination
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tconv.diagnosis.misreadings import Misreading
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
@@ -32,38 +35,42 @@ def explain_in_context(problem: Problem, actual: Array) -> tuple[Combination, ..
         return tuple(
             Combination((misreading.name,))
             for misreading in misreadings_in_context(problem.dialect)
-            if (graph := misread(misreading, problem)) is not None and _gives(graph, values)
+            if (output := misread(misreading, problem)) is not None and _gives(output, values)
         )
 
 
-def misread(misreading: Misreading, problem: Problem) -> MisreadGraph | None:
-    """Return a case in its context with a misreading; None if nothing changes, or if there is no output."""
+def misread(misreading: Misreading, problem: Problem) -> Callable[..., Array] | None:
+    """Return a function that computes the output of a misread case in its context; None if nothing changes.
+
+    Its argument is the direction of roundings that may go either way, see `Surrounded.compute`.
+    """
     if problem.surrounded is None or problem.values is None:
         return None
-    graph = MisreadGraph(problem.surrounded, problem.values.primary.geometry)
+    geometry = problem.values.primary.geometry
     if isinstance(misreading.change, QuantaOtherwise):
-        return misreading.change.change(graph)
+        changed = misreading.change.change(problem.surrounded, geometry)
+        return None if changed is None else partial(problem.surrounded.compute, geometry, **changed)
     call = apply([misreading], problem.signature, problem.dialect, problem.truth.operands)
-    if call is None or call.precision is not None or call.output != graph.geometry.output:
+    if call is None or call.precision is not None or call.output != geometry.output:
         # The operations behind the operator may not accept another size.
         return None
     y = call.values(DType.F32)
-    return MisreadGraph(graph.surrounded, graph.geometry, lambda _: y)
+    return partial(problem.surrounded.compute, geometry, operate=lambda _: y)
 
 
 def is_changed(misreading: Misreading, problem: Problem) -> bool:
     """Return whether a misreading gives an output in a context that the text does not allow."""
     with np.errstate(all="ignore"):
-        graph = misread(misreading, problem)
-        if graph is None or problem.values is None:
+        output = misread(misreading, problem)
+        if output is None or problem.values is None:
             return False
         values = problem.judged.compute_values(problem.values.primary.geometry)
-        return bool((np.abs(graph.compute() - values) > _NEAR).any())
+        return bool((np.abs(output() - values) > _NEAR).any())
 
 
-def _gives(graph: MisreadGraph, values: Array) -> bool:
-    first = graph.compute()
+def _gives(output: Callable[..., Array], values: Array) -> bool:
+    first = output()
     if first.shape != values.shape or not (np.abs(first - values) <= _NEAR).all():
         return False
-    ends = np.stack([graph.compute(nudge) for nudge in (-1, 0, 1)])
+    ends = np.stack([output(nudge) for nudge in (-1, 0, 1)])
     return bool(((values >= ends.min(axis=0)) & (values <= ends.max(axis=0))).all())

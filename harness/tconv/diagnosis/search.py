@@ -192,13 +192,11 @@ class _WrongOutput:
     def _may_have_part_of(self, misread: MisreadCall, truth: Truth) -> bool:
         """Return whether a part of the output around a wrong element is that of the misread call, or is unknown."""
         wrong = np.flatnonzero(self.compared.wrong if self.compared else np.ones(self.actual.shape))
-        if misread.precision or (misread.finish and not misread.whole) or not len(wrong):
+        if misread.precision or misread.finish or not len(wrong):
             return True
         place = tuple(map(int, np.unravel_index(wrong[len(wrong) // 2], self.actual.shape)))
-        whole, again = misread.whole or (misread.geometry, lambda call: call)
-        index, truth, geometry = truth.part(whole, place, _EDGE)
-        part = again(MisreadCall(geometry, truth.operands, geometry.output))
-        return part is not None and self.gives(part, truth, self.actual[index])
+        index, truth, geometry = truth.part(misread.geometry, place, _EDGE)
+        return self.gives(MisreadCall(geometry, truth.operands, geometry.output), truth, self.actual[index])
 
     def cost(self, misread: MisreadCall, truth: Truth) -> int:
         """Return the steps of a comparison between the output and that of the misread call."""

@@ -78,11 +78,12 @@ def _misreads(calls: Calls) -> Iterator[Candidate]:
     alone = {name for of in named for name in of if len(name.names) == 1}
     parts = {name: {Combination((one,)) for one in name.names} for of in named for name in of}
     named = [of.union(*(parts[name] for name in of if parts[name] <= alone)) for of in named]
-    names = Counter(name for of in named for name in sorted(of, key=str))
     catalogue = {name: number for number, name in enumerate(misreadings_by_name(calls.dialect))}
+    # Records of an older version may have names that are no longer in the catalogue.
+    names = Counter(name for of in named for name in sorted(of, key=str) if catalogue.keys() >= set(name.names))
 
     def place(name: Combination) -> tuple[int, int, int, str]:
-        return -names[name], len(name.names), catalogue.get(name.names[0], len(catalogue)), str(name)
+        return -names[name], len(name.names), catalogue[name.names[0]], str(name)
 
     for name in sorted(names, key=place)[:_MOST_NAMES]:
         confirmed = np.array([name in of for of in named], dtype=bool)

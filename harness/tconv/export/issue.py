@@ -113,7 +113,8 @@ def issue(
             said=CallSummary.of(call),
             title=KINDS[verdict.kind].title,
             explained=explanation(record, record.why),
-            diagnoses={name: says[name] for together in record.diagnosis for name in together.names},
+            # Records of an older version may have names that are no longer in the catalogue.
+            diagnoses={name: says[name] for of in record.diagnosis for name in of.names if name in says},
             operands=call.operands(problem.arrays),
             node_lines=node_lines,
             refusal=expected if isinstance(expected, Refuse) else None,

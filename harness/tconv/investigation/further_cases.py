@@ -118,12 +118,12 @@ def misread_output(problem: Problem, misreading: Misreading) -> Array | None:
     """
     call = problem.call
     if problem.surrounded is not None:
-        graph = misread_in_context(misreading, problem)
+        compute = misread_in_context(misreading, problem)
         expected = problem.output
         return (
             None
-            if graph is None or expected is None
-            else from_ncx(graph.compute().astype(expected.dtype), call.data_format)
+            if compute is None or expected is None
+            else from_ncx(compute().astype(expected.dtype), call.data_format)
         )
     misread = apply((misreading,), call.written, call.dialect, problem.truth.operands)
     if misread is None or not misreading.playable:

@@ -15,7 +15,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tconv.diagnosis.misreadings import geometry, left_out, moved, precision, quanta, sums
+from tconv.diagnosis.misreadings import elements, geometry, precision, quanta, sums
 from tconv.diagnosis.misreadings.misreading import MisreadCall, Misreading, apply
 
 if TYPE_CHECKING:
@@ -38,13 +38,12 @@ __all__ = [
 
 CATALOGUE = (
     *geometry.MISREADINGS,
-    *moved.OF_OPERANDS,
+    *elements.MOVED,
     *sums.MISREADINGS,
-    *left_out.OF_OPERANDS,
-    *precision.OF_OPERANDS,
-    *moved.OF_THE_OUTPUT,
-    *left_out.OF_THE_OUTPUT,
-    *precision.OF_THE_OUTPUT,
+    *elements.LEFT_OUT,
+    *precision.OF_NUMBERS,
+    *elements.OF_THE_OUTPUT,
+    *precision.OF_SUMS,
 )
 """All misreadings, in the order of diagnoses: those of attributes come first, as they are the simplest."""
 _OVERLOOKED = (
@@ -56,16 +55,6 @@ _OVERLOOKED = (
     "filter-flipped",
 )
 """A runtime that ignores one of these often ignores another one too."""
-_SEEN_TOGETHER = (
-    # Tencent/TNN#205, all three in one kernel
-    ("filter-channels-exchanged", "groups-share-the-first-filter"),
-    ("filter-channels-exchanged", "bias-of-the-first-group"),
-    ("groups-share-the-first-filter", "bias-of-the-first-group"),
-    # robertknight/rten#1399 and #1408, in one version
-    ("pads-interleaved", "bias-of-the-first-group"),
-    # nntrainer/nntrainer#4347, both in one helper
-    ("data-bounded-by-the-kernel", "kernel-of-the-first-axis"),
-)
 
 
 @cache
@@ -107,6 +96,6 @@ def trials(dialect: Dialect, disputed: Sequence[Sequence[str]]) -> Iterator[tupl
     """
     names = misreadings_by_name(dialect)
     yield from ((misreading,) for misreading in misreadings_of(dialect))
-    yield from ((names[first], names[second]) for first, second in (*combinations(_OVERLOOKED, 2), *_SEEN_TOGETHER))
+    yield from ((names[first], names[second]) for first, second in combinations(_OVERLOOKED, 2))
     for readings in disputed:
         yield from ((*map(names.__getitem__, readings), misreading) for misreading in misreadings_of(dialect))

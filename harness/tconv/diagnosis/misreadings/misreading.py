@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,24 +37,16 @@ class AttributesOtherwise:
 
 
 @dataclass(frozen=True, slots=True)
-class GeometryOtherwise:
-    """The geometry differs from the result of the rules."""
+class CallOtherwise:
+    """The geometry differs from the result of the rules, operands are others, or the output is computed differently.
 
-    change: Callable[[Geometry, Signature], Geometry]
-
-
-@dataclass(frozen=True, slots=True)
-class OperandsOtherwise:
-    """Operands are replaced by others of the same shapes."""
-
-    change: Callable[[Operands, Geometry, Signature], Operands]
-
-
-@dataclass(frozen=True, slots=True)
-class ResultOtherwise:
-    """The output is computed differently from the operands and the geometry; the change returns None if it is equal."""
+    Attributes:
+        change: returns the changed call; the call itself, or None, if nothing changes.
+        of_result: whether it changes what is computed from operands and geometry. It is then the last change.
+    """
 
     change: Callable[[MisreadCall, Signature], MisreadCall | None]
+    of_result: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +66,18 @@ class PrecisionOtherwise:
     joins: Callable[[Array, Terms, DType], bool] | None = None
 
 
-@dataclass(frozen=True)
-class MisreadGraph:
-    """A misread call in its context.
-
-    Attributes:
-        surrounded: the call in its context, perhaps with other constants.
-        geometry: the operator's geometry by the text.
-        operate: replaces the operator; None for the operator of the text.
-        quantize: replaces the last Quantize; None for that of the text.
-    """
-
-    surrounded: Surrounded
-    geometry: Geometry
-    operate: Callable[[Sequence[Array]], Array] | None = None
-    quantize: Callable[[Sequence[Array], int], Array] | None = None
-
-    @property
-    def arrays(self) -> Mapping[str, Array]:
-        """The input tensors and the constants, by name."""
-        return self.surrounded.arrays
-
-    def compute(self, nudge: int = 0) -> Array:
-        """Return the output of the graph."""
-        return self.surrounded.compute(self.geometry, nudge, self.operate, self.quantize)
-
-
 @dataclass(frozen=True, slots=True)
 class QuantaOtherwise:
-    """Quanta have other values, or are made differently; the change returns None if it changes nothing."""
+    """Quanta have other values, or are made differently.
 
-    change: Callable[[MisreadGraph], MisreadGraph | None]
+    Attributes:
+        change: returns the arguments of `Surrounded.compute` that differ; None if nothing changes.
+    """
+
+    change: Callable[[Surrounded, Geometry], Mapping[str, Any] | None]
 
 
-Change = (
-    AnswerOtherwise
-    | AttributesOtherwise
-    | GeometryOtherwise
-    | OperandsOtherwise
-    | PrecisionOtherwise
-    | QuantaOtherwise
-    | ResultOtherwise
-)
+Change = AnswerOtherwise | AttributesOtherwise | CallOtherwise | PrecisionOtherwise | QuantaOtherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +91,6 @@ class MisreadCall:
         finish: the change of the output; None for no change.
         finish_bound: the change of the bound of the elements; None if it is `finish`.
         precision: the loss of bits beyond the bound; None if there is none.
-        whole: for a check of a part of the output, the whole geometry, and the function that misreads its part. None if
-            `finish` needs the whole output.
     """
 
     geometry: Geometry
@@ -139,7 +99,11 @@ class MisreadCall:
     finish: Callable[[Array], Array] | None = None
     finish_bound: Callable[[Array], Array] | None = None
     precision: PrecisionOtherwise | None = None
-    whole: tuple[Geometry, Callable[[MisreadCall], MisreadCall | None]] | None = None
+
+    def with_operands(self, changed: Operands) -> MisreadCall:
+        """Return the call with some changed operands; the call itself if their numbers are the same."""
+        same = all(np.array_equal(changed[role], self.operands[role]) for role in changed)
+        return self if same else replace(self, operands=self.operands | changed)
 
     def values(self, dtype: DType) -> Array:
         """Return the output in float64; if bits are lost, as if only the results lost them."""
@@ -169,18 +133,61 @@ class Misreading:
         return not isinstance(self.change, PrecisionOtherwise) or self.change.at_best is not None
 
 
-def in_operand(role: str, change: ArrayChange) -> OperandsOtherwise:
+def in_geometry(change: Callable[[Geometry, Signature], Geometry]) -> CallOtherwise:
+    """Return the change of the geometry."""
+
+    def changed(call: MisreadCall, signature: Signature) -> MisreadCall:
+        geometry = change(call.geometry, signature)
+        return replace(call, geometry=geometry, output=geometry.output)
+
+    return CallOtherwise(changed)
+
+
+def in_operand(role: str, change: ArrayChange) -> CallOtherwise:
     """Return the change of one operand, if the call has it: x, (N, C, X...), w, (C, O/G, K...) or b, (O,)."""
 
-    def changed(operands: Operands, geometry: Geometry, _: Signature) -> Operands:
-        return operands | {role: change(operands[role], geometry)} if role in operands else operands
+    def changed(call: MisreadCall, _: Signature) -> MisreadCall:
+        return call.with_operands({role: change(call.operands[role], call.geometry)} if role in call.operands else {})
 
-    return OperandsOtherwise(changed)
+    return CallOtherwise(changed)
 
 
-def in_output(change: ArrayChange) -> ResultOtherwise:
+def in_output(change: ArrayChange) -> CallOtherwise:
     """Return the change of the output, (N, O, Y...): elements move, repeat or are left out, each with its bound."""
-    return ResultOtherwise(lambda call, _: replace(call, finish=lambda y: change(y, call.geometry)))
+    return in_result(lambda call, _: replace(call, finish=lambda y: change(y, call.geometry)))
+
+
+def in_result(change: Callable[[MisreadCall, Signature], MisreadCall | None]) -> CallOtherwise:
+    """Return the change of what is computed from operands and geometry."""
+    return CallOtherwise(change, of_result=True)
+
+
+class Axis(NamedTuple):
+    """A spatial axis.
+
+    Attributes:
+        x, k, s, d: the sizes of data and filter, stride and dilation.
+        begin: the number of points before the output.
+        size: the number of points of the output.
+    """
+
+    x: int
+    k: int
+    s: int
+    d: int
+    begin: int
+    size: int
+
+    @property
+    def reach(self) -> int:
+        """The distance between the first and last tap."""
+        return (self.k - 1) * self.d
+
+
+def axes_of(geometry: Geometry) -> list[Axis]:
+    """Return the axes of a geometry."""
+    of = geometry
+    return list(map(Axis, of.spatial, of.kernel, of.strides, of.dilations, of.pads_begin, of.output))
 
 
 def along_channels(bias: Array, rank: int) -> Array:
@@ -193,34 +200,27 @@ def apply(
 ) -> MisreadCall | None:
     """Return a call changed by misreadings together; None if they change nothing, or if there is no output."""
     changes = [misreading.change for misreading in misreadings]
-    expected = resolve(signature, dialect.rules)
-    geometry = _misread(changes, signature, dialect, expected)
-    if isinstance(expected, Violation) or isinstance(geometry, Violation) or min(geometry.output, default=0) < 0:
-        return None
-    used = operands
-    for change in changes:
-        if isinstance(change, OperandsOtherwise):
-            used = change.change(used, geometry, signature)
-    if used.keys() == operands.keys() and all(_equal(used[role], operands[role]) for role in used):
-        used = operands
     precision = next((change for change in changes if isinstance(change, PrecisionOtherwise)), None)
-    call = MisreadCall(geometry, used, geometry.output, precision=precision)
-    # Only one change of the result is made.
-    result = next((change for change in changes if isinstance(change, ResultOtherwise)), None)
-    if result is not None:
-        # A changed result does not show which bits the terms of a sum lose.
-        return None if precision else result.change(call, signature)
-    return None if geometry == expected and used is operands and precision is None else call
+    of_calls = sorted(
+        (change for change in changes if isinstance(change, CallOtherwise)), key=lambda change: change.of_result
+    )
+    # A changed result does not show which bits the terms of a sum lose, and only one change of the result is made.
+    if sum(change.of_result for change in of_calls) + (precision is not None) > 1:
+        return None
+    expected, geometry = resolve(signature, dialect.rules), _resolve(changes, signature, dialect)
+    if isinstance(expected, Violation) or isinstance(geometry, Violation):
+        return None
+    call: MisreadCall | None = MisreadCall(geometry, operands, geometry.output, precision=precision)
+    for change in of_calls:
+        call = call and change.change(call, signature)
+    if call is None or min(call.geometry.output, default=0) < 0:
+        return None
+    is_changed = call.geometry != expected or call.operands is not operands or call.finish or call.precision
+    return call if is_changed else None
 
 
-def _equal(array: Array, other: Array) -> bool:
-    return array is other or np.array_equal(array, other)
-
-
-def _misread(
-    changes: Sequence[Change], signature: Signature, dialect: Dialect, geometry: Geometry | Violation
-) -> Geometry | Violation:
-    """Return the geometry of a misread call; `geometry` is that of the text."""
+def _resolve(changes: Sequence[Change], signature: Signature, dialect: Dialect) -> Geometry | Violation:
+    """Return the geometry by changed rules and attributes."""
     rules, attributes = dialect.rules, signature.attributes
     for change in changes:
         if isinstance(change, AnswerOtherwise):
@@ -228,9 +228,4 @@ def _misread(
             rules = replace(rules, **answered)
         elif isinstance(change, AttributesOtherwise):
             attributes = change.change(attributes)
-    if rules is not dialect.rules or attributes is not signature.attributes:
-        geometry = resolve(replace(signature, attributes=attributes), rules)
-    for change in changes:
-        if isinstance(change, GeometryOtherwise) and not isinstance(geometry, Violation):
-            geometry = change.change(geometry, signature)
-    return geometry
+    return resolve(replace(signature, attributes=attributes), rules)

@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.cases.operands import EXACT_BITS, NUMPY_TYPES, SMALLEST_EXPONENT
-from tconv.diagnosis.misreadings.misreading import (
-    Misreading,
-    OperandsOtherwise,
-    PrecisionOtherwise,
-    ResultOtherwise,
-    in_operand,
-)
+from tconv.diagnosis.misreadings.misreading import CallOtherwise, Misreading, PrecisionOtherwise, in_result
 from tconv.expectation.bound import UNIT_ROUNDOFF, gamma, is_subnormal
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.diagnosis.misreadings.misreading import MisreadCall, Operands
-    from tconv.dialects.geometry import Geometry
+    from tconv.diagnosis.misreadings.misreading import MisreadCall
     from tconv.expectation.bound import Terms
     from tconv.vocabulary import Array, Mask, Signature
 
@@ -42,46 +35,27 @@ Source: Higham and Mary, A new approach to probabilistic rounding error analysis
 """
 
 
-def _rounded_operands(change: Callable[[Array], Array]) -> OperandsOtherwise:
+def _rounded_operands(change: Callable[[Array], Array]) -> CallOtherwise:
     """Return the change that rounds data and filter."""
-
-    def changed(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
-        return operands | {role: change(operands[role]) for role in ("x", "w")}
-
-    return OperandsOtherwise(changed)
+    return CallOtherwise(lambda call, _: call.with_operands({role: change(call.operands[role]) for role in ("x", "w")}))
 
 
-def _significand(bits: int, towards: Callable[[Array], Array]) -> OperandsOtherwise:
-    return _rounded_operands(lambda array: _with_bits(array, bits, towards))
+def _significand(bits: int, towards: Callable[[Array], Array]) -> CallOtherwise:
+    """Return the change that rounds by `towards` to `bits` bits of significand; exponents are not limited."""
+
+    def rounded(array: Array) -> Array:
+        mantissa, exponent = np.frexp(array)
+        numbers: Array = np.ldexp(towards(np.ldexp(mantissa, bits)), exponent - bits)
+        return numbers
+
+    return _rounded_operands(rounded)
 
 
-def _with_bits(array: Array, bits: int, towards: Callable[[Array], Array]) -> Array:
-    """Return numbers rounded by `towards` to `bits` bits of significand; exponents are not limited."""
-    mantissa, exponent = np.frexp(array)
-    rounded: Array = np.ldexp(towards(np.ldexp(mantissa, bits)), exponent - bits)
-    return rounded
-
-
-def _in_8_bits(*shared: int) -> OperandsOtherwise:
-    """Return the change that rounds a filter to 255 steps from -m to m, with m its largest magnitude.
-
-    Args:
-        shared: the axes of (G, C/G, O/G, taps) whose numbers share their largest magnitude.
-    """
-
-    def change(w: Array, geometry: Geometry) -> Array:
-        parts = w.reshape(geometry.groups, w.shape[0] // geometry.groups, w.shape[1], int(np.prod(w.shape[2:])))
-        largest = np.abs(parts).max(axis=shared, keepdims=True, initial=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rounded = np.rint(parts / largest * 127) * largest / 127
-        return np.where(np.isfinite(rounded), rounded, parts).reshape(w.shape)
-
-    return in_operand("w", change)
-
-
-def _subnormal_operands_zeroed(operands: Operands, _: Geometry, signature: Signature) -> Operands:
+def _subnormal_operands_zeroed(call: MisreadCall, signature: Signature) -> MisreadCall:
     dtype = signature.x.dtype
-    return {role: np.where(is_subnormal(array, dtype), 0.0, array) for role, array in operands.items()}
+    return call.with_operands(
+        {role: np.where(is_subnormal(array, dtype), 0.0, array) for role, array in call.operands.items()}
+    )
 
 
 def _subnormal_results_zeroed(call: MisreadCall, signature: Signature) -> MisreadCall:
@@ -93,14 +67,8 @@ def _subnormal_results_zeroed(call: MisreadCall, signature: Signature) -> Misrea
     return replace(call, finish=finish, finish_bound=lambda allowed: allowed)
 
 
-def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
-    """Return the change that stores sums in a narrower type than the output's.
-
-    Args:
-        narrow: the narrower type.
-        operands: whether operands may have this type too.
-    """
-    before = _OPERANDS if operands else 0
+def _sums_in(narrow: DType) -> PrecisionOtherwise:
+    """Return the change that stores sums, or operands too, in a narrower type than the output's."""
 
     def at_best(y: Array, dtype: DType) -> Array:
         return y if UNIT_ROUNDOFF[dtype] >= UNIT_ROUNDOFF[narrow] else _stored(y, narrow)
@@ -112,7 +80,7 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
         # If expected numbers have few bits, as small integers do, an output with few bits is no evidence.
         wrong = (got != terms.y) & np.isfinite(terms.y)
         lost = wrong & ~_holds(terms.y, narrow)
-        return lost.sum() >= max(evidence, wrong.sum() / 2) and _near(got, terms, narrow, before)
+        return lost.sum() >= max(evidence, wrong.sum() / 2) and _near(got, terms, narrow)
 
     def accounts(actual: Array, terms: Terms, dtype: DType) -> bool:
         # A type has all bits of smaller types, but not their whole range.
@@ -122,10 +90,10 @@ def _sums_in(narrow: DType, *, operands: bool = False) -> PrecisionOtherwise:
     return PrecisionOtherwise(at_best, accounts, shows)
 
 
-def _near(got: Array, terms: Terms, narrow: DType, before: int) -> bool:
+def _near(got: Array, terms: Terms, narrow: DType) -> bool:
     """Return whether outputs are as close to the expected ones as sums in a narrower type; see `_rounding`."""
     with np.errstate(invalid="ignore"):
-        rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], before)
+        rounding = _rounding(terms, UNIT_ROUNDOFF[narrow], _OPERANDS)
         # The smallest numbers are rounded to multiples of the smallest number of the type.
         near = np.abs(got - terms.y) <= rounding + terms.count * np.ldexp(1.0, SMALLEST_EXPONENT[narrow] - 1)
     return bool((near | _overflows(got, terms, narrow) | (np.isnan(got) & np.isnan(terms.y))).all())
@@ -231,7 +199,7 @@ def _up_from_odd(magnitude: Array) -> Array:
 
 
 _UP_FROM_ODD = "a sum is rounded to its 16-bit type only if its last kept bit is 1, and is cut off if not"
-OF_OPERANDS = tuple(
+OF_NUMBERS = tuple(
     Misreading(name, says, change)
     for name, says, change in (
         # microsoft/onnxruntime#21752, pytorch/functorch#1050
@@ -244,31 +212,21 @@ OF_OPERANDS = tuple(
         ("operands-truncated-to-bf16",
          "data and filter lose their bits beyond the 8 significant ones of bfloat16, and are not rounded",
          _significand(8, np.trunc)),
-        ("filter-rounded-to-8-bits",
-         "the filter is rounded to 255 steps from -m to m, with m its largest magnitude, as in 8-bit integers",
-         _in_8_bits(0, 1, 2, 3)),
-        ("output-channels-rounded-to-8-bits",
-         "the filter of each output channel is rounded to 255 steps from -m to m, with m its largest magnitude",
-         _in_8_bits(1, 3)),
-        # NVIDIA/TensorRT#1694
-        ("input-channels-rounded-to-8-bits",
-         "the filter of each input channel is rounded to 255 steps from -m to m, with m its largest magnitude",
-         _in_8_bits(2, 3)),
         # jax 0.10 on the CPU
         ("subnormal-operands-are-zero", "subnormal operands are treated as 0",
-         OperandsOtherwise(_subnormal_operands_zeroed)),
+         CallOtherwise(_subnormal_operands_zeroed)),
+        ("subnormal-results-are-zero", "a sum that is subnormal comes out as 0", in_result(_subnormal_results_zeroed)),
     )
 )  # fmt: skip
-OF_THE_OUTPUT = tuple(
+OF_SUMS = tuple(
     Misreading(name, says, change)
     for name, says, change in (
-        # jax 0.10 on the CPU
-        ("subnormal-results-are-zero", "a sum that is subnormal comes out as 0",
-         ResultOtherwise(_subnormal_results_zeroed)),
-        ("sums-kept-in-f16", "sums, or their results alone, are kept in half precision", _sums_in(DType.F16)),
-        ("sums-kept-in-f32", "sums, or their results alone, or the operands too, are kept in single precision",
-         _sums_in(DType.F32, operands=True)),
-        ("sums-kept-in-bf16", "sums, or their results alone, are kept in bfloat16", _sums_in(DType.BF16)),
+        *(
+            (f"sums-kept-in-{narrow}", f"sums, or their results alone, or the operands too, are kept in {words}",
+             _sums_in(narrow))
+            for narrow, words in (
+                (DType.F16, "half precision"), (DType.F32, "single precision"), (DType.BF16, "bfloat16"))
+        ),
         # torch 2.13 if output_padding is not below the stride
         ("steps-rounded-to-16-bits",
          "a sum is rounded to the output's 16-bit type at several steps, and not once at its end",

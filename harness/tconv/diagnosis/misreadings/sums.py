@@ -13,19 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tconv.diagnosis.misreadings.misreading import (
-    Misreading,
-    OperandsOtherwise,
-    ResultOtherwise,
-    along_channels,
-    in_operand,
-)
-from tconv.expectation.bound import UNIT_ROUNDOFF
+from tconv.diagnosis.misreadings.misreading import CallOtherwise, Misreading, axes_of, in_operand, in_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tconv.diagnosis.misreadings.misreading import MisreadCall, Operands
+    from tconv.diagnosis.misreadings.misreading import MisreadCall
     from tconv.dialects.geometry import Geometry
     from tconv.vocabulary import Array, Signature
 
@@ -33,67 +24,12 @@ _MOST = 2**20
 """The most points of the output without overlaps for these misreadings."""
 
 
-def _without_bias(operands: Operands, _geometry: Geometry, _signature: Signature) -> Operands:
-    return {role: array for role, array in operands.items() if role != "b"} if "b" in operands else operands
+def _without_bias(call: MisreadCall, _: Signature) -> MisreadCall | None:
+    operands = {role: array for role, array in call.operands.items() if role != "b"}
+    return replace(call, operands=operands) if "b" in call.operands else None
 
 
-def _of_the_group_number(bias: Array, geometry: Geometry) -> Array:
-    """Return the bias of channel g for all channels of group g."""
-    return np.repeat(bias[: geometry.groups], len(bias) // geometry.groups)
-
-
-def _in_sums(
-    change: Callable[[Array, Array, Geometry], Array], applies: Callable[[Operands, Geometry], bool]
-) -> ResultOtherwise:
-    """Return the change that computes the output differently from the sums of products and the bias.
-
-    Args:
-        change: returns the output from the sums, (N, O, Y...), the bias, (O,), zeros if there is none, and the
-            geometry. It only adds and never subtracts, so that it also gives the bound of the output from two bounds.
-        applies: returns whether the output changes, from the operands and the geometry.
-    """
-
-    def changed(call: MisreadCall, signature: Signature) -> MisreadCall | None:
-        operands, geometry = call.operands, call.geometry
-        if not applies(operands, geometry):
-            return None
-        bias = operands.get("b", np.zeros(operands["w"].shape[1] * geometry.groups))
-        rounding = 2 * UNIT_ROUNDOFF[signature.x.dtype] * np.abs(bias)
-
-        def finish(sums: Array) -> Array:
-            # Infinities of both signs may meet: NaN is right then.
-            with np.errstate(invalid="ignore"):
-                return change(sums, bias, geometry)
-
-        rest = {role: array for role, array in operands.items() if role != "b"}
-        return replace(
-            call, operands=rest, finish=finish, finish_bound=lambda allowed: change(allowed, rounding, geometry)
-        )
-
-    return ResultOtherwise(changed)
-
-
-def _bias_along(axis: int) -> ResultOtherwise:
-    """Return the change that adds the bias along a spatial axis with as many points as there are channels."""
-    at = axis if axis < 0 else axis + 2
-
-    def change(sums: Array, bias: Array, _: Geometry) -> Array:
-        return np.moveaxis(np.moveaxis(sums, at, -1) + bias, -1, at)
-
-    def applies(operands: Operands, geometry: Geometry) -> bool:
-        # With one axis the first axis is also the last.
-        has_axis = len(geometry.output) > (axis == 0)
-        return has_axis and "b" in operands and geometry.output[axis] == len(operands["b"]) > 1
-
-    return _in_sums(change, applies)
-
-
-def _with_the_groups_before(sums: Array, bias: Array, geometry: Geometry) -> Array:
-    in_groups = sums.reshape(len(sums), geometry.groups, sums.shape[1] // geometry.groups, *sums.shape[2:])
-    return np.cumsum(in_groups, axis=1).reshape(sums.shape) + along_channels(bias, sums.ndim)
-
-
-def _one_product(call: MisreadCall, _: Signature | None = None, *, first: bool) -> MisreadCall | None:
+def _one_product(call: MisreadCall, _: Signature, *, first: bool) -> MisreadCall | None:
     """Return the call whose points have the product of only the first or last tap that reaches them; None if too large.
 
     The products do not overlap: on an axis, the product of position i and tap k is at point i*K + k. The last point is
@@ -105,26 +41,12 @@ def _one_product(call: MisreadCall, _: Signature | None = None, *, first: bool) 
         return None
     ones, zeros = (1,) * len(output), (0,) * len(output)
     apart = replace(geometry, strides=geometry.kernel, dilations=ones, pads_begin=zeros, output=output)
-    return replace(
-        call,
-        geometry=apart,
-        finish=partial(_one_product_each, geometry, first=first),
-        whole=(geometry, partial(_one_product, first=first)),
-    )
+    return replace(call, geometry=apart, finish=partial(_one_product_each, geometry, first=first))
 
 
 def _one_product_each(geometry: Geometry, y: Array, *, first: bool) -> Array:
     """Return the output of a geometry with only one product at each point, from an output with all products apart."""
-    axes = zip(
-        geometry.spatial,
-        geometry.kernel,
-        geometry.strides,
-        geometry.dilations,
-        geometry.pads_begin,
-        geometry.output,
-        strict=True,
-    )
-    for axis, (size, taps, stride, dilation, begin, points) in enumerate(axes, start=2):
+    for axis, (size, taps, stride, dilation, begin, points) in enumerate(axes_of(geometry), start=2):
         reached = np.full(points, size * taps)
         # Later values overwrite earlier ones.
         for tap in reversed(range(taps)) if first else range(taps):
@@ -167,7 +89,7 @@ MISREADINGS = tuple(
     Misreading(name, says, change)
     for name, says, change in (
         # openvinotoolkit/openvino#34101, XiaoMi/mace#220
-        ("bias-ignored", "the bias is ignored", OperandsOtherwise(_without_bias)),
+        ("bias-ignored", "the bias is ignored", CallOtherwise(_without_bias)),
         # kraiskil/onnx2c#40
         ("bias-doubled", "the bias is added twice", in_operand("b", lambda b, _: 2 * b)),
         ("bias-of-the-first-channel", "every channel has the bias of the first channel",
@@ -178,31 +100,14 @@ MISREADINGS = tuple(
         # robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23
         ("bias-of-the-first-group", "every group has the bias of the first group",
          in_operand("b", lambda b, g: np.tile(b[: len(b) // g.groups], g.groups))),
-        ("bias-of-the-group-number", "all channels of group g have the bias of channel g",
-         in_operand("b", _of_the_group_number)),
-        ("bias-of-every-group-added", "the bias is added once for each group",
-         in_operand("b", lambda b, g: b * g.groups)),
-        ("bias-along-the-last-axis",
-         "the bias is added along the last spatial axis, which has as many points as there are output channels",
-         _bias_along(-1)),
-        (
-            "bias-along-the-first-axis",
-            (
-                "the bias is added along the first of several spatial axes, which has as many points as there are "
-                "output channels"
-            ),
-            _bias_along(0),
-        ),
-        ("sums-of-groups-accumulate", "the sums of a group start from the sums of the group before, and not from 0",
-         _in_sums(_with_the_groups_before, lambda _, geometry: geometry.groups > 1)),
         ("overlaps-hold-the-first-tap",
          "each point has the product of the first tap that reaches it, and not the sum",
-         ResultOtherwise(partial(_one_product, first=True))),
+         in_result(partial(_one_product, first=True))),
         ("overlaps-hold-the-last-tap",
          "each point has the product of the last tap that reaches it, and not the sum",
-         ResultOtherwise(partial(_one_product, first=False))),
+         in_result(partial(_one_product, first=False))),
         # pytorch/pytorch#48400
         ("convolution-not-transposed", "a convolution of the data is computed, and not its transpose",
-         ResultOtherwise(_convolved)),
+         in_result(_convolved)),
     )
 )  # fmt: skip
