@@ -17,7 +17,6 @@ from tconv.gate.assessment import Assessment, assess
 from tconv.gate.status import Status
 from tconv.records.record import Sums
 from tconv.reports import terminal
-from tconv.reports.causes import find_causes
 from tconv.reports.notes import sums_found
 from tconv.reports.words import STATUSES
 from tconv.verdict import kinds as ver
@@ -142,33 +141,6 @@ def test_sums_in_16_bits_are_named_by_the_filters_that_they_are_found_for(
     records = [replace(record, sums=sums) for record in run_of({CASES[0]: AGREED}).records for sums in (None, *found)]
     said = list(sums_found(records))
     assert [text.partition(" are kept in ")[2].partition(", as ")[0] for text in said] == ([where] if where else [])
-
-
-def test_a_number_stands_in_a_cause_where_all_its_cases_have_it() -> None:
-    """Those that another case has not are `#`; those of names, versions and what all have are as they were said.
-
-    Where messages have more or fewer numbers, that of the example is shown.
-    """
-    lists = {"a/b/c": "shape=[9]", "a/b/c[s=2]": "shape=[np.int64(13), np.int64(10)]"}
-    texts = {f"a/d{size}/c": f"float32 of 1.{size}: size {size}, rank 4" for size in (8, 9)} | lists
-    assessment = assess(run_of({case: ver.BackendError(text) for case, text in texts.items()}), None, facts)
-    said = sorted(cause.what for cause in find_causes(assessment, Status.FAILED))
-    assert said == [
-        "Gives no answer; message: float32 of 1.8: size #, rank 4",
-        "Gives no answer; message: shape=[9]",
-    ]
-
-
-def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
-    """Messages that begin alike differ at their end, which says what is wrong."""
-    begin = "[ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) Op (ConvTranspose) " + "of a model " * 20
-    words = [begin + "has no kernel", begin + "has no memory", "z " * 200]
-    assessment = assess(run_of({f"a/b/c{n}": ver.BackendError(text) for n, text in enumerate(words)}), None, facts)
-    kernel, memory, other = sorted(cause.what for cause in find_causes(assessment, Status.FAILED))
-    assert kernel.startswith("Gives no answer; message: [ONNXRuntimeError] : 1 : FAIL : Node (ConvTranspose) ")
-    assert (kernel[-13:], memory[-13:]) == ("has no kernel", "has no memory")
-    assert other.startswith("Gives no answer; message: z z z ")
-    assert max(map(len, (kernel, memory, other))) < 230
 
 
 def test_the_largest_causes_are_whole_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:
