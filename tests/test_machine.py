@@ -10,8 +10,8 @@ import pytest
 
 from small_corpus import records
 from tconv.backends import machine, onednn_isa
-from tconv.records.machine_facts import joined
 from tconv.records.record_file import read
+from tconv.records.shards import joined_facts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,5 +99,5 @@ def test_the_header_of_a_run_has_the_machine_of_its_worker(tmp_path: Path, monke
 
 
 def test_a_run_that_is_joined_again_names_each_processor_once() -> None:
-    both = joined([{"processor": "A", "system": "Linux"}, {"processor": "B", "system": "Linux"}])
-    assert joined([both, {"processor": "A", "system": "Linux"}]) == {"processor": "A | B", "system": "Linux"}
+    both = joined_facts([{"processor": "A", "system": "Linux"}, {"processor": "B", "system": "Linux"}])
+    assert joined_facts([both, {"processor": "A", "system": "Linux"}]) == {"processor": "A | B", "system": "Linux"}

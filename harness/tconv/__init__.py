@@ -12,24 +12,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tconv.api import (
+    from tconv.api.conforming import Tolerance, assert_conforms, tolerance
+    from tconv.api.reference import conv_transpose, disputed, resolve
+    from tconv.dialects.geometry import Geometry
+    from tconv.errors import (
         BackendLost,
         BackendMissing,
         DialectError,
         FileError,
         FileErrors,
-        Geometry,
         Invalid,
         OptionError,
         TconvError,
-        Tolerance,
         UsageError,
         Violation,
-        assert_conforms,
-        conv_transpose,
-        disputed,
-        resolve,
-        tolerance,
     )
 
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
-"""The Python interface: reference, resolver and judge for the caller's arrays and attributes."""
+"""The Python interface: reference, resolver and judge for the caller's arrays and attributes. `tconv` has its names."""
 
-from tconv.api.arguments import DEFAULT_DIALECT
+# ruff: noqa: F401 - `tconv.__all__` lists them
+
 from tconv.api.conforming import Tolerance, assert_conforms, tolerance
 from tconv.api.reference import conv_transpose, disputed, resolve
 from tconv.dialects.geometry import Geometry
@@ -16,24 +17,3 @@ from tconv.errors import (
     UsageError,
     Violation,
 )
-
-__all__ = [
-    "DEFAULT_DIALECT",
-    "BackendLost",
-    "BackendMissing",
-    "DialectError",
-    "FileError",
-    "FileErrors",
-    "Geometry",
-    "Invalid",
-    "OptionError",
-    "TconvError",
-    "Tolerance",
-    "UsageError",
-    "Violation",
-    "assert_conforms",
-    "conv_transpose",
-    "disputed",
-    "resolve",
-    "tolerance",
-]

@@ -145,18 +145,8 @@ class Engine:
     def _make(self, folder: Path) -> None:
         if self.row.get("index") == "npm":
             folder.mkdir()
-            _run(
-                [
-                    "npm",
-                    "install",
-                    "--ignore-scripts",
-                    "--no-audit",
-                    "--no-fund",
-                    "--prefix",
-                    str(folder),
-                    *self.requirements,
-                ]
-            )
+            options = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
+            _run(["npm", "install", *options, *self.requirements])
             return
         python, uv = _interpreter(self), _uv()
         if uv is not None and python.version >= _UV_FROM:
@@ -164,15 +154,8 @@ class Engine:
             install = [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
         else:
             _run([str(python.executable), "-E", "-m", "venv", str(folder)])
-            install = [
-                str(folder / "bin" / "python"),
-                "-E",
-                "-m",
-                "pip",
-                "--disable-pip-version-check",
-                "install",
-                "--quiet",
-            ]
+            pip = [str(folder / "bin" / "python"), "-E", "-m", "pip", "--disable-pip-version-check"]
+            install = [*pip, "install", "--quiet"]
             if python.version <= _NEEDS_PIP:
                 _run([*install, _PIP])
         links = os.environ.get("PIP_FIND_LINKS") or self.row.get("links", "")

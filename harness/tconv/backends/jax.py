@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,15 +11,12 @@ from tconv.backends.options import with_defaults
 from tconv.backends.outcome import Produced, Refused, Unsupported
 from tconv.backends.resolved_call import ALL_DIALECT_NAMES, geometry_for_arrays
 from tconv.backends.snippet import Snippet, name_of, w_in_iox, x_in_ncx, y_from_ncx
-from tconv.cases.layouts import from_ncx, to_iox, to_ncx
 from tconv.dialects.rules import QUESTIONS
 from tconv.errors import BackendMissing
 from tconv.shown_texts import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import jax
 
     from tconv.backends.outcome import Outcome
     from tconv.cases.call import Call
@@ -68,17 +65,16 @@ class Jax:
         )
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        """Run one call, with a resolved geometry."""
+        """Run the exported lines of one call, with a resolved geometry."""
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported):
             return geometry
-        x = to_ncx(arrays["x"], call.data_format)
+        names: dict[str, Any] = {"np": np, "jax": self._jax, **call.operands(arrays)}
         try:
-            y = np.asarray(self._conv_transpose(x, to_iox(arrays["w"], call.filter_format), geometry))
+            exec("\n".join(_lines(call, geometry)), names)  # noqa: S102 - no text in them is from outside
         except (TypeError, ValueError) as error:
             return Refused(str(error))
-        y = y if "b" not in arrays else y + arrays["b"].reshape(-1, *(1,) * call.rank)
-        return Produced(from_ncx(y, call.data_format))
+        return Produced(names["y"])
 
     @staticmethod
     def snippet(call: Call) -> Snippet | None:
@@ -86,41 +82,28 @@ class Jax:
         geometry = geometry_for_arrays(call)
         if isinstance(geometry, Refused | Unsupported):
             return None
-        channels, out_channels, *kernel = call.written.w.shape
-        groups, spatial = geometry.groups, "".join(map(str, range(call.rank)))
-        rest = f"feature_group_count={groups}, precision=jax.lax.Precision.HIGHEST"
-        added = f"y = y + {name_of(call, 'b')}.reshape({[-1, *[1] * call.rank]})"
-        lines = (
-            'jax.config.update("jax_enable_x64", True)',
-            f"w = {w_in_iox(call)}.reshape({[groups, channels // groups, out_channels, *kernel]})",
-            f"w = np.flip(np.moveaxis(w, 2, 1), axis={tuple(range(3, 3 + call.rank))})",
-            f"w = w.reshape({[groups * out_channels, channels // groups, *kernel]})",
-            f"x, strides, pads = {x_in_ncx(call)}, {(1,) * call.rank}, {_pads(geometry)}",
-            f"options = dict(lhs_dilation={geometry.strides}, rhs_dilation={geometry.dilations})",
-            f'axes = ("NC{spatial}", "OI{spatial}", "NC{spatial}")',
-            f"options |= dict(dimension_numbers=axes, {rest})",
-            "y = np.asarray(jax.lax.conv_general_dilated(x, w, strides, pads, **options))",
-            *([added] if name_of(call, "b") else []),
-            *y_from_ncx(call, "y = y.transpose(AXES)"),
-        )
-        return Snippet(("jax",), lines, ("TypeError", "ValueError"), of_model=False)
+        return Snippet(("jax",), _lines(call, geometry), ("TypeError", "ValueError"), of_model=False)
 
-    def _conv_transpose(self, x: Array, w: Array, geometry: Geometry) -> jax.Array:
-        lax = self._jax.lax
-        rank = len(geometry.kernel)
-        giox = w.reshape(geometry.groups, w.shape[0] // geometry.groups, *w.shape[1:])
-        mirrored = np.flip(np.moveaxis(giox, 2, 1), axis=tuple(range(3, 3 + rank)))
-        filters = mirrored.reshape(mirrored.shape[0] * mirrored.shape[1], *mirrored.shape[2:])
-        return lax.conv_general_dilated(
-            x,
-            filters,
-            window_strides=(1,) * rank,
-            padding=_pads(geometry),
-            lhs_dilation=geometry.strides,
-            rhs_dilation=geometry.dilations,
-            feature_group_count=geometry.groups,
-            precision=lax.Precision.HIGHEST,
-        )
+
+def _lines(call: Call, geometry: Geometry) -> tuple[str, ...]:
+    """Return the lines from the arrays, named as in the dialect, to `y`."""
+    channels, out_channels, *kernel = call.written.w.shape
+    groups, spatial = geometry.groups, "".join(map(str, range(call.rank)))
+    rest = f"feature_group_count={groups}, precision=jax.lax.Precision.HIGHEST"
+    added = f"y = y + {name_of(call, 'b')}.reshape({[-1, *[1] * call.rank]})"
+    return (
+        'jax.config.update("jax_enable_x64", True)',
+        f"w = {w_in_iox(call)}.reshape({[groups, channels // groups, out_channels, *kernel]})",
+        f"w = np.flip(np.moveaxis(w, 2, 1), axis={tuple(range(3, 3 + call.rank))})",
+        f"w = w.reshape({[groups * out_channels, channels // groups, *kernel]})",
+        f"x, strides, pads = {x_in_ncx(call)}, {(1,) * call.rank}, {_pads(geometry)}",
+        f"options = dict(lhs_dilation={geometry.strides}, rhs_dilation={geometry.dilations})",
+        f'axes = ("NC{spatial}", "OI{spatial}", "NC{spatial}")',
+        f"options |= dict(dimension_numbers=axes, {rest})",
+        "y = np.asarray(jax.lax.conv_general_dilated(x, w, strides, pads, **options))",
+        *([added] if name_of(call, "b") else []),
+        *y_from_ncx(call, "y = y.transpose(AXES)"),
+    )
 
 
 def _pads(geometry: Geometry) -> list[tuple[int, int]]:

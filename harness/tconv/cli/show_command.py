@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tconv import api
+from tconv.api.reference import disputed, resolve
 from tconv.cli import options
 from tconv.cli.output import json_text, print_text, printing, write_output
 from tconv.corpus import Corpus
@@ -91,9 +91,9 @@ def _show_geometries(given: dict[str, Any], dialect_names: Sequence[str], *, as_
 def _rows(dialect_name: str, spatial: list[int], kernel: list[int], attributes: dict[str, Any]) -> Iterator[_Row]:
     """Yield the primary geometry, and the geometry of each disputed reading that differs."""
     geometries = []
-    for reading in ("", *api.disputed(dialect_name)):
+    for reading in ("", *disputed(dialect_name)):
         try:
-            geometry = api.resolve(
+            geometry = resolve(
                 spatial=spatial,
                 kernel=kernel,
                 dialect=dialect_name,

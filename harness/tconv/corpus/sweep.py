@@ -94,11 +94,6 @@ class Sweep:
         return self.tier == "exhaustive"
 
     @property
-    def is_small(self) -> bool:
-        """Whether all of its combinations may be in memory together."""
-        return not self.exhaustive and self.cover is None
-
-    @property
     def is_selected(self) -> bool:
         """Whether `tiers.json` stores chosen rows of it."""
         return self.tier is None or self.cover is not None

@@ -67,7 +67,7 @@ def read(path: Path) -> Document:
 
     Raises:
         FileError: the file cannot be read, is not UTF-8 or YAML, or exceeds a limit. A key is repeated or is not a
-            scalar, a tag is not of the core schema, or there is not exactly one document.
+            scalar, a value has a tag, or there is not exactly one document.
     """
     root = compose(path, _text(path))
     return Document(path, root.value, root)

@@ -18,7 +18,6 @@ from yaml.events import (
     CollectionEndEvent,
     CollectionStartEvent,
     DocumentStartEvent,
-    MappingStartEvent,
     ScalarEvent,
     SequenceStartEvent,
 )
@@ -42,7 +41,7 @@ _NUMBER = (
     r"|\.(nan|NaN|NAN)"
 )
 
-# A text without tag and quotes has the first kind whose pattern it matches.
+# A text without quotes has the first kind whose pattern it matches.
 KINDS: Final = {
     "null": re.compile("null|Null|NULL|~|"),
     "bool": re.compile("true|True|TRUE|false|False|FALSE"),
@@ -70,7 +69,7 @@ def value_of(kind: str, text: str) -> Scalar:
 # A large file repeats few texts, and each is compared with up to five patterns.
 @lru_cache(maxsize=4096)
 def kind_of(text: str) -> str:
-    """Return the name of the kind of a text without tag and quotes."""
+    """Return the name of the kind of a text without quotes."""
     return next(name for name, pattern in KINDS.items() if pattern.fullmatch(text))
 
 
@@ -92,10 +91,6 @@ _LINE_END = re.compile("\r\n|\r|\n")
 _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
 
 _CORE_TAG = "tag:yaml.org,2002:"
-_TAGS: Final[dict[type[Event], set[str]]] = {
-    event: {"!", *(f"{_CORE_TAG}{name}" for name in names)}
-    for event, names in ((ScalarEvent, KINDS), (SequenceStartEvent, ["seq"]), (MappingStartEvent, ["map"]))
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +214,7 @@ class _Composer:
         if isinstance(event, ScalarEvent) and printable(event.value) != event.value:
             # An escape in double quotes, for example, would reach a terminal with the text.
             self._refuse(event, f"must be printable text (got {shown(event.value)}); leave the characters out")
-        if event.tag is not None and event.tag not in _TAGS[type(event)]:
+        if event.tag is not None:
             tag = shown(event.tag.replace(_CORE_TAG, "!!"))
             self._refuse(event, f"must be a plain value (got the tag {tag}); leave the tag out")
         self._anchors[event.anchor] = event if isinstance(event, ScalarEvent) else None
@@ -243,12 +238,8 @@ class _Composer:
         return parts
 
     def _scalar(self, event: _Value, written: ScalarEvent) -> Scalar:
-        text, tag = written.value, written.tag
-        if tag in {None, "!"}:
-            # PyYAML treats a text with the tag `!` as plain, but this tag means the same as quotes.
-            kind = kind_of(text) if tag is None and written.implicit[0] else "str"
-        elif not KINDS[kind := tag.removeprefix(_CORE_TAG)].fullmatch(text):
-            self._refuse(event, f"must be what its tag !!{kind} says (got {shown(text)}); leave the tag out")
+        text = written.value
+        kind = kind_of(text) if written.implicit[0] else "str"
         if kind == "int" and len(text.lstrip("+-")) > MAX_DIGITS:
             message = f"must be an integer of at most {MAX_DIGITS} digits (got {shown(text)}); quote it as text"
             self._refuse(event, message)

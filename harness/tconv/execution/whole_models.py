@@ -1,4 +1,4 @@
-"""ONNX models that a backend runs in a separate process. If a model ends the process, that is the model's outcome.
+"""An ONNX model that a backend runs in a separate process. If it ends the process, that is the outcome.
 
 Only data of this command is unpickled; an output is read as a plain array, and all else as text.
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,86 +24,71 @@ from tconv.shown_texts import raised
 from tconv.vocabulary import Attributes, DataFormat, DType, FilterFormat, Signature, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from tconv.backends import Outcome
     from tconv.execution.asking import Asking
     from tconv.vocabulary import Array
 
 _LOADING = 60.0
-"""Seconds for the start of a process, in addition to those of its models."""
+"""Seconds for the start of the process, in addition to those of the model."""
 _KINDS = {kind.__name__: kind for kind in (Refused, Unsupported, BackendError)}
 
 
-class WholeModel(NamedTuple):
-    """A serialised model, and the arrays of its inputs by name, in the model's order."""
-
-    model: bytes
-    feeds: Mapping[str, Array]
-
-
-def run_models(asking: Asking, models: Sequence[WholeModel], dialect_name: str) -> list[Outcome]:
-    """Return what a backend does with each model; only the first output of a model is kept.
+def run_model(asking: Asking, model: bytes, feeds: Mapping[str, Array], dialect_name: str) -> Outcome:
+    """Return what a backend does with a model; only its first output is kept.
 
     Args:
         asking: how the backend is asked.
-        models: the models.
+        model: the serialised model.
+        feeds: the arrays of its inputs by name, in the model's order.
         dialect_name: the dialect for the start of an `exec:` runner.
     """
-    outcomes: list[Outcome] = []
-    while len(outcomes) < len(models):
-        outcomes += _run_until_end(asking, models[len(outcomes) :], dialect_name)
-    return outcomes
-
-
-def _run_until_end(asking: Asking, models: Sequence[WholeModel], dialect_name: str) -> list[Outcome]:
-    """Return the outcomes of the models, up to the first one that ends the process."""
-    with TemporaryDirectory(prefix="tconv-models-") as name:
+    with TemporaryDirectory(prefix="tconv-model-") as name:
         folder = Path(name)
         sent = asking.backend, dict(asking.options), asking.timeout, asking.isolate, dialect_name
-        (folder / "sent").write_bytes(pickle.dumps((sent, sys.path, [(of.model, dict(of.feeds)) for of in models])))
+        (folder / "sent").write_bytes(pickle.dumps((sent, sys.path, model, dict(feeds))))
         with (folder / "log").open("wb") as log:
             words = [sys.executable, "-m", __name__, name]
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603 - our own words
             end: Outcome
             try:
-                code = process.wait(_LOADING + asking.timeout * len(models))
+                code = process.wait(_LOADING + asking.timeout)
                 end = Crashed(ending(code), last_words(folder / "log"))
             except subprocess.TimeoutExpired:
                 end = TimedOut(asking.timeout)
             finally:
                 process.kill()
                 process.wait()
-        done: list[Outcome] = []
-        while len(done) < len(models) and (folder / f"{len(done)}.json").exists():
-            kind, text = json.loads((folder / f"{len(done)}.json").read_text(encoding="utf-8"))
-            array = folder / f"{len(done)}.npy"
-            done.append(_KINDS[kind](text) if kind in _KINDS else Produced(np.load(array, allow_pickle=False)))
-        return done if len(done) == len(models) else [*done, end]
+        # It may be there even if the process did not end as it should: then this is the outcome.
+        if not (folder / "said.json").exists():
+            return end
+        kind, text = json.loads((folder / "said.json").read_text(encoding="utf-8"))
+        return _KINDS[kind](text) if kind in _KINDS else Produced(np.load(folder / "y.npy", allow_pickle=False))
 
 
 def _main(folder: Path) -> None:
-    """Run the models of a folder, and write the outcome of each."""
-    (spec, options, timeout, isolate, dialect_name), path, models = pickle.loads((folder / "sent").read_bytes())  # noqa: S301
+    """Run the model of a folder, and write its outcome."""
+    sent, path, model, feeds = pickle.loads((folder / "sent").read_bytes())  # noqa: S301 - what the command sends
+    spec, options, timeout, isolate, dialect_name = sent
     # A backend may be a module that only the command can import.
     sys.path[:] = path
     backend = create(spec, options, timeout, isolate, dialect_name)
-    for number, (model, feeds) in enumerate(models):
-        try:
-            outcome = checked(backend.run(_call(model, feeds, dialect_name), feeds))
-        except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
-            outcome = BackendError(raised(error))
-        match outcome:
-            case Produced(array):
-                np.save(folder / f"{number}.npy", array, allow_pickle=False)
-                said = ["Produced", ""]
-            case Refused(text) | Unsupported(text) | BackendError(text):
-                said = [type(outcome).__name__, text]
-            case _:
-                said = ["BackendError", str(outcome)]
-        partial = folder / f"{number}.partial"
-        partial.write_text(json.dumps(said), encoding="utf-8")
-        partial.rename(folder / f"{number}.json")
+    try:
+        outcome = checked(backend.run(_call(model, feeds, dialect_name), feeds))
+    except Exception as error:  # noqa: BLE001 - an exception that leaves a backend is an outcome too
+        outcome = BackendError(raised(error))
+    match outcome:
+        case Produced(array):
+            np.save(folder / "y.npy", array, allow_pickle=False)
+            said = ["Produced", ""]
+        case Refused(text) | Unsupported(text) | BackendError(text):
+            said = [type(outcome).__name__, text]
+        case _:
+            said = ["BackendError", str(outcome)]
+    partial = folder / "said.partial"
+    partial.write_text(json.dumps(said), encoding="utf-8")
+    partial.rename(folder / "said.json")
 
 
 def _call(model: bytes, feeds: Mapping[str, Array], dialect_name: str) -> Call:

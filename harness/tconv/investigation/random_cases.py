@@ -33,37 +33,31 @@ _BESIDE_QUANTA = ("values", "scales")
 """The axes that may vary if quanta are types of the operator itself."""
 
 
-def drawn(
-    seed: int, dialect: Dialect, *, broken: bool = True, real: bool = False, contexts: bool = False
-) -> Iterator[Case]:
+def drawn(seed: int, dialect: Dialect, *, broken: bool = True, contexts: bool = False) -> Iterator[Case]:
     """Yield cases that a dialect can express, without end; the same seed gives the same cases.
 
     Args:
         seed: the seed.
         dialect: the dialect.
         broken: whether some cases break one constraint on purpose.
-        real: whether all operands are real numbers, not integers.
         contexts: whether the operator has other operations around it; then no case has a fault.
     """
     for number in count():
         choose = Seeded(seed, number)
-        case = draw_in_context(choose, dialect) if contexts else draw_case(choose, dialect, broken=broken, real=real)
+        case = draw_in_context(choose, dialect) if contexts else draw_case(choose, dialect, broken=broken)
         if case is not None:
             yield replace(case, id=f"fuzz/{seed}-{number}")
 
 
-def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True, real: bool = False) -> Case | None:
+def draw_case(choose: Choices, dialect: Dialect, *, broken: bool = True) -> Case | None:
     """Return the case that the choices give; None if no such case is possible, or if the dialect cannot express it.
 
     Args:
         choose: makes the choices.
         dialect: the dialect.
         broken: whether it may break one constraint on purpose that the dialect states or leaves open.
-        real: whether operands are real numbers, not integers.
     """
     settings = _expressible(_settings(choose), dialect)
-    if real and settings["data"] == "integers":
-        settings["data"] = "normal"
     if broken and choose.often(_BROKEN_PERCENT):
         name = choose.among(faults_of(dialect))
         settings |= {"breaks": name} | FAULTS[name].settings(choose, settings)

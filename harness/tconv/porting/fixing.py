@@ -13,7 +13,7 @@ from tconv.backends.outcome import Produced, in_words
 from tconv.cases.call import express
 from tconv.cases.operands import make_operands
 from tconv.errors import UsageError
-from tconv.execution.whole_models import WholeModel, run_models
+from tconv.execution.whole_models import run_model
 from tconv.expectation.truth import Truth
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def prove(port: Port, version: int, askings: Sequence[Asking]) -> str:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8)
     expected = Truth(operands, case.x.dtype).compute_values(port.geometry)
     for asking in askings:
-        whole = WholeModel(model.SerializeToString(), {"x": operands["x"]})
-        (outcome,) = run_models(asking, [whole], port.target.name)
+        outcome = run_model(asking, model.SerializeToString(), {"x": operands["x"]}, port.target.name)
         if not isinstance(outcome, Produced):
             return f"{asking.backend}: {in_words(outcome)}"
         if outcome.array.shape != expected.shape or not np.array_equal(outcome.array.astype(np.float64), expected):

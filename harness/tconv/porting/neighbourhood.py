@@ -19,7 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tconv.backends.outcome import Crashed, Produced, TimedOut, in_words
 from tconv.cases.case import Case, Operand
 from tconv.cases.operands import NUMPY_TYPES
-from tconv.execution.whole_models import WholeModel, run_models
+from tconv.execution.whole_models import run_model
 from tconv.expectation.expected import Values, expect
 from tconv.expectation.truth import Truth
 from tconv.porting.model_calls import OPERATOR, attributes_of
@@ -102,11 +102,11 @@ def compare(model: Model, call: ModelCall, asking: Asking, options: Mapping[str,
         expected = evaluate(exact.model, exact.inputs, call.dialect)
     except Exception as error:  # noqa: BLE001 - onnx's evaluator may raise any exception
         return f"onnx's evaluator does not evaluate its neighbours: {' '.join(str(error).split())[:200]}"
-    whole = [WholeModel(exact.model.SerializeToString(), exact.inputs)]
-    (usual,) = run_models(asking, whole, call.dialect.name)
+    whole = exact.model.SerializeToString(), exact.inputs, call.dialect.name
+    usual = run_model(asking, *whole)
     plainer: Outcome | None = None
     if _differs(usual, expected, exact, is_exact=cut.exact is not None) and options:
-        (plainer,) = run_models(replace(asking, options={**asking.options, **options}), whole, call.dialect.name)
+        plainer = run_model(replace(asking, options={**asking.options, **options}), *whole)
     return _judged(usual, plainer, expected, exact, " → ".join(cut.kinds), is_exact=cut.exact is not None)
 
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tconv.backends.options import assignments
 from tconv.dialects import RecordedDialect  # noqa: TC001 - the file boundary reads the annotations
-from tconv.records.machine_facts import without_confinement
 from tconv.records.texts import Name, Text  # noqa: TC001 - as above
 from tconv.shown_texts import shortened
 from tconv.vocabulary import Tier  # noqa: TC001 - as above
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 FORMAT = 5
 """The version of the format. Each change of the records' meaning raises it; a reader refuses other versions."""
 _LONGEST_TITLE = 400
+CONFINEMENT = "isolated"
+"""The entry of a header's environment about confinement. It may differ between the machines of a run: a system may
+forbid confinement, and no answer depends on it."""
 USUAL_TIMEOUT = 60.0
 """The default limit of a call, in seconds."""
 
@@ -159,6 +161,11 @@ class RunHeader(BaseModel):
         backend = self.backend.model_copy(update={"environment": environment})
         own = {"started": "", "path": "", "waivers": None, "backend": backend}
         return self.model_copy(update=own)
+
+
+def without_confinement(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a header without the entry about confinement."""
+    return {name: text for name, text in environment.items() if name != CONFINEMENT}
 
 
 class HeaderLine(BaseModel):

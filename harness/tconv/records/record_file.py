@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from tconv.dialects import Dialect
 
-"""The beginning of a header; no record begins so."""
 _LONGEST = 2**24
 """Bytes of a line; a device or a sparse file may have longer lines."""
 

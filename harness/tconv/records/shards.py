@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from tconv.errors import FileError, UsageError
-from tconv.records import machine_facts
 from tconv.records.artifacts import FOLDER
-from tconv.records.headers import WaiversHeader
+from tconv.records.headers import CONFINEMENT, WaiversHeader, without_confinement
 from tconv.records.record_file import Run
 from tconv.records.texts import file_name_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tconv.records.headers import RunHeader
+    from tconv.records.headers import BackendHeader, RunHeader
     from tconv.records.record import Record
     from tconv.vocabulary import Mask
 
@@ -29,6 +28,9 @@ _IN_NAME = re.compile(r"-shard-[\da-f-]+(?=-of-\d+)")
 _LONGEST = 40
 """Characters of the numbers in a file's name."""
 _SEVERAL = "(the shards differ)"
+_MAY_DIFFER = ("processor", "cores", "memory")
+"""Facts that may differ between the machines of a run, as no waiver depends on them."""
+_AND = " | "
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def merged(runs: Sequence[Run]) -> list[Run]:
     """Return runs; the shards of one run are joined to one.
 
     Two shards are of one run if their headers are equal, except shard, number of cases, start, path, waivers,
-    confinement and machine (see `machine_facts`). If shards are missing, the joined header names those that are there.
+    confinement and machine. If shards are missing, the joined header names those that are there.
 
     Raises:
         FileError: a shard or a case is there twice.
@@ -102,7 +104,7 @@ def merged(runs: Sequence[Run]) -> list[Run]:
 
 
 def _identity(header: RunHeader) -> str:
-    environment = machine_facts.without_confinement(header.backend.environment)
+    environment = without_confinement(header.backend.environment)
     backend = header.backend.model_copy(update={"machine": {}, "environment": environment})
     shard = f"/{Shards.parse(header.shard).count}"
     own = {"cases": 0, "started": "", "path": "", "waivers": None}
@@ -137,13 +139,44 @@ def _joined(group: Sequence[Run]) -> Run:
 def _joined_header(headers: Sequence[RunHeader], shards: Shards) -> RunHeader:
     return headers[0].model_copy(
         update={
-            "backend": machine_facts.joined_backend([header.backend for header in headers]),
+            "backend": _joined_backend([header.backend for header in headers]),
             "cases": sum(header.cases for header in headers),
             "started": min(header.started for header in headers),
             "waivers": _joined_waivers({header.waivers for header in headers}),
             "shard": str(shards) if shards.missing else "",
         }
     )
+
+
+def joined_facts(machines: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the facts of all machines: of those that may differ all values, of the others the common ones.
+
+    Without a common value a fact is left out, so no waiver that depends on it holds.
+    """
+    values = {name: {machine.get(name, "") for machine in machines} for machine in machines for name in machine}
+    return {
+        name: _every(texts) if name in _MAY_DIFFER else "".join(texts)
+        for name, texts in values.items()
+        if name in _MAY_DIFFER or len(texts) == 1
+    }
+
+
+def _every(texts: Iterable[str]) -> str:
+    """Return all values of a fact, each once; a text may already have those of several machines."""
+    return _AND.join(sorted({value for text in texts for value in text.split(_AND) if value}))
+
+
+def _joined_backend(backends: Sequence[BackendHeader]) -> BackendHeader:
+    """Return the backend of a run on several machines, with the facts of all.
+
+    Args:
+        backends: the backend's header from each machine; they differ only in facts of the machine.
+    """
+    machine = joined_facts([backend.machine for backend in backends])
+    environment = without_confinement(backends[0].environment)
+    if any(CONFINEMENT in backend.environment for backend in backends):
+        environment[CONFINEMENT] = _every(backend.environment.get(CONFINEMENT, "no") for backend in backends)
+    return backends[0].model_copy(update={"machine": machine, "environment": environment})
 
 
 def _joined_waivers(waivers: set[WaiversHeader | None]) -> WaiversHeader | None:
