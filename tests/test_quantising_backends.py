@@ -61,14 +61,8 @@ def _rounded(a: Array, scale: Array, zero_point: float = 0.0) -> Array:
     return (np.clip(np.rint(a / scale) + zero_point, -128, 127) - zero_point) * scale
 
 
-def _quantising(problem: Problem, *, declares: bool = True, drops: bool = False) -> Produced:
-    """Return what a runtime gives that computes in int8: with a zero point, and a scale for each output channel.
-
-    Args:
-        problem: the problem.
-        declares: whether it says how it quantises.
-        drops: whether it leaves out the last tap.
-    """
+def _quantising(problem: Problem, *, declares: bool = True, drops_a_tap: bool = False) -> Produced:
+    """Return what a runtime gives that computes in int8: with a zero point, and a scale for each output channel."""
     assert problem.values is not None
     operands = {role: array.astype(np.float64) for role, array in problem.operands.items()}
     x, w, b = operands["x"], operands["w"], operands.get("b")
@@ -78,7 +72,7 @@ def _quantising(problem: Problem, *, declares: bool = True, drops: bool = False)
     of_w = np.maximum(np.abs(w).max(axis=(0, *range(2, w.ndim)), initial=0.0), 1e-3) / 127
     along = (-1, *(1,) * (w.ndim - 2))
     w = _rounded(w, of_w.reshape(along))
-    if drops:
+    if drops_a_tap:
         w[..., -1] = 0.0
     geometry = problem.values.primary.geometry
     if b is not None:
@@ -99,7 +93,7 @@ def test_a_runtime_that_declares_its_steps_is_right(layers: list[Case]) -> None:
 
 
 def test_its_own_mistakes_are_noticed(layers: list[Case]) -> None:
-    wrong = records_of(lambda problem: _quantising(problem, drops=True), layers)
+    wrong = records_of(lambda problem: _quantising(problem, drops_a_tap=True), layers)
     failed = [record for record in wrong if isinstance(record.verdict, ver.WrongValues)]
     assert len(failed) > len(layers) / 2
     assert all("half a step" in (record.tolerance or "") for record in failed)

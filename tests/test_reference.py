@@ -12,7 +12,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from strategies import examples, geometries
-from tconv import conv_transpose, resolve
 from tconv.dialects.geometry import Geometry
 from tconv.expectation.reference import count_products, definition
 from tconv.expectation.truth import Truth
@@ -141,13 +140,6 @@ def test_a_part_is_computed_of_the_operands_that_reach_it(
 # Corners.
 
 
-def test_no_spatial_axis_at_all() -> None:
-    geometry = Geometry((), (), (), (), (), (), 1)
-    x, w, b = integers(1, (2, 3)), integers(2, (3, 4)), integers(3, (4,))
-    assert np.array_equal(definition(x, w, b, geometry), x @ w + b)
-    assert count_products(geometry, 3) == 3
-
-
 FAR = 2**63 - 1
 
 
@@ -198,21 +190,3 @@ def test_a_special_value_spoils_only_what_it_reaches(geometry: Geometry, seed: i
     y = definition(spoilt, w, b, geometry)
     assert np.array_equal(~np.isfinite(y), reached)
     assert np.array_equal(y[~reached], definition(x, w, b, geometry)[~reached])
-
-
-# The texts' own examples.
-
-
-@pytest.mark.parametrize(
-    "dialect", ["openvino/ConvolutionBackpropData-1", "onednn/ConvolutionBackpropData-1", "onednn/ConvTranspose-1"]
-)
-def test_example_of_openvino(dialect: str) -> None:
-    """OpenVINO's example: 224x224, kernel 3x3, strides 2, pads 1 gives 447x447; the corners are the central tap's."""
-    attributes = {"dilations": 1, "pads_begin": 1, "pads_end": 1, "strides": 2}
-    assert resolve(spatial=(224, 224), kernel=(3, 3), dialect=dialect, **attributes).output == (447, 447)
-    x, w = integers(1, (1, 2, 224, 224)), integers(2, (2, 1, 3, 3))
-    y = conv_transpose(x, w, dialect=dialect, data_format="NCX", filter_format="IOX", **attributes)
-    assert y.shape == (1, 1, 447, 447)
-    assert y[0, 0, 0, 0] == x[0, :, 0, 0] @ w[:, 0, 1, 1]
-    assert y[0, 0, 446, 446] == x[0, :, 223, 223] @ w[:, 0, 1, 1]
-    assert y[0, 0, 0, 1] == x[0, :, 0, 0] @ w[:, 0, 1, 2] + x[0, :, 0, 1] @ w[:, 0, 1, 0]
