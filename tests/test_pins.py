@@ -89,6 +89,15 @@ def test_without_a_pin_another_reading_is_none(corpus: Corpus, telling: list[Cas
     assert judged(run, pinned(run, corpus), corpus).pins.unpinned == ()
 
 
+def test_a_refusing_reading_is_a_reading(corpus: Corpus, telling: list[Case]) -> None:
+    refused = READINGS["negative-same-refused"]
+    refusing, answering = (run_of(telling, DIALECT, following(each)) for each in (refused, SHRUNK))
+    ways = ((refusing, answering, refused, SHRUNK), (answering, refusing, SHRUNK, refused))
+    for before, after, was, now in ways:
+        assessment = judged(after, pinned(before, corpus), corpus)
+        assert changes(assessment) == {("negative_same", was.name, now.name)}
+
+
 def test_a_tenth_that_changes_is_red(corpus: Corpus, telling: list[Case]) -> None:
     file = pinned(run_of(telling, DIALECT, following(SHRUNK)), corpus)
     decided = judged(run_of(telling, DIALECT, following(APPENDED)), file, corpus)
