@@ -10,7 +10,9 @@ from small_corpus import BARE_HEAD, written
 from tconv.corpus import Corpus
 from tconv.corpus.case_file import MOST_SWEEPS
 from tconv.corpus.sweep_reading import MOST_OF_CORPUS
+from tconv.dialects import DIALECTS
 from tconv.errors import FileError
+from tconv.expectation.problem import expressed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,25 +31,37 @@ def axes(count: int, labels: int) -> str:
     return ", ".join(f"a{axis}: {{{of_axis}}}" for axis in range(count))
 
 
-def test_many_axes_are_refused_where_choosing_a_tier_would_take_minutes(tmp_path: Path) -> None:
-    text = f"sweeps: [{{name: a, axes: {{{axes(16, 2)}}}}}]\n"
-    assert f"at most {MOST_OF_CORPUS['quadruples of labels']} quadruples of labels (got" in complaint(tmp_path, text)
+SWEEPS = {
+    # Choosing a tier would take minutes; of the second, each sweep has few enough.
+    "many axes": (f"{{name: a, axes: {{{axes(16, 2)}}}}}", "quadruples of labels (got"),
+    "many axes together": (
+        ", ".join(f"{{name: a{n}, axes: {{{axes(14, 2)}}}}}" for n in range(4)),
+        f"quadruples of labels (got {4 * 2**14 * 1001} with this one)",
+    ),
+    "many rows": (
+        ", ".join(f"{{name: a{n}, axes: {{{axes(3, 40)}}}}}" for n in range(4)),
+        f"at most {MOST_OF_CORPUS['combinations']} combinations (got",
+    ),
+    "aliases": (
+        f"{{name: a0, axes: &axes {{{axes(3, 40)}}}}}, " + ", ".join(f"{{name: b{n}, axes: *axes}}" for n in range(3)),
+        f"at most {MOST_OF_CORPUS['combinations']} combinations (got",
+    ),
+    "many sweeps": (
+        ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1)),
+        f"must have at most {MOST_SWEEPS} items",
+    ),
+    # Two sweeps of ten million combinations are within the budget of the exhaustive tier, and three are not.
+    "exhaustive": (
+        ", ".join(f"{{name: a{n}, tier: exhaustive, axes: {{{axes(7, 10)}}}}}" for n in range(3)),
+        "combinations of the exhaustive tier (got 30000000 with this one)",
+    ),
+}
 
 
-def test_the_sweeps_of_a_corpus_share_one_budget(tmp_path: Path) -> None:
-    one = f"&s {{name: a0, axes: {{{axes(3, 40)}}}}}"
-    copies = ", ".join(f"{{name: a{n}, axes: {{{axes(3, 40)}}}}}" for n in range(1, 4))
-    assert f"at most {MOST_OF_CORPUS['combinations']} combinations (got" in complaint(
-        tmp_path, f"sweeps: [{one}, {copies}]\n"
-    )
-    alias = ", ".join(f"{{name: b{n}, axes: *axes}}" for n in range(3))
-    text = f"sweeps: [{{name: a0, axes: &axes {{{axes(3, 40)}}}}}, {alias}]\n"
-    assert f"at most {MOST_OF_CORPUS['combinations']} combinations (got" in complaint(tmp_path, text)
-
-
-def test_many_sweeps_are_refused(tmp_path: Path) -> None:
-    sweeps = ", ".join(f"{{name: a{n}, axes: {{seed: [1]}}}}" for n in range(MOST_SWEEPS + 1))
-    assert f"must have at most {MOST_SWEEPS} items" in complaint(tmp_path, f"sweeps: [{sweeps}]\n")
+@pytest.mark.parametrize("what", SWEEPS)
+def test_the_sweeps_of_a_corpus_share_one_budget(what: str, tmp_path: Path) -> None:
+    text, said = SWEEPS[what]
+    assert said in complaint(tmp_path, f"sweeps: [{text}]\n")
 
 
 def test_the_sweeps_of_several_files_are_counted_together(tmp_path: Path) -> None:
@@ -59,21 +73,6 @@ def test_the_sweeps_of_several_files_are_counted_together(tmp_path: Path) -> Non
         Corpus.load(tmp_path)
     assert f"at most {MOST_SWEEPS} sweeps (got {MOST_SWEEPS + 1} with this one)" in str(caught.value)
     assert (caught.value.path.name, caught.value.line) == ("b.yaml", 4 + MOST_SWEEPS)
-
-
-def test_the_exhaustive_tier_has_a_budget_of_its_own(tmp_path: Path) -> None:
-    """Two sweeps of ten million combinations are within it, and three are not."""
-    sweeps = ", ".join(f"{{name: a{n}, tier: exhaustive, axes: {{{axes(7, 10)}}}}}" for n in range(3))
-    said = complaint(tmp_path, f"sweeps: [{sweeps}]\n")
-    most = MOST_OF_CORPUS["combinations of the exhaustive tier"]
-    assert f"at most {most} combinations of the exhaustive tier (got 30000000 with this one)" in said
-
-
-def test_the_quadruples_of_all_sweeps_are_counted_together(tmp_path: Path) -> None:
-    """Each sweep has few enough."""
-    sweeps = ", ".join(f"{{name: a{n}, axes: {{{axes(14, 2)}}}}}" for n in range(4))
-    said = complaint(tmp_path, f"sweeps: [{sweeps}]\n")
-    assert f"quadruples of labels (got {4 * 2**14 * 1001} with this one)" in said
 
 
 @pytest.mark.parametrize(
@@ -94,9 +93,6 @@ def test_a_case_too_costly_is_refused_at_its_place(settings: str, said: str, tmp
 
 
 def test_a_case_of_the_highest_rank_is_computed(tmp_path: Path) -> None:
-    from tconv.dialects import DIALECTS  # noqa: PLC0415 - for this test alone
-    from tconv.expectation.problem import expressed  # noqa: PLC0415
-
     text = f"cases: [{{name: a, with: {{spatial: {[1] * 16}, kernel: {[1] * 15 + [2]}}}}}]\n"
     (case,) = Corpus.load(written(tmp_path, BARE_HEAD + text)).cases()
     output = expressed(case, DIALECTS["onnx/ConvTranspose-22"]).output

@@ -9,16 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from strategies import axes, examples
+from strategies import examples
 from tconv.backends import onnx_model
 from tconv.cases.call import arrange_operands, express, write_signature
 from tconv.cases.operands import make_operands
 from tconv.corpus.building import ImpossibleCase, build
-from tconv.corpus.case_file import OperandSettings, Settings, merge_settings
+from tconv.corpus.case_file import Settings, merge_settings
 from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
-from tconv.dialects.geometry import Geometry, reach, resolve
-from tconv.dialects.readings import branches, results_of
 from tconv.expectation.expected import NotApplicable, Values, expect
 from tconv.reports import case_details
 from tconv.vocabulary import ATTRIBUTES, DType
@@ -28,12 +26,10 @@ if TYPE_CHECKING:
 
 
 def built(**settings: Any) -> Case:  # noqa: ANN401 - settings by their names
-    """Return the case of settings as a file writes them."""
     return build("topic/file/name", Settings.model_validate(settings).written())
 
 
 def refused(**settings: Any) -> str:  # noqa: ANN401 - as above
-    """Return why settings make no case."""
     with pytest.raises(ImpossibleCase) as error:
         built(**settings)
     return str(error.value)
@@ -42,36 +38,12 @@ def refused(**settings: Any) -> str:  # noqa: ANN401 - as above
 # Sizes.
 
 
-def test_nothing_said_is_the_smallest_ordinary_case() -> None:
-    case = built()
-    assert (case.x.shape, case.w.shape, case.b) == ((1, 1, 4), (1, 1, 3), None)
-    assert (case.x.dtype, case.x.data, case.x.seed) == (DType.F32, "integers", 0)
-    assert case.attributes.given() == {}
-    assert (case.shapes, case.filter_source, case.breaks, case.omit) == ("static", "initializer", None, ())
-
-
-def test_sizes_go_by_their_meaning() -> None:
-    case = built(batch=2, channels=4, out_channels=6, groups=2, spatial=[5, 7], kernel=[3, 2], bias=True)
-    assert case.b is not None
-    assert (case.x.shape, case.w.shape, case.b.shape) == ((2, 4, 5, 7), (4, 3, 3, 2), (6,))
-
-
 @pytest.mark.parametrize("name", ["strides", "dilations", "pads_begin", "pads_end", "output_padding"])
 def test_a_scalar_is_meant_for_every_axis(name: str) -> None:
     plain = {"spatial": [5, 4, 3], "kernel": [1, 1, 1]}
     assert getattr(built(**plain, **{name: 1}).attributes, name) == (1, 1, 1)
     assert getattr(built(**plain, **{name: [2, 1, 3]}).attributes, name) == (2, 1, 3)
     assert getattr(built(**plain, **{name: [2, 1]}, breaks="strides-length").attributes, name) == (2, 1)
-
-
-def test_a_kernel_may_be_one_number() -> None:
-    assert built(spatial=[5, 4], kernel=2).w.shape == (1, 1, 2, 2)
-
-
-def test_kernel_shape_is_the_filters_or_its_own() -> None:
-    plain: dict[str, Any] = {"spatial": [5, 4], "kernel": [3, 2]}
-    assert built(**plain, kernel_shape="kernel").attributes.kernel_shape == (3, 2)
-    assert built(**plain, kernel_shape=[2, 2], breaks="kernel-shape-matches").attributes.kernel_shape == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +60,6 @@ def test_kernel_shape_is_the_filters_or_its_own() -> None:
 def test_full_counts_from_what_the_taps_reach(settings: dict[str, Any], sizes: tuple[int, ...]) -> None:
     plain = {"spatial": [4, 5], "kernel": [3, 2], "strides": [2, 3], "dilations": [2, 3], "pads_begin": 1}
     assert built(**plain, **settings).attributes.output_shape == sizes
-
-
-@given(st.integers(1, 3).flatmap(lambda n: st.tuples(axes(n, 1, 9), axes(n, 1, 5), axes(n, 1, 4), axes(n, 1, 4))))
-@examples(40)
-def test_full_is_reach(sizes: tuple[tuple[int, ...], ...]) -> None:
-    spatial, kernel, strides, dilations = map(list, sizes)
-    case = built(spatial=spatial, kernel=kernel, strides=strides, dilations=dilations, output_shape="full")
-    assert case.attributes.output_shape == tuple(map(reach, spatial, kernel, strides, dilations))
 
 
 def test_full_without_strides_counts_by_one() -> None:
@@ -125,17 +89,6 @@ def test_an_operand_may_be_other_than_the_rest() -> None:
     assert (case.x.dtype, case.w.dtype, case.b.dtype) == (DType.F32, DType.F16, DType.F32)
     assert (case.x.data, case.w.data, case.b.data) == ("normal", "integers", "integers")
     assert (case.x.seed, case.w.seed, case.b.seed) == (3, 3, 9)
-
-
-def test_a_shape_is_taken_as_it_is() -> None:
-    case = built(channels=4, groups=0, w={"shape": [4, 6, 3, 2]}, b={"shape": []}, bias=True, breaks="groups-positive")
-    assert case.b is not None
-    assert (case.w.shape, case.b.shape) == ((4, 6, 3, 2), ())
-
-
-def test_values_fill_an_operand() -> None:
-    assert built(spatial=[3], x={"values": [1, 2.5, -3]}).x.values == (1.0, 2.5, -3.0)
-    assert refused(spatial=[3], x={"values": [1, 2]}) == "x must have 3 values for shape [1, 1, 3] (got 2)"
 
 
 # Layers.
@@ -339,17 +292,3 @@ def test_no_value_is_larger_than_what_was_checked(settings: dict[str, Any]) -> N
                     case.x.shape[0] * case.w.shape[1] * candidate.geometry.groups * prod(candidate.geometry.output)
                     <= limit
                 )
-
-
-def test_the_settings_of_operands_are_all_meant() -> None:
-    sizes = {"batch", "channels", "out_channels", "spatial", "kernel"}
-    assert set(OperandSettings.model_fields) == sizes | {"shape", "dtype", "data", "seed", "values"}
-
-
-def test_a_case_resolves_to_what_it_says() -> None:
-    case = built(spatial=[4, 5], kernel=[3, 2], strides=[2, 3], dilations=[1, 2], pads_begin=[1, 0], pads_end=[0, 2],
-                 output_padding=[1, 0])  # fmt: skip
-    dialect = DIALECTS["onnx/ConvTranspose-22"]
-    wanted = Geometry((4, 5), (3, 2), (2, 3), (1, 2), (1, 0), (9, 13), 1)
-    assert resolve(write_signature(case, dialect), dialect.rules) == wanted
-    assert results_of(branches(write_signature(case, dialect), dialect.rules, dialect.disputed))[0].result == wanted

@@ -15,7 +15,6 @@ import yaml
 from click.testing import CliRunner
 
 from strategies import case, every
-from tconv.cases.case import Cite
 from tconv.cli.show_command import command as show_command
 from tconv.dialects import DIALECTS
 from tconv.expectation.bound import derive
@@ -32,12 +31,10 @@ SHOWN = GOLDEN / "shown.yaml"
 
 
 def account_of(example: Case, dialect_name: str = ONNX_22) -> list[str]:
-    """Return the account of a case in a dialect."""
     return list(case_details.in_dialect(example, DIALECTS[dialect_name]))
 
 
 def output_of(arguments: str) -> str:
-    """Return what `tconv show` prints."""
     words = shlex.split(arguments)
     return CliRunner().invoke(show_command, words, standalone_mode=False, catch_exceptions=False).output.rstrip("\n")
 
@@ -45,23 +42,6 @@ def output_of(arguments: str) -> str:
 def test_each_command_shows_its_text() -> None:
     """Cases with values by hand in each dialect, readings, refusals, tolerances; sizes and attributes; the JSON."""
     compare(SHOWN, [output_of(entry["show"]) for entry in yaml.safe_load(SHOWN.read_text(encoding="utf-8"))])
-
-
-def test_the_case_itself() -> None:
-    example = case((5,), (3,), channels=2, filters=3, bias=(3,), strides=(2,), auto_pad="valid", about="Words.",
-               cites=(Cite(ONNX_11, "doc"),), breaks="strides-given", shapes="symbolic", filter_source="input",
-               data="normal", dtype=DType.F16)  # fmt: skip
-    assert list(case_details.of_case(example)) == [
-        "topic/file/name",
-        "  Words.",
-        f"  cites {ONNX_11}: doc",
-        "  breaks strides-given, and nothing else",
-        "  x  f16 [1, 2, 5] normal seed 0",
-        "  w  f16 [2, 3, 3] normal seed 0",
-        "  b  f16 [3] normal seed 0",
-        "  attributes  strides=[2], auto_pad=valid",
-        "  sizes symbolic, data as input, filter as input, bias as input",
-    ]
 
 
 def test_products_of_readings_are_told_together() -> None:
@@ -84,7 +64,6 @@ def test_special_values_do_not_hide_the_tolerance() -> None:
 
 @pytest.mark.parametrize(("size", "end"), [(24, "] in NCX order"), (25, ", ...] in NCX order")])
 def test_long_lists_are_cut(size: int, end: str) -> None:
-    """24 elements are enough to recognise an output; what is left out is marked."""
     (line,) = (line for line in account_of(case((size,), (1,))) if line.startswith("    expects"))
     assert line.endswith(end)
     assert line.removesuffix(", ...] in NCX order").count(", ") == 2 + 23
