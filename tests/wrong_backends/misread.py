@@ -101,39 +101,6 @@ class PadsSwappedAndBiasDoubled(PadsSwapped, BiasDoubled):
     """Two mistakes that know nothing of each other."""
 
 
-class BiasOfNextChannel(Right):
-    """Every channel has the bias of the next."""
-
-    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        return super().computed(call, words, {k: np.roll(v, -1) if k == "b" else v for k, v in arrays.items()})
-
-
-class OverlapsStored(Right):
-    """Stores what each position of the data gives, one position after the other, and adds nothing but the bias."""
-
-    order: ClassVar[int] = 1
-
-    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        x, w, bias = (arrays.get(name) for name in ("x", "w", "b"))
-        assert x is not None
-        assert w is not None
-        y = super().computed(call, words, {"x": np.zeros_like(x), "w": w})
-        for position in list(np.ndindex(x.shape[2:]))[:: self.order]:
-            here = (slice(None), slice(None), *position)
-            alone, mark = np.zeros_like(x), np.zeros_like(x)
-            alone[here], mark[here] = x[here], 1
-            given = super().computed(call, words, {"x": alone, "w": w})
-            reached = super().computed(call, words, {"x": mark, "w": np.ones_like(w)}) != 0
-            y = np.where(reached, given, y)
-        return y if bias is None else y + bias.astype(y.dtype).reshape(-1, *(1,) * (x.ndim - 2))
-
-
-class OverlapsStoredBackwards(OverlapsStored):
-    """The same from the last position to the first one."""
-
-    order = -1
-
-
 class Odd(Right):
     """What a test makes of the output."""
 

@@ -48,18 +48,6 @@ class _ByGeometry(Right):
         return conv_transpose(x, w, b, dialect="geometry/1", groups=geometry.groups, **words | changed)
 
 
-class OneTooLongUnderSame(_ByGeometry):
-    """Under SAME_* the output has one element too many at the end of each axis."""
-
-    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        same = str(words["auto_pad"]).startswith("same")
-        return super().computed(call, words, arrays) if same else Right.computed(self, call, words, arrays)
-
-    def from_geometry(self, geometry: Geometry, x: Array, w: Array, b: Array | None, **changed: Any) -> Array:  # noqa: ANN401 - as above
-        ends = tuple(end - 1 for end in geometry.pads_end)
-        return super().from_geometry(geometry, x, w, b, pads_end=ends, **changed)
-
-
 class PadsAroundData(_ByGeometry):
     """Explicit pads are put around the data, and the output is cut to its size: pads_begin acts as -pads_begin * s."""
 
@@ -93,15 +81,6 @@ class CrashesOnGroups(Right):
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         return Crashed("SIGSEGV", "") if _channels(call, arrays) > 1 < call.groups else super().run(call, arrays)
-
-
-class RefusesGroupsInNumbers(CrashesOnGroups):
-    """Every grouped call that is not depthwise is refused, and the message has the numbers of the call."""
-
-    def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
-        if (channels := _channels(call, arrays)) > 1 < call.groups:
-            return Refused(f"no kernel for {call.groups} groups of {channels} channels, data of {arrays['x'].shape}")
-        return Right.run(self, call, arrays)
 
 
 def _channels(call: Call, arrays: Mapping[str, Array]) -> int:
