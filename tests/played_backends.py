@@ -1,4 +1,7 @@
-"""Runtimes that are a function of the problem, played in the test's own process."""
+"""Runtimes that are a function of the problem, played in the test's own process.
+
+Those that need a process of their own are `wrong_backends`.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,16 @@ from tconv.backends import Produced, Refused
 from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.dialects import find_dialect
+from tconv.dialects.geometry import resolve
+from tconv.dialects.readings import apply_readings
+from tconv.errors import Violation
 from tconv.evidence import Calls, answer_of
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
+from tconv.verdict.judge import judge
+from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +33,10 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
     from tconv.dialects.geometry import Geometry
+    from tconv.dialects.readings import Reading
     from tconv.gate.assessment import Assessment
     from tconv.records.record import Record
+    from tconv.records.record_file import Run
     from tconv.vocabulary import Array
 
 ONNX = find_dialect("onnx/ConvTranspose-22")
@@ -88,3 +98,28 @@ def records_of(answer: Callable[[Problem], Array | Outcome], cases: Sequence[Cas
         backend.problem = Problem(case, ONNX)
         made.append(evaluator.evaluate(case))
     return made
+
+
+def answered(problem: Problem, readings: Sequence[Reading]) -> Outcome:
+    """Return what a runtime does that follows these readings."""
+    geometry = resolve(problem.signature, apply_readings(problem.dialect.rules, readings))
+    if isinstance(geometry, Violation):
+        return Refused("no")
+    return Produced(presented(problem, problem.truth.compute_values(geometry)))
+
+
+def run_following(
+    cases: Sequence[Case],
+    name: str,
+    follows: Callable[[Case], Sequence[Reading]],
+    instead: Callable[[Case], Outcome | None] = lambda _: None,
+) -> Run:
+    """Return the records of a runtime of a dialect that follows readings, and does something else `instead`."""
+    problems = [problem for case in cases if (problem := Problem(case, find_dialect(name))).values is not None]
+    verdicts = {
+        problem.case.id: judge(problem, instead(problem.case) or answered(problem, follows(problem.case)), DType.F32)
+        for problem in problems
+    }
+    run = run_of(verdicts)
+    header = run.header.model_copy(update={"dialect": name})
+    return replace(run, header=header, records=[replace(record, dialect=name) for record in run.records])

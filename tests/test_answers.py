@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from junitparser import JUnitXml
 
-from following import answered, run_of
 from made_records import DIFFERED
+from played_backends import answered, run_following
 from strategies import WIDE
 from tconv.backends import outcome as out
 from tconv.cases.layouts import to_ncx
@@ -21,9 +20,7 @@ from tconv.gate.assessment import assess
 from tconv.gate.pins import PinUses
 from tconv.gate.status import MixedReadings, RecordStatus, Status, choose_example
 from tconv.records.record import Record
-from tconv.reports import junit
 from tconv.reports.notes import mixed_answers
-from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
@@ -39,7 +36,7 @@ READINGS = [(name, reading) for name, dialect in DIALECTS.items() for reading in
 def test_whoever_follows_the_text_is_told_to_do_so(name: str, corpus: Corpus, telling: list[Case]) -> None:
     """Every question that the cases ask has the text's own answer, also where no other reading is allowed."""
     dialect = DIALECTS[name]
-    run = run_of(telling, name, lambda _: ())
+    run = run_following(telling, name, lambda _: ())
     found = collect_answers(run, corpus.find, dialect.every_reading())
     told = {shown.question: [told.answer for told in shown.answers] for shown in found if shown.question in QUESTIONS}
     assert told == {question: [getattr(dialect.rules, question)] for question in told}
@@ -57,7 +54,7 @@ def test_whoever_follows_another_reading_is_told_which(
     needed = [
         shown for shown in DIALECTS[name].disputed if shown.name == "same-as-convolution" and shown is not reading
     ]
-    run = run_of(telling, name, lambda _: (*needed, reading))
+    run = run_following(telling, name, lambda _: (*needed, reading))
     found = {shown.question: shown for shown in collect_answers(run, corpus.find)}
     if (name, reading.name.rpartition("-")[0]) == ("onnx/ConvTranspose-1", "negative-same"):
         # Under SAME opset 1 has the input's size, so that the total is never negative where there are data.
@@ -76,7 +73,7 @@ def test_an_answer_that_no_reading_of_the_text_allows_is_told_from_what_was_prod
     name = "onnx/ConvTranspose-1"
     dialect = DIALECTS[name]
     other = next(shown for shown in dialect.every_reading() if shown.change.answer == "input-times-stride")
-    run = run_of(telling, name, lambda _: (other,))
+    run = run_following(telling, name, lambda _: (other,))
     assert {"wrong-shape"} <= {record.verdict.kind for record in run.records}
 
     def actual(record: Record) -> Array | None:
@@ -100,7 +97,7 @@ def test_answers_that_whoever_mixes_are_named(corpus: Corpus, telling: list[Case
     """A case of each answer is named, and how many there are; the other questions are not touched."""
     name = "onnx/ConvTranspose-22"
     shrunk = next(one for one in DIALECTS[name].disputed if one.name == "negative-same-shrunk")
-    run = run_of(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
+    run = run_following(telling, name, lambda case: (shrunk,) if case.attributes.auto_pad == "same_upper" else ())
     (one,) = compare_answers(run, corpus.find, PinUses())[1]
     assert assess(run, None, corpus.find_facts, find=corpus.find).mixed == (one,)
     assert assess(run, None, corpus.find_facts).mixed == ()
@@ -128,30 +125,10 @@ def test_a_failure_that_other_cases_show_is_not_the_example_of_a_cause() -> None
     assert choose_example(members[:1], ("learnt",)).record.case == "a/b"
 
 
-def test_a_failure_that_other_cases_show_names_one_of_them(corpus: Corpus, telling: list[Case]) -> None:
-    """JUnit gives the command of the gate, as the case alone is green, and both answers in words."""
-    name = "onnx/ConvTranspose-22"
-    truncated = next(shown for shown in DIALECTS[name].disputed if shown.name == "negative-same-truncated")
-    run = run_of(telling, name, lambda case: (truncated,) if case.attributes.auto_pad == "same_lower" else ())
-    assessment = assess(run, None, corpus.find_facts, find=corpus.find)
-    written = junit.text(make_report([assessment]))
-    (answers_,) = assessment.mixed
-    (other,) = (given.example.id for given in answers_.answers if given.answer == "floor")
-    suite = JUnitXml.fromstring(written.encode())
-    failures = [result for cases in suite for case in cases for result in case.result if case.is_failure]
-    told = [failure for failure in failures if failure.type == "mixed-readings"]
-    assert told
-    for failure in told:
-        assert failure.text.startswith("tconv report acme.jsonl\nalone this case is no failure")
-        assert f"such as {other}" in failure.text
-        assert "\ncause: Contradicts its other answers: " in failure.text
-        assert "rounded towards zero; in other cases, half of a negative padding is rounded down" in failure.message
-
-
 def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpus, telling: list[Case]) -> None:
     """Whoever gives shapes alone is told to follow what makes the size, and none of what shares it."""
     name = "onnx/ConvTranspose-22"
-    run = run_of(telling, name, lambda _: ())
+    run = run_following(telling, name, lambda _: ())
     shapes = [replace(r, verdict=replace(r.verdict, rule="shape")) for r in run.records if r.verdict.kind == "agreed"]
     found = collect_answers(replace(run, records=shapes), corpus.find, DIALECTS[name].every_reading())
     told = {shown.question: [told.answer for told in shown.answers] for shown in found if shown.question in QUESTIONS}
@@ -159,13 +136,12 @@ def test_a_shape_tells_sizes_and_nothing_of_where_the_padding_goes(corpus: Corpu
 
 
 def test_what_has_no_elements_tells_nothing(corpus: Corpus) -> None:
-    """An empty output is the same under every reading of its size."""
     cases = list(corpus.cases("gate", ["empty/batch"]))
-    found = collect_answers(run_of(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
+    found = collect_answers(run_following(cases, "onnx/ConvTranspose-22", lambda _: ()), corpus.find)
     assert {given.answer for collect_answers in found for given in collect_answers.answers} == {Opened.ANSWERED}
 
 
 def test_a_case_that_is_there_no_more_tells_nothing(telling: list[Case]) -> None:
     """Records may be older than the corpus."""
-    run = run_of(telling, "onnx/ConvTranspose-22", lambda _: ())
+    run = run_following(telling, "onnx/ConvTranspose-22", lambda _: ())
     assert collect_answers(run, lambda _: None) == []

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from following import run_of
-from made_records import DIALECT, header, waiver_file
+from made_records import DIALECT, header, waiver, waiver_file
+from played_backends import run_following as run_of
 from reporting import red_lines
 from strategies import examples
 from tconv.dialects import DIALECTS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import yaml
 
-from following import run_of
 from made_records import DIFFERED, waiver, waiver_file, with_records
+from played_backends import run_following as run_of
 from reporting import noted_of, red_lines, run_report
 from tconv.backends import outcome as out
 from tconv.dialects import DIALECTS

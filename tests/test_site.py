@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from following import run_of
+from played_backends import run_following as run_of
 from tconv.backends.engine_names import ENGINES, engine_name
 from tconv.backends.environments import engines
 from tconv.datafiles import data_folder
