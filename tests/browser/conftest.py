@@ -22,10 +22,10 @@ from tconv.reports.between_runs.comparing import compare
 from tconv.reports.report import Report, make_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = "/usr/bin/chromium"
 _BACKENDS = ("twelve_ways:TwelveWays", "wrong_backends:Right")
@@ -52,9 +52,28 @@ def _records(backend: str, folder: Path, corpus: Corpus) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return a browser."""
     arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield started
         started.close()
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Callable[[str], Page]]:
+    """Return what gives a new page for an address; an error in it, or a request for anything else, fails the test."""
+    complaints: list[str] = []
+    pages: list[Page] = []
+
+    def watch(address: str) -> Page:
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith(address) else complaints.append(request.url))
+        pages.append(page)
+        return page
+
+    yield watch
+    for page in pages:
+        page.close()
+    assert complaints == []

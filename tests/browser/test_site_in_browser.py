@@ -19,7 +19,6 @@ PAGES = ("index", "calls", "findings", "changes", "texts", "engines/acme", "ques
 
 
 def test_it_requests_nothing_but_its_files(browser: Browser, site: Path) -> None:  # noqa: F811 - the fixture
-    """And no script fails."""
     page = browser.new_page(viewport=DESK)
     requested: list[str] = []
     failed: list[str] = []
@@ -61,7 +60,6 @@ def test_a_call_gets_an_answer_of_each_engine(browser: Browser, site: Path) -> N
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path, name: str) -> None:  # noqa: F811 - the fixture
-    """What is wider scrolls by itself."""
     page = browser.new_page(viewport=PHONE)
     page.goto((site / f"{name}.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
