@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +17,6 @@ from made_records import (
     DIFFERED,
     EVERY_RULING,
     facts,
-    header,
     named,
     ruled,
     run_of,
@@ -26,16 +25,12 @@ from made_records import (
     with_records,
 )
 from reporting import json_of, noted_of, notes_on, red_lines, run_report
-from small_corpus import written
-from tconv.corpus import Corpus
-from tconv.dialects.readings import Combination
-from tconv.evidence import Explanation, Misreads
 from tconv.gate.assessment import Assessment, assess
 from tconv.gate.entries import ActiveEntries, correct_refusals, select_active
 from tconv.gate.status import RULINGS, RecordStatus, Ruling, Status
-from tconv.records.headers import WaiversHeader, header_line
-from tconv.records.record import FreshAnswer, Record, record_line
-from tconv.reports import job_summary, plain, terminal
+from tconv.records.headers import WaiversHeader
+from tconv.records.record import FreshAnswer, Record
+from tconv.reports import job_summary, plain
 from tconv.reports.notes import NOTE_MEANINGS
 from tconv.reports.page.overview import answer, overviews
 from tconv.reports.phrases import reason
@@ -43,9 +38,6 @@ from tconv.reports.report import make_report
 from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from small_corpus import Command
     from tconv.gate.waivers import WaiverFile
     from tconv.records.record_file import Run
 
@@ -75,7 +67,6 @@ STATUSES = {
 def judged(
     verdicts: dict[str, ver.Verdict], file: WaiverFile | None = None, version: str = "1.2.0", *, strict: bool = False
 ) -> Assessment:
-    """Return what these verdicts come to."""
     return assess(run_of(verdicts, version), file, facts, strict=strict)
 
 
@@ -94,7 +85,6 @@ def test_each_ruling_has_its_status(verdict: Ruling) -> None:
 
 
 def test_green_is_a_pass_and_no_failure() -> None:
-    """Disputed, reported and not applicable cases beside it do not matter."""
     verdicts: dict[str, ver.Verdict] = {
         FIRST: AGREED,
         SECOND: ver.Disputed(("other",), "exact"),
@@ -161,7 +151,6 @@ def test_a_run_of_all_cases_needs_an_output(verdict: ver.Verdict) -> None:
     "verdict", [AGREED, ver.Agreed("bound"), ver.Agreed("shape"), ver.Disputed(("other",), "exact"), DIFFERED]
 )
 def test_one_output_is_enough(verdict: ver.Verdict) -> None:
-    """It passes, is disputed, or is waived; a shape is the output of a backend that infers no more."""
     assert red_lines(judged({SECOND: verdict, OTHER: REFUSED}, waiver_file(waiver()))) == []
 
 
@@ -172,16 +161,13 @@ def test_refusals_conform_beside_an_output_only() -> None:
     assert plain.badge(make_report([computing, refusing]))["message"] == "2 of 4 conform"
 
 
-def test_a_choice_of_waived_cases_is_green_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_choice_of_waived_cases_is_green_and_says_so() -> None:
     """The command that a waived case prints runs that case alone."""
     file = waiver_file(waiver())
     run = run_of({FIRST: DIFFERED})
     run.header = run.header.model_copy(update={"patterns": (FIRST,)})
     assessment = assess(run, file, facts)
     assert (red_lines(assessment), notes_on(assessment)) == ([], ["nothing passed: all cases are waived"])
-    for detail in ("screen", "quiet"):
-        terminal.show(run_report(assessment), None, detail)
-        assert "nothing passed: all cases are waived" in capsys.readouterr().out
     beside = judged({FIRST: DIFFERED, SECOND: ver.NotApplicable("no")}, file)
     assert notes_on(beside) == ["nothing passed: all cases that were judged are waived"]
     assert not any("nothing passed" in note for note in notes_on(judged({FIRST: DIFFERED, SECOND: AGREED}, file)))
@@ -257,21 +243,6 @@ def test_notes_are_counted_over_verdicts() -> None:
     assert all(note.meaning == NOTE_MEANINGS[note.name] for note in noted)
 
 
-def test_failures_are_counted() -> None:
-    """The sentence is right for one and for several."""
-    assert red_lines(judged({FIRST: DIFFERED, OTHER: AGREED})) == ["1 case failed without a waiver"]
-    assert red_lines(judged({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED})) == ["2 cases failed without a waiver"]
-
-
-def test_a_waived_failure_is_no_failure() -> None:
-    """It has the waiver and its reason, and the gate is green."""
-    assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
-    (waived,) = (member for member in assessment.statuses if member.status is Status.WAIVED)
-    assert waived.waiver is not None
-    assert (waived.record.case, waived.waiver.name, reason(waived)) == (FIRST, "known", "it rounds up")
-    assert red_lines(assessment) == []
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -310,7 +281,6 @@ def test_a_waiver_is_for_its_cases_its_verdict_its_versions_and_its_dialects(set
     ids=str,
 )
 def test_a_waiver_may_say_less_or_more(settings: dict[str, object]) -> None:
-    """Its scope and its verdict may be as wide or as exact as its author wants."""
     assert judged({FIRST: DIFFERED}, waiver_file(waiver(**settings))).counts[Status.WAIVED] == 1
 
 
@@ -343,7 +313,6 @@ def test_a_run_says_how_strictly_it_was_judged() -> None:
 
 
 def test_that_no_values_were_compared_is_noted() -> None:
-    """The case has passed, and is counted."""
     assessment = assess(run_of({FIRST: ver.Agreed("shape"), SECOND: AGREED, OTHER: AGREED}), None, facts)
     ((note,),) = [noted_of(assessment)]
     assert (note.name, note.example) == ("no-values", FIRST)
@@ -368,7 +337,6 @@ def test_a_message_of_several_lines_is_waived_by_its_words_in_one_line() -> None
 
 
 def test_many_stars_in_a_message_are_no_work() -> None:
-    """To try every split of forty would take longer than anybody waits."""
     known = waiver_file(waiver(verdict={"kind": "refused-valid", "message": "*a" * 40 + "*b"})).waivers[0]
     assert not known.waives(refused("a" * 1000), {})
     assert known.waives(refused("a" * 1000 + "b"), {})
@@ -405,43 +373,34 @@ def ended(run: Run, case: str, *earlier: str) -> Run:
     return with_records(run, replace(record, verdict=ver.Crashed("SIGSEGV", ""), alone=alone, earlier=earlier))
 
 
-def test_an_end_of_a_process_that_a_case_alone_does_not_repeat_is_red() -> None:
-    """Unless a waiver with `after-others` is for a case that the process was asked before; that is not lost."""
-    run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED})
-    died = ended(run, CASES[1], CASES[0])
-    assert red_lines(assess(died, waiver_file(waiver()), facts)) == ["1 case failed without a waiver"]
-    harming = waiver_file(waiver(**AFTER_OTHERS, where={"s": 1}))
-    assessment = assess(died, harming, facts)
-    assert (red_lines(assessment), assessment.waived) == ([], {CASES[0], CASES[1]})
-    elsewhere = waiver(**AFTER_OTHERS, cases="a/e", example="a/e/f")
-    assert assess(died, waiver_file(waiver(), elsewhere), facts, own=False).counts[Status.FAILED] == 1
-    nothing_before = ended(run, CASES[1])
-    assert assess(nothing_before, harming, facts).counts[Status.FAILED] == 1
+HARMING = waiver(**AFTER_OTHERS, where={"s": 1})
+CHANCE = {"name": "chance", "verdict": {"kind": "crashed", "cause": "SIGSEGV"}, "where": {"s": 2}, "example": SECOND}
 
 
-def test_a_waiver_of_later_deaths_excuses_no_process_that_was_not_asked_its_cases() -> None:
-    """What it covers and what deviates in another process, or later, has not harmed this one."""
-    run = run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[2]: AGREED, CASES[3]: DIFFERED})
-    harming = waiver(**AFTER_OTHERS, where={"s": 1})
-    file = waiver_file(harming, waiver(name="other", cases="a/d/e", example="a/d/e"))
-    for earlier in ((), CASES[3:], CASES[2:]):
-        assert assess(ended(run, CASES[1], *earlier), file, facts).counts[Status.FAILED] == 1
-    assert red_lines(assess(ended(run, CASES[1], CASES[3], CASES[0]), file, facts)) == []
-    both = assess(ended(ended(run, CASES[1], CASES[0]), CASES[2], CASES[3]), file, facts)
-    assert [member.record.case for member in both.statuses if member.status is Status.FAILED] == [CASES[2]]
-
-
-def test_a_death_after_others_is_waived_by_what_covers_the_case_with_after_others() -> None:
-    """Without `after-others` a waiver says that the case dies alone."""
-    died = ended(run_of({CASES[0]: DIFFERED, CASES[1]: AGREED, CASES[3]: AGREED}), CASES[1])
-
-    def failed(cause: str, **more: object) -> int:
-        verdict = {"kind": "crashed", "cause": cause}
-        by_chance = waiver(name="chance", verdict=verdict, cases="a/b/c", where={"s": 2}, example=CASES[1], **more)
-        return assess(died, waiver_file(waiver(), by_chance), facts).counts[Status.FAILED]
-
-    assert failed("SIGSEGV", **AFTER_OTHERS) == 0
-    assert failed("SIGSEGV") == 1
+@pytest.mark.parametrize(
+    ("earlier", "waivers", "failed"),
+    [
+        ((FIRST,), [waiver()], 1),
+        # What deviates in another process, or is not covered with `after-others`, has not harmed this one.
+        ((FIRST,), [HARMING], 0),
+        ((), [HARMING], 1),
+        ((OTHER,), [HARMING], 1),
+        ((THIRD, OTHER), [HARMING], 1),
+        ((OTHER, FIRST), [HARMING], 0),
+        ((FIRST,), [waiver(), waiver(**AFTER_OTHERS, cases="a/e", example="a/e/f")], 1),
+        # Of the case itself, without `after-others`, a waiver says that it dies alone.
+        ((), [waiver(), waiver(**CHANCE, **AFTER_OTHERS)], 0),
+        ((), [waiver(), waiver(**CHANCE)], 1),
+    ],
+)
+def test_an_end_of_a_process_that_a_case_alone_does_not_repeat_is_red(
+    earlier: tuple[str, ...], waivers: list[dict[str, Any]], failed: int
+) -> None:
+    """Unless a waiver with `after-others` is for the case, or for one that the process was asked before."""
+    run = run_of({FIRST: DIFFERED, SECOND: AGREED, THIRD: AGREED, OTHER: DIFFERED})
+    file = waiver_file(*waivers, waiver(name="other", cases="a/d/e", example=OTHER))
+    assessment = assess(ended(run, SECOND, *earlier), file, facts, own=False)
+    assert assessment.counts[Status.FAILED] == failed
 
 
 def test_a_waiver_whose_example_is_a_reading_s_refusal_is_stale() -> None:
@@ -474,14 +433,13 @@ def test_a_waiver_whose_example_ran_and_does_not_deviate_is_stale() -> None:
         assert [use.waiver.name for use in assessment.waivers.of_state("stale")] == ["known"]
 
 
-def test_a_waiver_after_others_is_needed_in_some_runs_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_waiver_after_others_is_needed_in_some_runs_only() -> None:
     """Its example may be no failure, and others that it covers; what deviates differently is still not waived."""
     file = waiver_file(waiver(**AFTER_OTHERS))
     for verdict in (AGREED, DIFFERED):
         assessment = judged({FIRST: verdict, SECOND: AGREED, OTHER: AGREED}, file)
         assert (red_lines(assessment), assessment.waivers.of_state("stale")) == ([], [])
-        terminal.show(run_report(assessment), None)
-        assert "note: waiver" not in capsys.readouterr().out
+        assert notes_on(assessment) == []
     for verdict in (ver.Disputed(("other",), "exact"), ver.AcceptedInvalid("strides-positive")):
         assert red_lines(judged({FIRST: verdict, SECOND: AGREED, OTHER: AGREED}, file)) == []
     for verdict in (ver.WrongShape((1,), (2,)), ver.Crashed("SIGSEGV", "")):
@@ -502,9 +460,7 @@ def test_a_waiver_whose_example_fails_by_chance_is_not_stale() -> None:
         assert red_lines(judged(run, waiver_file(crashes, known))) == []
 
 
-def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault() -> None:
     """A relative need not have all deviations of the backend that the file is of; a note says whose they are."""
     used, unneeded = waiver(), waiver(name="gone", cases="a/d/e", example=OTHER)
     file = waiver_file(used, unneeded).model_copy(update={"backend": "acme-original"}).of_relative("acme")
@@ -512,44 +468,34 @@ def test_waivers_of_a_relative_waive_and_those_that_are_not_needed_are_no_fault(
     assert (red_lines(assessment), assessment.waivers.of_state("stale")) == ([], [])
     assert [use.waiver.name for use in assessment.waivers.of_state("unneeded")] == ["gone"]
     assert assessment.waived == {FIRST}
-    terminal.show(run_report(assessment), None)
     note = "the waivers are those of 'acme-original', for whatever version: 1 cases are waived, and 1 waivers are not"
-    assert note in capsys.readouterr().out
+    assert any(text.startswith(note) for text in notes_on(assessment))
     assert "is stale" in " ".join(red_lines(judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(used, unneeded))))
 
 
-@pytest.mark.parametrize("verdicts", [{}, {SECOND: AGREED}], ids=["none of its cases", "some of them"])
-def test_a_waiver_whose_example_did_not_run_is_left_alone(verdicts: dict[str, ver.Verdict]) -> None:
-    """A run of some cases says nothing of the others."""
-    assessment = judged(verdicts | {OTHER: AGREED}, waiver_file(waiver()))
-    assert (red_lines(assessment), assessment.waivers.of_state("stale"), assessment.waivers.of_state("invalid")) == (
-        [],
-        [],
-        [],
-    )
+@pytest.mark.parametrize(
+    ("verdicts", "versions"),
+    [
+        ({}, ">=1"),
+        ({SECOND: AGREED}, ">=1"),
+        ({FIRST: ver.NotApplicable("no word")}, ">=1"),
+        ({FIRST: AGREED}, "<1.2"),
+    ],
+    ids=["none of its cases", "some of them", "not applicable", "another version"],
+)
+def test_a_waiver_is_left_alone_if_its_example_shows_nothing(verdicts: dict[str, ver.Verdict], versions: str) -> None:
+    """A run of some cases says nothing of the others; the next release may have repaired it, the one after may not."""
+    assessment = judged(verdicts | {OTHER: AGREED}, waiver_file(waiver(versions=versions)))
+    assert (red_lines(assessment), assessment.waivers.of_state("stale", "invalid")) == ([], [])
 
 
 def test_a_waiver_may_be_for_one_explanation_alone() -> None:
-    """Another wrong output in its scope is another cause."""
     run = run_of({FIRST: DIFFERED, SECOND: DIFFERED, OTHER: AGREED})
     names = {FIRST: named("pads-exchanged", "one-too-late"), SECOND: named("bias-doubled")}
     explained = replace(run, records=[replace(item, diagnosis=names.get(item.case, ())) for item in run.records])
     assessment = assess(explained, waiver_file(waiver(diagnosis=["pads-exchanged"])), facts)
     statuses = {item.record.case: item.status for item in assessment.statuses}
     assert (statuses[FIRST], statuses[SECOND]) == (Status.WAIVED, Status.FAILED)
-
-
-def test_a_waiver_whose_example_the_dialect_cannot_say_is_left_alone() -> None:
-    """It is for several dialects, and of this one the example shows nothing."""
-    assessment = judged({FIRST: ver.NotApplicable("no word"), OTHER: AGREED}, waiver_file(waiver()))
-    assert (red_lines(assessment), assessment.waivers.of_state("stale")) == ([], [])
-
-
-def test_a_waiver_of_another_version_is_neither_used_nor_stale() -> None:
-    """The next release may have repaired it; the one after may not."""
-    file = waiver_file(waiver(versions="<1.2"))
-    assert red_lines(judged({FIRST: AGREED, OTHER: AGREED}, file)) == []
-    assert red_lines(judged({FIRST: DIFFERED, OTHER: AGREED}, file, "1.1.9")) == []
 
 
 def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void() -> None:
@@ -565,16 +511,14 @@ def test_a_waiver_of_another_machine_is_neither_used_nor_stale_nor_void() -> Non
     assert assess(run_of(verdicts, machine={"simd": "avx512_fp16"}), file, facts).counts[Status.FAILED] == 1
 
 
-def test_waivers_of_other_versions_are_told_where_they_would_cover_failures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_waivers_of_other_versions_are_told_where_they_would_cover_failures() -> None:
     """A run of an older version fails with what is known of the newer one alone; a pass is no reason to speak of it."""
     file = waiver_file(waiver(versions=">=1.3"), waiver(name="gone", versions=">=1.3", where={"s": 2}))
     old = judged({FIRST: DIFFERED, OTHER: AGREED}, file)
     assert [each.name for each in old.waivers.of_other_versions] == ["known"]
     assert judged({FIRST: AGREED, OTHER: AGREED}, file).waivers.of_other_versions == ()
     assert judged({FIRST: DIFFERED, OTHER: AGREED}, file, "1.3.0").waivers.of_other_versions == ()
-    terminal.show(run_report(old), None)
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "note: waivers that would cover failures are not for version 1.2.0: known (>=1.3)" in shown
+    assert "waivers that would cover failures are not for version 1.2.0: known (>=1.3)" in " ".join(notes_on(old))
 
 
 def test_what_is_unsupported_may_depend_on_the_machine() -> None:
@@ -586,7 +530,7 @@ def test_what_is_unsupported_may_depend_on_the_machine() -> None:
         assert red_lines(assess(run, waiver_file(unsupported=(entry,)), facts)) == red
 
 
-def test_a_declaration_says_where_the_runtime_implements_it_by_now(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_declaration_says_where_the_runtime_implements_it_by_now() -> None:
     """Else a kernel that a later release loses again would be declared before anybody has seen that it is lost."""
     entry = {"where": {"s": [1, 2]}, "because": "no such kernel"}
     for verdicts, note in (
@@ -600,10 +544,7 @@ def test_a_declaration_says_where_the_runtime_implements_it_by_now(capsys: pytes
         ),
     ):
         assessment = judged(verdicts, waiver_file(unsupported=(entry,)))
-        terminal.show(run_report(assessment), None)
         sentence = f"s=1|2 is declared unsupported, and {note}"
-        assert f"note: {sentence}" in " ".join(capsys.readouterr().out.split())
-        assert "1|2 is declared unsupported" in job_summary.markdown(make_report([assessment])).replace("\\", "")
         assert json_of(assessment)["notes"] == [{"name": "wide-declaration", "text": sentence}]
 
 
@@ -632,7 +573,6 @@ def test_a_declaration_that_fits_is_not_told() -> None:
     ids=["no such case", "no such label", "not its case", "not its fact"],
 )
 def test_a_waiver_whose_example_is_no_case_of_its_own_is_void(settings: dict[str, object], why: str) -> None:
-    """Whoever reads the waiver must be able to run it."""
     made = waiver(**settings)
     assessment = judged({OTHER: AGREED}, waiver_file(made))
     assert red_lines(assessment) == [f"waiver 'known' is invalid: its example {made['example']!r} {why}; correct it"]
@@ -644,14 +584,6 @@ def test_waivers_that_ship_are_not_void_in_a_corpus_of_someone_s_own() -> None:
     run = run_of({OTHER: AGREED})
     assert red_lines(assess(run, waiver_file(waiver(example="a/b/gone")), facts, own=False)) == []
     assert len(assess(run, waiver_file(waiver(example=OTHER)), facts, own=False).waivers.of_state("invalid")) == 1
-
-
-def test_an_assessment_is_complete_when_it_is_made() -> None:
-    """Nobody fills in a field afterwards: reports that are made from it one after another say the same."""
-    assessment = judged({FIRST: DIFFERED, OTHER: AGREED}, waiver_file(waiver()))
-    for field in fields(assessment):
-        with pytest.raises(FrozenInstanceError):
-            setattr(assessment, field.name, ())
 
 
 def test_records_that_are_not_all_or_of_another_corpus_are_red() -> None:
@@ -703,25 +635,3 @@ def test_a_case_that_the_corpus_no_longer_has_keeps_its_verdict() -> None:
     assert judged({gone: DIFFERED, OTHER: AGREED}, waiver_file(waiver())).counts[Status.WAIVED] == 1
     narrow = waiver_file(waiver(where={"gone": 1}))
     assert judged({gone: DIFFERED, OTHER: AGREED}, narrow).counts[Status.FAILED] == 1
-
-
-@pytest.mark.parametrize(("verdict", "code"), [(AGREED, 0), (DIFFERED, 1)], ids=["green", "red"])
-def test_the_gate_command_ends_with_0_or_1(verdict: ver.Verdict, code: int, command: Command, tmp_path: Path) -> None:
-    """`tconv report RECORDS` needs no backend and no worker."""
-    cases = written(tmp_path)
-    records = tmp_path / "acme.jsonl"
-    head = header().model_copy(update={"corpus": Corpus.load(cases).digest, "patterns": ("small/plain",)})
-    lines = [header_line(head), record_line(Record("small/plain", "acme", DIALECT, verdict))]
-    records.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    done = command("report", str(records), "--cases", str(cases))
-    assert done.returncode == code
-    assert ("green: " in done.stdout) == (code == 0)
-
-
-def test_a_misreading_takes_away_what_excuses_a_value_and_no_note_of_the_backend() -> None:
-    """The misreading is more likely than the excuse; what the backend says of itself is as true as before."""
-    assessment = judged({"a/b/c": ver.Agreed("bound", ("flushed-subnormals", "used a fallback"))})
-    assert [noted.name for noted in noted_of(assessment)] == ["flushed-subnormals", "used a fallback"]
-    misread = Misreads(Combination(("bias-doubled",)))
-    explained = (Explanation(misread, ("groups >= 2",), ("a/b/d",), 1, frozenset({"a/b/c"}), 1),)
-    assert [noted.name for noted in noted_of(replace(assessment, explained=explained))] == ["used a fallback"]
