@@ -37,25 +37,27 @@ HOLDS = {
 def test_for_which_calls_a_term_holds() -> None:
     """A line, a plane and a volume: of a line nothing holds that is said of a second axis."""
 
-    def call(outputs: list[int], batch: int, sizes: tuple[int, int], stride: int, dilation: int, mode: str) -> Features:
+    def call(
+        outputs: list[int], batch: int, sizes: tuple[int, int, int], stride: int, dilation: int, mode: str
+    ) -> Features:
         axis = dict.fromkeys(("spatial", "kernel", "pads_begin", "pads_end", "output_padding"), 1)
         axis |= {"total padding": 0, "strides": stride, "dilations": dilation}
-        channels, outs = sizes
-        per_group = {"channels / groups": channels // 2, "out_channels / groups": outs // 2}
-        of = {"batch": batch, "channels": channels, "out_channels": outs, "groups": 2, **per_group}
+        channels, outs, groups = sizes
+        per_group = {"channels / groups": channels // groups, "out_channels / groups": outs // groups}
+        of = {"batch": batch, "channels": channels, "out_channels": outs, "groups": groups, **per_group}
         return Features(of, [axis | {"output": output} for output in outputs], {"auto_pad": mode})
 
     random = Random(0)  # noqa: S311 - the same calls each time, so that no two terms hold for the same ones
     modes = ("same_upper", "same_lower", "valid", "explicit")
     made = [
-        call([9], 1, (2, 2), 1, 6, "same_upper"),
-        call([4, 8], 4, (2, 4), 3, 2, "valid"),
-        call([3, 4, 1], 2, (2, 4), 6, 4, "same_lower"),
+        call([9], 1, (2, 2, 2), 1, 6, "same_upper"),
+        call([4, 8], 4, (2, 4, 2), 3, 2, "valid"),
+        call([3, 4, 1], 2, (2, 4, 2), 6, 4, "same_lower"),
         *(
             call(
                 random.choices(range(1, 20), k=random.randint(1, 3)),
                 random.randint(1, 4),
-                (random.choice((2, 4, 6)), random.choice((2, 4, 6))),
+                (2 * random.randint(1, 4), 2 * random.randint(1, 8), random.randint(1, 2)),
                 random.randint(1, 6),
                 random.randint(1, 6),
                 random.choice(modes),

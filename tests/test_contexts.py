@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tconv.cases.graph import Node
     from tconv.corpus import Corpus
     from tconv.dialects.geometry import Geometry
+    from tconv.expectation.surrounded import Surrounded
     from tconv.vocabulary import Array
 
 ROW = DIALECTS[ONNX[-1]]
@@ -77,8 +78,7 @@ def _place(label: str) -> int:
 @pytest.mark.parametrize(("axis", "level"), [of for of in OPERATIONS if of[0] != "sizes"], ids=lambda part: part)
 def test_a_level_computes_what_onnx_says(corpus: Corpus, axis: str, level: str) -> None:
     """Onnx's own evaluator, which knows nothing of tconv, gives the same output; it runs each node by itself."""
-    case = corpus.find(level_id(axis, level))
-    assert case is not None
+    case = corpus.case(level_id(axis, level))
     problem = Problem(case, ROW)
     model = build(problem.call, problem.arrays)
     onnx.checker.check_model(model, full_check=True)
@@ -91,8 +91,7 @@ def test_levels_need_what_they_say(contexts: list[Case]) -> None:
     assert frozenset(kind for each in OPERATIONS.values() for kind in each) | {"Dequantize"} == NAMES
     for case in contexts:
         problem = Problem(case, ROW)
-        assert problem.surrounded is not None
-        kinds = {node.kind for node in problem.surrounded.graph.nodes}
+        kinds = {node.kind for node in _surrounded(problem).graph.nodes}
         assert kinds - {OPERATOR} == operations_of(case.context)[0]
 
 
@@ -101,14 +100,17 @@ def _values(problem: Problem) -> Values:
     return problem.values
 
 
+def _surrounded(problem: Problem) -> Surrounded:
+    assert problem.surrounded is not None
+    return problem.surrounded
+
+
 def test_every_number_is_one_of_the_type(contexts: list[Case]) -> None:
-    """No sum or product of a graph is rounded in f32, so that no order of operations changes it."""
     for case in contexts:
         problem = Problem(case, ROW)
         if case.context.activation in SMOOTH or case.context.arithmetic == ROUNDED:
             continue
-        surrounded = problem.surrounded
-        assert surrounded is not None
+        surrounded = _surrounded(problem)
         truth = Truth({role: array * 2**6 for role, array in surrounded.operands.items()}, DType.F32)
         assert truth.integral, case.id
         tensors = surrounded.tensors(_values(problem).primary.geometry)
@@ -120,8 +122,7 @@ def test_the_sum_of_each_operator_is_exact_in_any_order(contexts: list[Case]) ->
     """In units of the quanta of data and filter, the absolute terms of each sum stay below 2^24."""
     for case in contexts:
         problem = Problem(case, ROW)
-        surrounded = problem.surrounded
-        assert surrounded is not None
+        surrounded = _surrounded(problem)
         tensors = surrounded.tensors(_values(problem).primary.geometry)
         for node in surrounded.graph.nodes:
             if node.kind != OPERATOR or case.context.activation in SMOOTH:
@@ -152,10 +153,10 @@ def _normalized_by(
     problem: Problem, epsilon: float, *, folded: bool = False, wrong_channel: int | None = None
 ) -> Array:
     """Return what a runtime gives in f32 that folds the normalization into filter and bias, or does not."""
-    assert problem.surrounded is not None
-    arrays, geometry = problem.surrounded.arrays, _values(problem).primary.geometry
+    surrounded = _surrounded(problem)
+    arrays, geometry = surrounded.arrays, _values(problem).primary.geometry
     x, w = arrays["X"].astype(np.float32), arrays["W"].astype(np.float32)
-    b = arrays[problem.surrounded.graph.nodes[1].inputs[1]]
+    b = arrays[surrounded.graph.nodes[1].inputs[1]]
     scale, shift, mean, variance = (arrays[f"bn_{name}"] for name in ("scale", "shift", "mean", "variance"))
     factor = (scale / np.sqrt(variance + np.float32(epsilon))).astype(np.float32)
     if wrong_channel is not None:
@@ -175,9 +176,7 @@ def _normalized_by(
 
 @pytest.fixture
 def normalized(corpus: Corpus) -> Problem:
-    """Return a case with a BatchNormalization as exporters write it."""
-    case = corpus.find(NORMALIZED + "]")
-    assert case is not None
+    case = corpus.case(NORMALIZED + "]")
     return Problem(case, ROW)
 
 
@@ -206,8 +205,7 @@ def test_behind_an_exported_normalization_nothing_rounds(normalized: Problem) ->
 
 
 def test_a_quantize_behind_it_is_off_at_a_tie_alone(corpus: Corpus) -> None:
-    case = corpus.find(NORMALIZED + ",context.end=int8]")
-    assert case is not None
+    case = corpus.case(NORMALIZED + ",context.end=int8]")
     problem = Problem(case, ROW)
     low, high = problem.judged.compute_range(_values(problem).primary.geometry)
     assert set(np.unique(high - low)) <= {0.0, 1.0}
@@ -245,14 +243,11 @@ class Fused:
         self.asked: list[str] = []
 
     def record(self, case_id: str) -> Record:
-        """Return the record of a case."""
         fails = any(levels <= set(levels_of(case_id)) for levels in self.wrong)
         verdict = ver.RefusedValid("no") if fails else ver.Agreed("exact")
         return Record(case_id, "fused", ROW.name, verdict)
 
     def ask(self, run: Run) -> Callable[[list[Case]], list[Record]]:
-        """Return what answers new cases of a run."""
-
         def answer(cases: list[Case]) -> list[Record]:
             records = [self.record(case.id) for case in cases]
             self.asked += [case.id for case in cases]
@@ -283,8 +278,12 @@ def test_the_smallest_failing_levels_are_found(corpus: Corpus, contexts: list[Ca
     assert set(found.values()) == {("context.before=pad-both", "context.activation=relu")}
 
 
+def four_levels(contexts: list[Case]) -> str:
+    return next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+
+
 def test_a_failure_behind_a_known_one_is_asked_for(corpus: Corpus, contexts: list[Case]) -> None:
-    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    case = four_levels(contexts)
     first, *others = levels_of(case)
     second = [level.removeprefix("context.") for level in others[:2]]
     found = smallest(Fused({first.removeprefix("context.")}, set(second)), corpus, [case])
@@ -301,7 +300,7 @@ def test_no_more_is_asked_than_a_run_may(corpus: Corpus, contexts: list[Case]) -
 
 def test_nobody_says_right_alone_of_an_operator_that_was_not_asked(corpus: Corpus, contexts: list[Case]) -> None:
     """A run of one context asks for the operator alone first; and if it fails too, for nothing more."""
-    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    case = four_levels(contexts)
     for backend, asked in ((Fused(set(levels_alone(case)[:1])), 2), (Fused(set()), 1)):
         run = Run(Path("records"), None, [backend.record(case)])  # type: ignore[arg-type] # no header is read
         assert find_smallest({case: "refused-valid"}) == {}
@@ -310,6 +309,12 @@ def test_nobody_says_right_alone_of_an_operator_that_was_not_asked(corpus: Corpu
         assert len(backend.asked) >= asked
         kinds = {record.case: kind_of(record) for record in (*run.records, *run.asked)}
         assert find_smallest(kinds).get(case) == (levels_of(case)[:1] if asked > 1 else None)
+
+
+def _twin(case: str) -> str:
+    twin = twin_of(case)
+    assert twin is not None
+    return twin
 
 
 def levels_alone(case: str) -> list[str]:
@@ -322,8 +327,7 @@ def test_nothing_more_is_asked_for_what_is_missing_or_slow(
     corpus: Corpus, contexts: list[Case], verdict: ver.Verdict
 ) -> None:
     case = next(case.id for case in contexts if levels_of(case.id))
-    twin = twin_of(case)
-    assert twin is not None
+    twin = _twin(case)
     records = [Record(case, "slow", ROW.name, verdict), Record(twin, "slow", ROW.name, ver.Agreed("exact"))]
     run = Run(Path("records"), None, records)  # type: ignore[arg-type] # no header is read
     ask_smaller(run, corpus.find, lambda cases: pytest.fail(f"asked for {cases}"))
@@ -331,11 +335,10 @@ def test_nothing_more_is_asked_for_what_is_missing_or_slow(
 
 def test_a_waived_level_stays_the_smallest_set(corpus: Corpus, contexts: list[Case]) -> None:
     """What a waiver covers fails all the same: it is not said that the operator is right with fewer levels."""
-    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
+    case = four_levels(contexts)
     pair = with_levels(case, levels_of(case)[:2])
     smaller = with_levels(case, levels_of(case)[:1])
-    twin = twin_of(case)
-    assert twin is not None
+    twin = _twin(case)
     backend = Fused(set(levels_alone(case)[:1]))
     records = [backend.record(text) for text in (pair, smaller, twin)]
     answers = [answer_of(record) for record in records]
@@ -347,9 +350,8 @@ def test_a_waived_level_stays_the_smallest_set(corpus: Corpus, contexts: list[Ca
 
 def test_the_id_of_a_context_is_one_case(corpus: Corpus, contexts: list[Case]) -> None:
     """As a pattern too, also if no tier has it, and the plain twin's, although ids leave out neutral levels."""
-    case = next(case.id for case in contexts if len(levels_of(case.id)) == 4)
-    twin = twin_of(case)
-    assert twin is not None
+    case = four_levels(contexts)
+    twin = _twin(case)
     for text in (case, twin, with_levels(case, levels_of(case)[:2])):
         assert list(corpus.ids("gate", [text])) == [text]
         assert corpus.count("gate", [text]) == 1
@@ -380,10 +382,8 @@ def test_the_head_of_a_report_counts_smaller_contexts(command: Command, tmp_path
 def test_a_smaller_context_has_the_dequantised_values_in_float(corpus: Corpus, data: str, filter_level: str) -> None:
     """It is asked before int8 is blamed: the same numbers but for powers of two, which change no bit of a sum."""
     labels = (f"context.data={data}", f"context.filter={filter_level}", "context.activation=relu")
-    quantised = corpus.find(f"{SWEEP}[geometry={PLAIN},{','.join(labels)}]")
-    plain = corpus.find(f"{SWEEP}[geometry={PLAIN},{labels[-1]}]")
-    assert quantised is not None
-    assert plain is not None
+    quantised = corpus.case(f"{SWEEP}[geometry={PLAIN},{','.join(labels)}]")
+    plain = corpus.case(f"{SWEEP}[geometry={PLAIN},{labels[-1]}]")
     operands = [Problem(each, ROW).operands for each in (quantised, plain)]
     for role in ("x", "w"):
         factors = operands[0][role] / operands[1][role]
@@ -391,37 +391,20 @@ def test_a_smaller_context_has_the_dequantised_values_in_float(corpus: Corpus, d
         assert (np.frexp(factors)[0] == 0.5).all()
 
 
-def test_two_operators_of_other_sizes_show_a_buffer_that_both_get(corpus: Corpus) -> None:
-    case = corpus.find("contexts/neighbours/two-sizes[geometry=same-added,context.use=beside-uncropped]")
-    assert case is not None
-    with Pool(Asking("onnxruntime")) as pool:
-        verdict = pool.record(case).verdict
-    assert isinstance(verdict, ver.RefusedValid)
-    assert "Shape mismatch attempting to re-use buffer" in verdict.message
-
-
 def test_output_shape_is_computed_if_the_text_has_an_input_for_it(corpus: Corpus) -> None:
     """Nodes make it of another tensor's shape; the output is that of the case that gives it as numbers."""
-    case = corpus.find("contexts/neighbours/computed-sizes[geometry=groups,context.sizes=computed]")
-    twin = corpus.find("contexts/neighbours/computed-sizes[geometry=groups]")
-    assert case is not None
-    assert twin is not None
+    case = corpus.case("contexts/neighbours/computed-sizes[geometry=groups,context.sizes=computed]")
+    twin = corpus.case("contexts/neighbours/computed-sizes[geometry=groups]")
     assert isinstance(expect(case, ROW), NotApplicable)
     problem = Problem(case, DIALECTS["openvino/GroupConvolutionBackpropData-1"])
-    assert problem.surrounded is not None
-    graph = problem.surrounded.graph
+    surrounded = _surrounded(problem)
+    graph = surrounded.graph
     assert [node.kind for node in graph.nodes] == ["Shape", "Slice", "Slice", "Concat", OPERATOR]
     assert graph.nodes[-1].inputs[2] == graph.nodes[-2].outputs[0]
     geometry = _values(problem).primary.geometry
-    x, w = problem.surrounded.operands.values()
-    assert (problem.surrounded.compute(geometry) == definition(x, w, None, geometry)).all()
+    x, w = surrounded.operands.values()
+    assert (surrounded.compute(geometry) == definition(x, w, None, geometry)).all()
     assert geometry.output == _values(Problem(twin, problem.dialect)).primary.geometry.output
-
-
-def test_a_context_whose_operator_fails_alone_is_not_made_smaller(corpus: Corpus, contexts: list[Case]) -> None:
-    """The failure is the operator's."""
-    assert smallest(everywhere := Fused(set()), corpus, [contexts[0].id]) == {}
-    assert everywhere.asked == []
 
 
 @pytest.mark.parametrize(
@@ -434,8 +417,7 @@ def test_a_context_whose_operator_fails_alone_is_not_made_smaller(corpus: Corpus
 )
 def test_a_record_says_what_became_of_a_graph(corpus: Corpus, levels: str, executed: tuple[str, ...]) -> None:
     """Onnxruntime folds a BatchNormalization into the filter; what it executes one by one is not recorded."""
-    case = corpus.find(f"{SWEEP}[geometry=upsample,{levels}]")
-    assert case is not None
+    case = corpus.case(f"{SWEEP}[geometry=upsample,{levels}]")
     with Pool(Asking("onnxruntime")) as pool:
         record = pool.record(case)
     assert isinstance(record.verdict, ver.Agreed)
@@ -468,11 +450,9 @@ def test_a_condition_of_a_context_holds_for_all_of_its_failures(corpus: Corpus, 
 @pytest.mark.parametrize("use", ["beside", "second-operator"])
 def test_another_operator_follows_the_size_that_a_reading_gives(corpus: Corpus, use: str) -> None:
     """OpenVINO's text lets SAME pad nothing: an operator beside it then does too, one behind it takes that size."""
-    case = corpus.find(level_id("use", use, geometry="same-upper"))
-    assert case is not None
+    case = corpus.case(level_id("use", use, geometry="same-upper"))
     problem = Problem(case, DIALECTS[BACKPROP[1]])
-    surrounded = problem.surrounded
-    assert surrounded is not None
+    surrounded = _surrounded(problem)
     sizes = set()
     for candidate in _values(problem).candidates:
         tensors = surrounded.tensors(candidate.geometry)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from made_records import DIALECT, header, waiver, waiver_file
+from made_records import DIALECT, header, waiver_file
 from played_backends import run_following as run_of
 from reporting import red_lines
 from strategies import examples
