@@ -57,7 +57,6 @@ def test_a_message_stays_one_command(tmp_path: Path) -> None:
 
 
 def test_more_causes_than_github_shows_are_counted(tmp_path: Path) -> None:
-    """GitHub shows ten errors of a step; the last says how many there are more."""
     causes = {f"a/b{number}": ver.BackendError(f"reason {chr(97 + number)}") for number in range(15)}
     report = run_report(assess(run_of(causes), None, lambda _: None))
     lines = list(workflow_commands(report, tmp_path, None))
@@ -65,10 +64,3 @@ def test_more_causes_than_github_shows_are_counted(tmp_path: Path) -> None:
     assert len(notes) == len(report.notes) > 0
     assert len(lines) == 10 + len(notes)
     assert lines[9].endswith("::and 6 more; the job's summary and the page have all of them")
-
-
-def test_what_is_undeclared_did_not_fail(tmp_path: Path) -> None:
-    """A message says the status."""
-    report = run_report(assess(run_of({"a/b": ver.Unsupported("later")}), None, lambda _: None))
-    first, *_ = workflow_commands(report, tmp_path, None)
-    assert "::1 undeclared, such as a/b: Does not support calls; no waiver file declares this" in first

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,25 +47,3 @@ def test_an_extra_is_told_by_what_it_brings(monkeypatch: pytest.MonkeyPatch) -> 
     assert installing(["two"]) == "pip install 'onnx>=2026.1' 'openvino>=1'"
     monkeypatch.setattr(extras, "requires", lambda _: None)
     assert installing(["two"]) == "pip install '.[two]' in the clone"
-
-
-def test_words_are_folded_on_a_narrow_terminal() -> None:
-    """Between words, and what goes on is indented; in a pipe each is one line, for the programs that read it."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-    variables = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "FORCE_COLOR"}}
-    command = [sys.executable, "-m", "tconv", "show", "padding/output-shape/odd-unit-by-hand"]
-    with subprocess.Popen(command, stdout=theirs, env=variables | {"TERM": "xterm"}) as process:
-        os.close(theirs)
-        shown = b""
-        # The system ends the terminal with an error, or with nothing to read.
-        with suppress(OSError):
-            while part := os.read(ours, 65536):
-                shown += part
-    os.close(ours)
-    lines = shown.decode().splitlines()
-    assert process.returncode == 0
-    assert max(map(len, lines)) <= 60
-    assert any(line.startswith("    ") for line in lines)
-    piped = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert max(map(len, piped)) > 60

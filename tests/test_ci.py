@@ -78,7 +78,6 @@ def github(machine: Path, python: str = sys.executable, **inputs: str) -> subpro
 
 
 def jenkins(machine: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
-    """Run the shell steps of the pipeline with these parameters."""
     defaults = dict(re.findall(r"string\(name: '(\w+)', defaultValue: '(.*?)'", JENKINS)) | {"TCONV_STRICT": "false"}
     for script in re.findall(r"sh \'\'\'(.*?)\'\'\'", JENKINS, re.DOTALL):
         done = shell(machine, script, defaults | parameters)
@@ -88,7 +87,6 @@ def jenkins(machine: Path, **parameters: str) -> subprocess.CompletedProcess[str
 
 
 def gitlab(machine: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the script of the job with these variables."""
     return shell(machine, "\n".join(GITLAB["script"]), GITLAB["variables"] | variables)
 
 
@@ -114,7 +112,6 @@ def test_every_input_reaches_the_shell() -> None:
 
 
 def outputs(machine: Path) -> dict[str, str]:
-    """Return the outputs of the action's last run."""
     lines = (machine / "outputs").read_text(encoding="utf-8").splitlines()
     written = dict(line.split("=", 1) for line in lines)
     assert [value["value"] for value in ACTION["outputs"].values()] == [

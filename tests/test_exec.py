@@ -95,7 +95,6 @@ def recorded(how: str, folder: Path, **options: str) -> Run:
 
 
 def verdicts(recorded_run: Run) -> dict[str, ver.Verdict]:
-    """Return the verdicts by the case's name."""
     return {record.case.rpartition("/")[2]: record.verdict for record in recorded_run.records}
 
 
