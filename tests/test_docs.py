@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import importlib
 import re
 import shlex
@@ -106,15 +107,19 @@ def test_every_child_that_the_docs_start_is_there(page: Path) -> None:
     [block for page in PAGES for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), FENCED)],
 )
 def test_python_of_the_docs_is_python(code: str) -> None:
-    """It compiles; what it imports of tconv is there."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tconv":
             module = importlib.import_module(node.module or "")
             assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
 
 
+@pytest.mark.parametrize("name", ["tconv.api.conforming", "tconv.api.reference", "tconv.investigation.strategies"])
+def test_the_examples_of_docstrings_are_right(name: str) -> None:
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert (failed, tried > 0) == (0, True)
+
+
 def test_the_strategy_of_the_docs_draws_cases() -> None:
-    """The property test of docs/how-to/investigate.md runs as it stands."""
     (code,) = (block for block in blocks("docs/how-to/investigate.md", "python") if "@given" in block)
     names: dict[str, Callable[[], None]] = {}
     exec(code, names)  # noqa: S102 - it is what is tested
@@ -162,7 +167,6 @@ def test_the_script_of_a_finding_shows_it(
 
 
 def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
-    """It loads, and its lint finds nothing."""
     (example,) = blocks("docs/how-to/write-a-case.md", "yaml")
     file = tmp_path / "example.yaml"
     file.write_text(example)
@@ -172,7 +176,6 @@ def test_the_case_file_of_the_docs_is_one(tmp_path: Path) -> None:
 
 
 def test_the_waiver_file_of_the_docs_is_one(tmp_path: Path) -> None:
-    """The page's YAML is read without a complaint, and has the waiver and the pins of the text."""
     file = tmp_path / "example.yaml"
     file.write_text("".join(blocks("docs/how-to/waive.md", "yaml")))
     read = load(file)

