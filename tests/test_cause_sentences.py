@@ -112,10 +112,9 @@ def test_of_several_possible_reasons_for_a_refusal_one_is_enough() -> None:
     "answer",
     [
         refuses_long_outputs,
-        played.flips_in_groups,
+        played.misread("filter-flipped", played.is_grouped),
         played.refuses_grouped,
         played.no_kernel,
-        played.is_one_longer,
     ],
 )
 def test_a_printed_condition_holds_for_each_case_and_for_no_passing_one(

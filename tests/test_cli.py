@@ -119,28 +119,6 @@ def test_the_cases_of_a_dialect_are_listed(command: Command, tmp_path: Path) -> 
     assert (done.returncode, "dialect must be one of" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(("show", "nosuch"), 2), (("run", "--backend", "nosuch:X"), 3), (("check", "broken.yaml"), 2)],
-    ids=["show", "run", "check"],
-)
-def test_errors_without_a_reader_have_their_codes(arguments: tuple[str, ...], code: int, tmp_path: Path) -> None:
-    """Where nobody reads standard error, the exit code still says what it says."""
-    (tmp_path / "broken.yaml").write_text("format: 1\n")
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "tconv", *arguments],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=writing,
-        check=False,
-    )
-    os.close(writing)
-    assert done.returncode == code
-
-
 def test_records_of_other_cases_are_beside_those_of_tconvs_own(command: Command, tmp_path: Path) -> None:
     """No run replaces what a run of another corpus wrote: neither of tconv's own, nor of a file of the same name."""
     assert command("run", "examples/**", "--tier", "smoke", *RIGHT, "--output", "out", "-j", "1", "-q").returncode == 0

@@ -63,14 +63,6 @@ def flips_even_kernels(problem: Problem) -> Array:
     return computed(problem, w=np.flip(w, [axis for axis in range(2, w.ndim) if w.shape[axis] % 2 == 0]))
 
 
-def is_one_longer(problem: Problem) -> Array:
-    """Give one element more on each axis under SAME_*."""
-    geometry = geometry_of(problem)
-    if not str(problem.signature.auto_pad).startswith("same"):
-        return computed(problem)
-    return computed(problem, replace(geometry, output=tuple(size + 1 for size in geometry.output)))
-
-
 def biases_the_first_group(problem: Problem) -> Array:
     bias = problem.truth.operands.get("b")
     if bias is None:
@@ -84,13 +76,21 @@ def biases_the_first_item(problem: Problem) -> Array:
     return np.concatenate([y[:1], y[1:] - bias])
 
 
-def flips_in_groups(problem: Problem) -> Array:
-    w = problem.truth.operands["w"]
-    return (
-        computed(problem, w=np.flip(w, tuple(range(2, w.ndim))))
-        if geometry_of(problem).groups > 1
-        else computed(problem)
-    )
+def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], Array]:
+    """Return a runtime that misreads the calls for which `where` holds."""
+    misreading = misreadings_by_name(ONNX)[name]
+
+    def answer(problem: Problem) -> Array:
+        found = apply([misreading], problem.signature, ONNX, problem.truth.operands) if where(problem) else None
+        if found is None:
+            return computed(problem)
+        return Truth(found.operands, problem.case.x.dtype).compute_values(found.geometry)
+
+    return answer
+
+
+def is_grouped(problem: Problem) -> bool:
+    return geometry_of(problem).groups > 1
 
 
 def crops_both_pads_at_the_beginning(problem: Problem) -> Array:
@@ -134,7 +134,7 @@ def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus:
         (flips_even_kernels, Errs, "kernel of an axis is even"),
         (biases_the_first_group, Errs, "bias=true and group!=dense"),
         (biases_the_first_item, Relates, "batch >= 2 and bias=true"),
-        (flips_in_groups, Misreads, "group!=dense"),
+        (misread("filter-flipped", is_grouped), Misreads, "group!=dense"),
         (refuses_grouped, Says, "group=grouped"),
         (correlates_at_stride_1, Errs, "kernel of an axis >= 2 and strides of every axis < 2"),
         (saturates, Relates, ""),
@@ -201,23 +201,6 @@ def test_a_case_more_renames_no_cause(valid: list[Case], corpus: Corpus) -> None
     whole = said(answers)
     for left_out in (0, len(answers) // 2, next(n for n, answer in enumerate(answers) if answer.failure)):
         assert said([*answers[:left_out], *answers[left_out + 1 :]]) == whole
-
-
-def misread(name: str, where: Callable[[Problem], bool]) -> Callable[[Problem], Array]:
-    """Return a runtime that misreads the calls for which `where` holds."""
-    misreading = misreadings_by_name(ONNX)[name]
-
-    def answer(problem: Problem) -> Array:
-        found = apply([misreading], problem.signature, ONNX, problem.truth.operands) if where(problem) else None
-        if found is None:
-            return computed(problem)
-        return Truth(found.operands, problem.case.x.dtype).compute_values(found.geometry)
-
-    return answer
-
-
-def is_grouped(problem: Problem) -> bool:
-    return geometry_of(problem).groups > 1
 
 
 @pytest.fixture(scope="module")

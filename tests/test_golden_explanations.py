@@ -79,7 +79,7 @@ RUNTIMES = {
     # What was seen in runtimes that nobody here has written.
     **dict.fromkeys(("UnsetMemoryBesides", "CrashesOnGroups", "LastChannelOf17", "NoDevice"), Played()),
     **dict.fromkeys(("RowsBeyond32Skipped", "FirstMultiplierForAll"), Played()),
-    **dict.fromkeys(("EndPaddingOfAxis1Ignored", "LimitedToLargest", "IntegerBits", "PadsAroundData"), Played()),
+    **dict.fromkeys(("EndPaddingOfAxis1Ignored", "IntegerBits", "PadsAroundData"), Played()),
     "DanglingUnderNxc": Played(("strides-dilations/grid/*", "batch/**")),
     "WrongByChanceAtStride3": Played(("strides-dilations/grid/*",)),
     "on-the-data": Played(spec="wrong_backends:PadsAroundData", cases=ON_THE_DATA),

@@ -129,14 +129,6 @@ class FirstMultiplierForAll(_ByGeometry):
         return super().from_geometry(geometry, x, w, b, **changed)
 
 
-class LimitedToLargest(Right):
-    """Results of float32 beyond the largest number are that number, and not infinite."""
-
-    def answer(self, y: Array) -> Outcome:
-        largest = np.finfo(np.float32).max
-        return Produced(np.clip(y, -largest, largest) if y.dtype == np.float32 else y)
-
-
 class IntegerBits(Right):
     """The output of depthwise calls in float32 are integers of 32 bits, whose bits are taken for floats."""
 
