@@ -119,6 +119,28 @@ def test_every_constraint_has_an_example() -> None:
     assert BROKEN.keys() | set(ELSEWHERE) == CONSTRAINTS.keys()
 
 
+def test_which_constraints_the_operator_cannot_do_without() -> None:
+    """Where one of these is broken there is no value at all; any other leaves one that a text may or may not allow."""
+    lists = ("strides", "dilations", "pads", "output-padding", "output-shape", "kernel-shape")
+    assert {name for name, constraint in CONSTRAINTS.items() if constraint.needed} == {
+        *(f"{name}-length" for name in lists),
+        "kernel-shape-matches",
+        "strides-positive",
+        "dilations-positive",
+        "output-shape-non-negative",
+        "groups-positive",
+        "channels-divisible",
+        "filter-channels-match",
+        "filter-rank-matches",
+        "bias-rank",
+        "bias-length",
+        "auto-pad-known",
+        "data-format-known",
+        "filter-format-known",
+        "output-size-non-negative",
+    }
+
+
 def test_the_plain_signature_breaks_nothing() -> None:
     assert broken(PLAIN) == {}
     assert [name for name in WIDE if not isinstance(expect_of_signature(PLAIN, DIALECTS[name]), Values)] == []
