@@ -6,6 +6,7 @@ from itertools import combinations, product
 from math import prod
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,6 +59,12 @@ def test_rows_are_chosen_once_from_those_there_are(problem: Problem) -> None:
     assert all(0 <= number < len(rows) for number in chosen)
     if len(radix) > strength:
         assert all(any(mask[number] for mask in masks) for number in chosen)
+
+
+@pytest.mark.parametrize("strength", [3, 4, 9])
+def test_no_more_axes_than_strength_gives_everything(strength: int) -> None:
+    rows = np.array(list(product(range(2), range(3), range(4))), dtype=np.int32)
+    assert cover(rows, (2, 3, 4), strength, [np.arange(24) % 2 == 0]) == list(range(24))
 
 
 def test_few_rows_cover_much() -> None:
