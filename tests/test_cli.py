@@ -18,6 +18,8 @@ from click.testing import CliRunner
 
 from small_corpus import BARE_HEAD, CASES, environment, written
 from tconv.cli import COMMANDS, GROUPS, _tconv
+from tconv.cli.limits import refuse_too_little
+from tconv.errors import UsageError
 from tconv.records.record_file import read
 
 if TYPE_CHECKING:
@@ -203,6 +205,34 @@ def test_limits_in_which_nothing_can_run_are_told(kind: str, limit: int, said: s
     )  # fmt: skip
     assert done.returncode == 2
     assert re.fullmatch(rf"tconv: {said} must be at least .* \(got .*\); raise it with: ulimit .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("variables", "threads"),
+    [
+        ({}, 3),
+        ({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "2"}, 1),
+        ({"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "1"}, 2),
+        ({"OPENBLAS_NUM_THREADS": "0", "OMP_NUM_THREADS": "2"}, 2),
+        ({"OPENBLAS_NUM_THREADS": "many", "OMP_NUM_THREADS": "-1"}, 3),
+        ({"OMP_NUM_THREADS": "9"}, 3),
+    ],
+)
+def test_the_memory_that_must_be_there_is_for_the_threads_that_start(
+    variables: dict[str, str], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenBLAS takes the first variable with a positive number, and not more processors than the process may use."""
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 4, 5}, raising=False)
+    limit = (160 + 40 * threads) * 2**20
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit if kind == resource.RLIMIT_AS else 1024, 2048))
+    refuse_too_little()
+    limit -= 1
+    with pytest.raises(UsageError, match="memory must be at least"):
+        refuse_too_little()
 
 
 @pytest.mark.parametrize(

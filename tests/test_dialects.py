@@ -233,6 +233,26 @@ def test_stated_and_open_constraints(constraint: str, stated: set[str], left_ope
     assert {name for name, answer in answers.items() if isinstance(answer, Open)} == left_open
 
 
+def test_torch_says_what_it_takes_and_leaves_ranges_open() -> None:
+    """One number for both sides, no mode and no size; lengths and shapes are demanded, ranges are not."""
+    row = DIALECTS["torch/conv_transpose"]
+    assert {name for name, word in row.spelling.attributes.items() if isinstance(word, NoWord)} == {
+        "auto_pad",
+        "output_shape",
+        "kernel_shape",
+    }
+    stated = {name for name, answer in row.constraints.items() if isinstance(answer, Stated)}
+    assert {"pads-length", "channels-divisible", "bias-length", "at-most-three-spatial-axes"} <= stated
+    assert {name for name, answer in row.constraints.items() if isinstance(answer, Open)} == {
+        *(f"{name}-positive" for name in ("strides", "dilations", "groups")),
+        *(f"{name}-non-negative" for name in ("pads", "output-padding", "output-size")),
+        *(f"{what}-not-empty" for what in ("batch", "channels", "spatial", "kernel", "output")),
+        "output-padding-below-stride-or-dilation",
+        "output-padding-below-stride",
+        "one-type",
+    }
+
+
 def test_tflite_has_strides_and_a_mode_alone() -> None:
     """Nothing but stride, padding and the output's whole shape can be written, of f32 on a plane."""
     row = DIALECTS["tflite/TransposeConv"]
@@ -332,6 +352,18 @@ def test_webnn_writes_padding_axis_by_axis_and_layouts_in_letters() -> None:
 
 
 # Citations.
+
+
+def test_geometry_is_onnx_without_what_rules_decide() -> None:
+    """geometry/1 has plain pads, negative ones too, no mode and no output_shape; nothing in it is disputed or open."""
+    dialect = DIALECTS["geometry/1"]
+    assert dialect.disputed == ()
+    assert not any(isinstance(answer, Open) for answer in dialect.constraints.values())
+    for name in ("auto_pad", "output_shape", "kernel_shape"):
+        assert isinstance(dialect.spelling.attributes[name], NoWord)
+    assert isinstance(dialect.constraints["strides-positive"], Stated)
+    for name in ("pads-non-negative", "output-padding-below-stride-or-dilation", "batch-not-empty"):
+        assert isinstance(dialect.constraints[name], Absent)
 
 
 def quoted(clause: str) -> list[str]:
