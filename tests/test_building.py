@@ -46,6 +46,16 @@ def test_a_scalar_is_meant_for_every_axis(name: str) -> None:
     assert getattr(built(**plain, **{name: [2, 1]}, breaks="strides-length").attributes, name) == (2, 1)
 
 
+def test_a_kernel_may_be_one_number() -> None:
+    assert built(spatial=[5, 4], kernel=2).w.shape == (1, 1, 2, 2)
+
+
+def test_kernel_shape_is_the_filters_or_its_own() -> None:
+    plain: dict[str, Any] = {"spatial": [5, 4], "kernel": [3, 2]}
+    assert built(**plain, kernel_shape="kernel").attributes.kernel_shape == (3, 2)
+    assert built(**plain, kernel_shape=[2, 2], breaks="kernel-shape-matches").attributes.kernel_shape == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("settings", "sizes"),
     [

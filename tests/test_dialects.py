@@ -351,9 +351,6 @@ def test_webnn_writes_padding_axis_by_axis_and_layouts_in_letters() -> None:
     ]
 
 
-# Citations.
-
-
 def test_geometry_is_onnx_without_what_rules_decide() -> None:
     """geometry/1 has plain pads, negative ones too, no mode and no output_shape; nothing in it is disputed or open."""
     dialect = DIALECTS["geometry/1"]
@@ -364,6 +361,9 @@ def test_geometry_is_onnx_without_what_rules_decide() -> None:
     assert isinstance(dialect.constraints["strides-positive"], Stated)
     for name in ("pads-non-negative", "output-padding-below-stride-or-dilation", "batch-not-empty"):
         assert isinstance(dialect.constraints[name], Absent)
+
+
+# Citations.
 
 
 def quoted(clause: str) -> list[str]:

@@ -387,6 +387,14 @@ def test_nothing_is_reported_where_the_text_is_followed(command: Command, tmp_pa
     assert done.stderr == "nothing to report: Right 1.0 in small/padded: agreed: exact\n"
 
 
+def test_a_case_that_the_dialect_cannot_say_is_an_error(command: Command, tmp_path: Path) -> None:
+    """The backend was not asked, so there is nothing to tell of it."""
+    text = f"{HEAD}cases:\n  - {{name: half, with: {{dtype: bf16}}}}\n"
+    done = issue(command, tmp_path, "Right", "half", "--dialect", "onnx/ConvTranspose-11", text=text)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a case must be one that onnx/ConvTranspose-11 can say (got small/half: " in done.stderr
+
+
 @pytest.mark.parametrize("text", ["plain", "a`b", "```\n# owned\n```", "`" * 7])
 def test_no_text_of_a_runtime_ends_its_block(text: str, tmp_path: Path) -> None:
     """The marks around its message are longer than any in it; a name with marks stays in one line of code."""

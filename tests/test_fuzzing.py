@@ -123,6 +123,24 @@ def test_what_was_found_until_an_interrupt_is_kept(
     assert ", interrupted" in (tmp_path / "out" / "findings.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("backend", "found"), [("RefusesEverything", "33 deviations"), ("Right", "nothing was")])
+def test_what_was_drawn_until_an_interrupt_is_kept(
+    backend: str, found: str, fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before anything is shrunk; where nothing was found, no file is written."""
+
+    def clock(_self: object, ran: int, _failed: int) -> bool:
+        if ran:
+            signal.raise_signal(signal.SIGINT)
+        return True
+
+    monkeypatch.setattr(fuzz_command._Clock, "__call__", clock)
+    done = fuzz(backend, "--examples", "100")
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1].startswith(f"tconv: interrupted; {found} found until then")
+    assert (tmp_path / "out" / "findings.yaml").exists() == (backend != "Right")
+
+
 def test_what_was_found_until_a_backend_was_lost_is_kept(
     fuzz: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
