@@ -25,7 +25,6 @@ from tconv.verdict import kinds as ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
