@@ -257,6 +257,14 @@ def test_what_the_system_refuses_is_named(
     assert (done.returncode, done.stderr.startswith(f"tconv: {said}")) == (2, True)
 
 
+@pytest.mark.parametrize("words", ["check", "report", "list --cases"])
+def test_a_name_that_no_file_can_have_is_told(words: str, command: Command) -> None:
+    """As all of three hundred characters."""
+    done = command(*words.split(), "x" * 300)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "x: a path must be shorter (got: File name too long); check it\n" in done.stderr
+
+
 @pytest.mark.parametrize("words", ["run --tier", "run --backend", "show", "report", "list"])
 def test_an_error_shows_no_thousands_of_characters(words: str, command: Command) -> None:
     """Its beginning says what must be, and its end what to do."""

@@ -258,6 +258,15 @@ def test_results_that_are_limited_to_the_largest_number(bias: float) -> None:
     assert found.relation == "are limited to ±3.4028e38"
 
 
+def test_results_that_are_flushed_have_no_other_name() -> None:
+    """They are zero, as they would be of operands in half precision; those who say so have more to show."""
+    problem = problem_of(3, 1, x=[2.0**-120, 2.0**-121, 3.0], w=[2.0**-10])
+    output = problem.output
+    assert output is not None
+    flushed = np.where(np.abs(output) < np.finfo(np.float32).tiny, np.float32(0), output)
+    assert asked(problem.case, flushed).explained == (Combination(("subnormal-results-are-zero",)),)
+
+
 def test_what_is_wrong_beside_nan_is_explained() -> None:
     """NaN where NaN is expected is right, and the others say what is wrong with them."""
     problem = problem_of(3, 2, x=[1.0, float("nan"), 3.0], w=[1.0, 5.0], b=[7.0])

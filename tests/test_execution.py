@@ -48,7 +48,7 @@ from tconv.records.headers import WaiversHeader
 from tconv.records.record import FreshAnswer
 from tconv.records.record_file import read
 from tconv.verdict import kinds as ver
-from wrong_backends import LOG, TROUBLE
+from wrong_backends import LOG, SPOKEN, TROUBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -436,6 +436,13 @@ def test_a_worker_has_one_thread_and_a_runtime_the_number_that_the_user_wants(
         told = pool.backend.environment
     assert (told["threads"], told["wanted"]) == ("1", "7")
     assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_what_workers_print_reaches_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = records("Prints", tmp_path, FEW)
+    assert {record.verdict.kind for record in read(path).records} == {"agreed"}
+    out, err = capfd.readouterr()
+    assert SPOKEN not in out + err
 
 
 def test_a_worker_that_is_gone_when_it_is_started_again_ends_the_run(
