@@ -268,11 +268,6 @@ def _scale_filter(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Arr
     return (w.reshape(groups, -1, *w.shape[1:]) * factors).reshape(w.shape).astype(np.float32)
 
 
-def _hard_sigmoid(inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
-    scaled = inputs[0] * np.float32(attributes["alpha"]) + np.float32(attributes["beta"])
-    return np.maximum(np.minimum(scaled, np.float32(1)), np.float32(0))
-
-
 _OPERATIONS: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], Array]] = {
     "Add": lambda inputs, _: np.add(*inputs),
     "Sub": lambda inputs, _: np.subtract(*inputs),
@@ -283,7 +278,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], Array]]
     "Clip": lambda inputs, a: np.minimum(np.maximum(inputs[0], np.float32(a["min"])), np.float32(a["max"])),
     "LeakyRelu": lambda inputs, a: np.maximum(inputs[0], 0) + np.float32(a["alpha"]) * np.minimum(inputs[0], 0),
     "PRelu": lambda inputs, _: np.maximum(inputs[0], 0) + inputs[1] * np.minimum(inputs[0], 0),
-    "HardSigmoid": _hard_sigmoid,
+    "HardSigmoid": lambda inputs, a: np.clip(inputs[0] * np.float32(a["alpha"]) + np.float32(a["beta"]), 0, 1),
     "BatchNormalization": _batch_normalization,
     "Conv": lambda inputs, _: np.einsum("nc...,oc->no...", inputs[0], inputs[1].reshape(inputs[1].shape[:2])),
     "Pad": _pad,

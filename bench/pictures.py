@@ -27,20 +27,13 @@ SIZE: ViewportSize = {"width": 1120, "height": 680}
 LARGEST = 160_000
 """The most bytes of a picture."""
 SCHEMES = ("light", "dark")
-RED = 1
 
 
 def page_of_a_run(backends: list[str], patterns: list[str], folder: Path) -> Path:
-    """Run backends in the smoke tier without waivers, and return their page.
-
-    Raises:
-        RuntimeError: the exit code is not that of a run with failures.
-    """
+    """Run backends in the smoke tier without waivers, and return their page."""
     words = [word for backend in backends for word in ("--backend", backend)]
     command = [sys.executable, "-m", "tconv", "run", "--tier", "smoke", "--waivers", "none", "--quiet", *words]
-    code = subprocess.run([*command, "--output", str(folder), *patterns], check=False).returncode
-    if code != RED:
-        raise RuntimeError(f"the run must find failures, and end with {RED} (got {code})")
+    subprocess.run([*command, "--output", str(folder), *patterns], check=False)
     return next(folder.glob("*.html"))
 
 

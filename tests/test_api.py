@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tconv
 from strategies import BACKPROP, ONEDNN, ONNX, WIDE, examples
-from tconv import Geometry, Invalid, api, conv_transpose, disputed, errors, resolve
+from tconv import Geometry, Invalid, conv_transpose, disputed, errors, resolve
 from tconv.api.arguments import Written
 from tconv.dialects import DIALECTS
 from tconv.errors import UsageError
@@ -55,7 +55,6 @@ def test_the_public_names() -> None:
         name for name, member in vars(errors).items() if isinstance(member, type) and issubclass(member, Exception)
     }
     assert set(tconv.__all__) == functions | errors_ | {"Geometry", "Tolerance", "Violation", "__version__"}
-    assert set(api.__all__) == set(tconv.__all__) - {"__version__"} | {"DEFAULT_DIALECT"}
     assert all(hasattr(tconv, name) for name in tconv.__all__)
     with pytest.raises(AttributeError, match="module 'tconv' has no attribute 'convtranspose'"):
         _ = tconv.convtranspose  # type: ignore[attr-defined]

@@ -55,7 +55,7 @@ SUITES = {
 
 @cache
 def curated_ids() -> frozenset[str]:
-    """Return the ids of the cases that together find most wrong kernels; `bench/node_tests.py` chooses them."""
+    """Return the ids of the cases that together find many wrong kernels; `bench/node_tests.py` counts them."""
     return frozenset(files(__package__).joinpath("curated.txt").read_text(encoding="utf-8").splitlines())
 
 
