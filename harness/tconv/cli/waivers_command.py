@@ -66,8 +66,9 @@ def pin(records: tuple[Path, ...], cases: Path | None, waivers: Path) -> None:
     """Write the allowed readings that a backend follows into its waiver file. If it later follows others, a run is red.
 
     RECORDS are the records of one backend, with one run for each dialect: files or folders. A pin is changed if the
-    answers do not follow it. Pins of other dialects, pins of questions that no case asks, and all other text of the
-    file stay. The changed lines are printed. Answers that fail or are waived are not pinned.
+    answers do not follow it. Pins of other dialects, and pins of questions that no case asks, stay. All other text of
+    the file stays too, except comments between pins. The changed lines are printed. Answers that fail or are waived
+    are not pinned.
     """
     if waivers.resolve().is_relative_to(Path(tconv.__file__).parent):
         raise FileError(waivers, "must be outside of the installed package; copy the file, and name the copy")
