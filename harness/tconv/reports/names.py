@@ -105,7 +105,7 @@ def _of_texts() -> Iterator[Entry]:
             change = misreading.change
             example = _example(dialect.rules, change) if isinstance(change, AnswerOtherwise) else ""
             yield Entry(
-                "misreading", misreading.name, misreading.says, example, "correct it: the text does not allow it"
+                "misreading", misreading.name, misreading.says, example, "correct it, if your text does not allow it"
             )
 
 
