@@ -199,6 +199,13 @@ def test_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
         assert str(caught.value) == f"{path}:1: written by format {FORMAT - 1}; run tconv again"
 
 
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "acme.jsonl"
+    path.write_bytes(b"")
+    with pytest.raises(FileError, match=":1: must start with a header"):
+        read(path)
+
+
 def test_a_run_continues_another_that_differs_in_its_start_alone() -> None:
     later = header().model_copy(update={"started": "2027-01-01T00:00:00+00:00"})
     assert later.continues(header())
