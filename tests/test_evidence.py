@@ -330,6 +330,18 @@ def test_a_name_that_no_call_contradicts_leaves_nothing_to_one_that_fits_fewer(
     assert found.what == Misreads(Combination(("bias-of-the-first-group",)))
 
 
+def test_a_name_that_is_no_longer_in_the_catalogue_explains_nothing(spread: list[Case], corpus: Corpus) -> None:
+    """Records of an older version have it; no call could contradict it."""
+    gone = (Combination(("gone",)),)
+    records = [
+        replace(of, diagnosis=of.diagnosis and gone) for of in reports_of(misread("filter-flipped", is_grouped), spread)
+    ]
+    assert {of.diagnosis for of in records} == {(), gone}
+    found = explain(calls_of(records, corpus))
+    assert found
+    assert not any(isinstance(each.what, Misreads) for each in found)
+
+
 def no_kernel(problem: Problem) -> Array:
     """Say the same words for a type and for a short kernel in groups."""
     geometry = geometry_of(problem)

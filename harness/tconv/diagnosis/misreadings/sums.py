@@ -100,6 +100,7 @@ MISREADINGS = tuple(
         # robertknight/rten#1408, Tencent/TNN#205, onnx ReferenceEvaluator 1.23
         ("bias-of-the-first-group", "every group has the bias of the first group",
          in_operand("b", lambda b, g: np.tile(b[: len(b) // g.groups], g.groups))),
+        # AlexeyAB/darknet#8660 proposes this, CNugteren/CLBlast#270 expects it
         ("overlaps-hold-the-first-tap",
          "each point has the product of the first tap that reaches it, and not the sum",
          in_result(partial(_one_product, first=True))),
