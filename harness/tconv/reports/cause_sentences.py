@@ -123,7 +123,8 @@ class Failures:
     def _happens(self) -> str:
         """Return what the runtime does in the failures, the most severe first."""
         kinds = sorted({member.ruling.kind for member in self.members}, key=SEVERITY.index)
-        first, invalid = self.shown.ruling, " on invalid calls" if self.is_invalid else ""
+        is_told = kinds == ["accepted-invalid"]
+        first, invalid = self.shown.ruling, " on invalid calls" if self.is_invalid and not is_told else ""
         if kinds == ["wrong-dtype"] and isinstance(first, ver.WrongDtype) and self._have_one("expected", "actual"):
             actual, expected = (TYPES.get(name, name) for name in (first.actual, first.expected))
             return f"returns {actual} instead of {expected}{invalid}"

@@ -1,7 +1,7 @@
 import type { State } from "./address.js";
 import { renderCase } from "./case.js";
 import { caseView } from "./case_data.js";
-import { button, byId, copyButton, el, note } from "./elements.js";
+import { button, byId, copyButton, el, foldable, note } from "./elements.js";
 import type { Explorer } from "./explorer.js";
 import { openCase } from "./opened_case.js";
 import type { CaseRecord, PageData } from "./page_data.js";
@@ -127,6 +127,6 @@ export class CasePanel {
 function makeHead(id: string) {
   const [path, labels] = partition(id, "[");
   const head = el("h2", { id: "detail-head", tabindex: -1 }, el("span", {}, path));
-  if (labels) head.append(el("span", { class: "labels" }, `[${labels}`));
+  if (labels) head.append(el("span", { class: "labels" }, ...foldable(`[${labels}`)));
   return head;
 }

@@ -1,6 +1,6 @@
 import type { CaseView } from "./case_data.js";
-import { copyButton, el } from "./elements.js";
-import { foldable, formatCount } from "./text.js";
+import { copyButton, el, foldable } from "./elements.js";
+import { formatCount } from "./text.js";
 
 // The parts of a case's view that are words: why, every backend's answer, the call, the neighbours, the commands.
 
@@ -40,7 +40,7 @@ export function answersSection({ answers }: CaseView) {
     el(
       "tr",
       { "aria-current": current ? "true" : null },
-      el("th", { scope: "row" }, current || was ? run : el("a", { href }, run), el("small", {}, foldable(dialect))),
+      el("th", { scope: "row" }, current || was ? run : el("a", { href }, run), el("small", {}, ...foldable(dialect))),
       el("td", { class: `status ${status}` }, el("span", { "aria-hidden": "true" }, symbol), ` ${status}`),
       el("td", {}, kind, el("small", {}, said)),
     ),
@@ -105,7 +105,7 @@ export function neighboursSection({ neighbours }: CaseView) {
 
 export function commandsSection({ commands, issue }: CaseView) {
   const lines = commands.map(([name, text]) => {
-    const shown = el("pre", {}, ...text.split(" ").flatMap((word) => [el("span", {}, word), " "]));
+    const shown = el("pre", {}, ...text.split(" ").flatMap((word) => [el("span", {}, ...foldable(word)), " "]));
     return el(
       "div",
       { class: "command" },

@@ -3,7 +3,6 @@ import type { Facet, PageData } from "./page_data.js";
 import { labelsOf, partition } from "./patterns.js";
 import type { Selection } from "./selection.js";
 import type { Column } from "./table.js";
-import { foldable } from "./text.js";
 
 // The columns of the two lists: records, with the attributes that differ among them, and cases by backends.
 
@@ -52,7 +51,7 @@ export function recordColumns(
   const textOf = (facet: Facet | undefined, number: number) => facet?.values[data.valueOf(facet, number)] ?? "";
   const attributes = facts.map((fact) => ({
     ...column(fact, "minmax(0, 3fr)", (number) => textCell(textOf(data.facets.get(fact), number))),
-    label: foldable(fact),
+    label: fact.replaceAll("_", "_\u200b"), // it may be folded there
     style: "fact",
     title: fact,
   }));

@@ -55,9 +55,11 @@ export function legendOf(drawing: HTMLElement, expected: string, others: DrawnOu
   const entries: [string, string][] = [
     ["data", "input element"],
     ["tap", "tap"],
+    ["reached none", "no product reaches it"],
+    ["reached single", "one product reaches it"],
     ["reached several", "several products reach it"],
     ["cropped", "cropped"],
-    ["beyond", "no tap reaches it"],
+    ["beyond", "beyond all taps"],
     ["element added", "added by output_padding"],
     ["frame expected", expected],
   ];

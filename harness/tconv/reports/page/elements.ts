@@ -20,6 +20,9 @@ export const enlargement = () => Number.parseFloat(getComputedStyle(document.doc
 
 export const note = (sentence: string) => el("p", { class: "note" }, sentence);
 
+/** A text that is folded behind slashes and commas; its parts stay whole if they fit. */
+export const foldable = (text: string) => text.split(/(?<=[/,])/u).map((part) => el("span", {}, part));
+
 /** The element of that id, which page.html.j2 has. */
 export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind) {
   const element = document.getElementById(id);

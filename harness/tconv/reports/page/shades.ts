@@ -1,6 +1,6 @@
 import { type Colour, colourOf, palette } from "./colours.js";
 import type { Arrays, Fields, Tiled } from "./fields.js";
-import { formatFloat32 } from "./text.js";
+import { formatRounded } from "./text.js";
 
 // The colours of values and errors. Zero is white, in the dark the ground; blue and orange are told apart by
 // everyone who tells colours apart in any way.
@@ -34,7 +34,7 @@ const SIGNED_ON_DARK = palette([
 /** The scale of values or errors up to a magnitude, alike on both sides of zero. */
 export function signedShade(reach: number, dark: boolean): Shade {
   const colours = dark ? SIGNED_ON_DARK : SIGNED_ON_LIGHT;
-  const end = String(Number(reach.toPrecision(4)));
+  const end = formatRounded(reach);
   return {
     limit: reach,
     colours,
@@ -70,7 +70,7 @@ const FAR = 1000;
 export function farBeyond({ expected, actual }: Arrays) {
   const [right, came] = [largestOf(expected?.values ?? []), largestOf(actual?.values ?? [])];
   if (right === 0 || came <= FAR * right) return "";
-  const [most, limit] = [came, right].map((value) => (value < 1e6 ? formatFloat32(value) : value.toExponential(1)));
+  const [most, limit] = [formatRounded(came), formatRounded(right)];
   const isLargest = came >= LARGEST_FLOAT32 || came === LARGEST_FLOAT16;
   return `Values up to ${most}; at most ${limit} is expected${isLargest ? "" : ": possibly uninitialised memory"}.`;
 }

@@ -7,9 +7,6 @@ export const formatCount = (count: number) => COUNTS.format(count);
 /** Write a shape or an index. */
 export const formatShape = (sizes: readonly number[]) => `[${sizes.join(", ")}]`;
 
-/** A name that may be folded behind a slash and behind an underscore. */
-export const foldable = (name: string) => name.replaceAll(/[/_]/gu, "$&\u200b");
-
 /** The shortest decimal that means this float32. */
 export function formatFloat32(value: number) {
   if (!Number.isFinite(value)) return String(value);
@@ -19,6 +16,10 @@ export function formatFloat32(value: number) {
   }
   return formatDouble(Number(value.toPrecision(9)));
 }
+
+/** A number in five digits, or if it is large in two. */
+export const formatRounded = (value: number) =>
+  Math.abs(value) < 1e6 ? formatDouble(Number(value.toPrecision(5))) : value.toExponential(1);
 
 /** A float32 in at most `room` characters, rounded if need be; an empty text where that is not enough. */
 export function formatWithin(value: number, room: number) {

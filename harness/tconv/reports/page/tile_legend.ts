@@ -4,7 +4,7 @@ import { css } from "./colours.js";
 import { el } from "./elements.js";
 import type { Tiled } from "./fields.js";
 import type { Shade } from "./shades.js";
-import { formatFloat32, formatShape } from "./text.js";
+import { formatFloat32, formatRounded, formatShape } from "./text.js";
 import { drawAbsent, MARKED, SPECIAL } from "./tile_canvas.js";
 import type { TileOptions } from "./tiles.js";
 
@@ -28,7 +28,7 @@ export function tileLegend({ fields, shown, titles, judged }: TileOptions, shade
   }
   const { limit } = shades.actual;
   const isFar = (name: Tiled) => fields.fields[name].values.some((value) => Math.abs(value) > shades[name].limit);
-  if (shown.some(isFar)) entries.push(hatched(`beyond ±${limit}`, Number.POSITIVE_INFINITY));
+  if (shown.some(isFar)) entries.push(hatched(`beyond ±${formatRounded(limit)}`, Number.POSITIVE_INFINITY));
   if (drawn.some(({ present }) => present.includes(0))) {
     entries.push(swatch("no element there", (context) => drawAbsent(context, [0, 0], SWATCH)));
   }
