@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from strategies import BACKPROP, ONEDNN, ONNX, case
+from strategies import BACKPROP, ONEDNN, ONNX, WIDE, case
 from tconv.cases.call import Call, express
 from tconv.dialects import DIALECTS, NoWord
 from tconv.errors import Invalid
@@ -157,6 +157,19 @@ def test_default_layouts_give_the_shapes(dialect: str, x: tuple[int, ...], w: tu
     call = said(dialect, groups=groups)
     assert (call.inputs[0].shape, call.inputs[1].shape) == (x, w)
     assert call.groups == (groups or 1)
+
+
+@pytest.mark.parametrize("dialect", WIDE)
+@pytest.mark.parametrize(
+    ("data_format", "x"), [("NCX", (2, 4, 5, 7)), ("NXC", (2, 5, 7, 4))]
+)  # fmt: skip
+@pytest.mark.parametrize(("filter_format", "w"), [("IOX", (4, 6, 3, 2)), ("XOI", (3, 2, 6, 4))])
+def test_an_explicit_layout_wins(
+    dialect: str, data_format: str, x: tuple[int, ...], filter_format: str, w: tuple[int, ...]
+) -> None:
+    call = said(dialect, data_format=data_format, filter_format=filter_format)
+    assert (call.data_format, call.filter_format) == (data_format, filter_format)
+    assert (call.inputs[0].shape, call.inputs[1].shape) == (x, w)
 
 
 @pytest.mark.parametrize(
