@@ -45,6 +45,11 @@ class ShownCase {
     this.given = givenOutput(view);
   }
 
+  /** Whether the values are the output of a graph, whose elements are not those of the operator. */
+  get inGraph() {
+    return (this.view.call?.graph.length ?? 0) > 0;
+  }
+
   draw() {
     for (const picture of [this.drawing, this.tiles, ...this.others]) picture?.draw();
   }
@@ -62,9 +67,12 @@ class ShownCase {
       expected: { name: "expected", role: "expected", geometry, known: true },
       others: given ? [given] : [],
       words: (spatial) => this.elementWords(spatial),
-      onSelect: (spatial) => this.tiles?.show([...this.channel, ...spatial]),
+      onSelect: (spatial) => this.inGraph || this.tiles?.show([...this.channel, ...spatial]),
     });
-    return part("Geometry to scale", ...(noAnswer ? [note(noAnswer)] : this.placeWords()), this.drawing.element);
+    const words = noAnswer ? [note(noAnswer)] : this.placeWords();
+    if (this.inGraph)
+      words.push(note("This is the operator alone. The values below are the output of the whole graph."));
+    return part("Geometry to scale", ...words, this.drawing.element);
   }
 
   placeWords() {
@@ -196,6 +204,7 @@ class ShownCase {
 
   /** Let the drawing speak of an element of the values. */
   select(channel: number[], spatial: number[]) {
+    if (this.inGraph) return;
     this.channel = channel;
     if (spatial.length === this.view.geometry?.output.length) this.drawing?.choose(spatial, false);
   }
