@@ -47,7 +47,7 @@ class ShownCase {
 
   /** Whether the values are the output of a graph, whose elements are not those of the operator. */
   get inGraph() {
-    return (this.view.call?.graph.length ?? 0) > 0;
+    return Boolean(this.values && this.view.call?.graph.length);
   }
 
   draw() {
