@@ -54,6 +54,13 @@ def knobs_of(term: str) -> set[str]:
     return {knob for part in parts for knob in _TOGETHER.get(part, (part,)) if knob in KNOBS}
 
 
+def axes_of(term: str, rank: int) -> Sequence[int]:
+    """Return the axes on which a term depends."""
+    places = {"third-last": rank - 3, "second-last": rank - 2, "last": rank - 1, "first": 0, "second": 1}
+    place = re.search(r"the (third-last|second-last|last|first|second) axis", term)
+    return [places[place[1]]] if place else range(rank)
+
+
 def is_possible(knob: str, number: int, largest: int = MANY) -> bool:
     """Return whether a number is tried of a knob."""
     least = int(knob not in NEUTRAL or knob in {"strides", "dilations"})

@@ -1,55 +1,82 @@
-"""New calls that separate conditions which fit the records of a run equally well.
+"""New calls that test each term of a condition alone.
 
 For example, a runtime skips output rows beyond 32. In the smoke tier failing outputs have 36 rows or more, and right
-ones 31 or fewer. `output of the first axis >= 36` is printed, but the limits 33, 34 and 35, on any axis, fit as well. A
-call with 34 rows halves these conditions.
+ones 31 or fewer. `dtype=f32 and output of the first axis >= 36` is printed, but the limits 33, 34 and 35 fit as well,
+and so does the second term without the first one. An f32 call with 34 rows halves the limits. An f64 call with 36 rows
+tells whether the first term is needed.
 
 The conditions that fit the records as well as the printed one are a version space (Mitchell, Generalization as search,
 Artificial Intelligence 18, 1982). Each new call divides them as evenly as possible (query by committee, Seung et al.,
-1992).
+1992). There is a committee for each term. Its conditions have this term, another one in its place, or none.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tconv.cases.patterns import path_of
 from tconv.evidence.calls import is_right
 from tconv.evidence.hypotheses import Misreads, Says
 from tconv.evidence.misread import changes, changing
 from tconv.verdict.kinds import WrongOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.evidence.calls import Answer, Calls, Numbers
     from tconv.evidence.hypotheses import Explanation
     from tconv.expectation.problem import Problem
-    from tconv.vocabulary import Mask
+    from tconv.vocabulary import Array, Mask
 
-_OWN, _NEAR, _WITHOUT = 1.0, 2.0, 0.5
-"""The weights of conditions: the printed one, all that compare the same numbers, and the one without a term.
-
-All conditions of each other kind have the weight 1 together.
-"""
-_WRONG, _UNSEEN = 0.01, 0.2
+_WRONG, _UNSEEN = 0.01, 0.05
 """Factors on the weight of a condition that a call contradicts: by an explained failure, or by another answer (defects
 may not show).
 """
-_EVEN = 1e-6
-"""Calls below this value divide no conditions."""
+_WITHOUT = 0.5
+"""The weight of the condition without a term. All others together have the weight 1, and those with the same subject as
+the term 1 more.
+"""
+_EVEN = 1e-3
+"""Calls below this value, as a part of the largest one that is possible, divide no conditions."""
+_ALIKE = 0.5
+"""Calls of at least this part of the largest value are equally good, except that they are made from different cases."""
 FIRST = "for a formula or a name"
 """What a case is about that tests a formula or a name: it is asked before others, if the condition holds for it."""
 
 
-class Committee:
-    """The conditions that fit the records as well as that of an explanation, and the new calls that divide them.
+@dataclass
+class _Committee:
+    """Conditions that differ in one term.
 
-    These conditions have one term more, or one other term instead of one or two.
+    Attributes:
+        says: whether each of them holds for each new call, (conditions, calls).
+        weight: their weights, (conditions,).
+        asked: the number of calls that it has chosen.
+    """
+
+    says: Mask
+    weight: Array
+    asked: int = field(default=0)
+
+    def divided(self) -> Array:
+        """Return how evenly each new call divides the conditions: 0 if all of them say the same, at most 1."""
+        holds = self.weight @ self.says / self.weight.sum()
+        divided: Array = 4 * holds * (1 - holds)
+        return divided
+
+    def learn(self, number: int, *, holds: bool, factor: float) -> None:
+        """Reduce the weight of the conditions that predict something else than a call shows."""
+        self.weight = self.weight * np.where(self.says[:, number] == holds, 1, factor)
+
+
+class Committees:
+    """The committee of each term of an explanation's condition, and one for a further term.
 
     Args:
         each: the explanation.
@@ -64,34 +91,41 @@ class Committee:
     ) -> None:
         order = sorted(range(len(problems)), key=lambda at: (count_products(problems[at]), problems[at].case.id))
         self.problems = [problems[at] for at in order]
-        self._new = start + np.array(order, dtype=np.int64)
+        new = start + np.array(order, dtype=np.int64)
         self._misreadings = changing(each.what.name, calls.dialect) if isinstance(each.what, Misreads) else []
         self._what = each.what
-        self._asked: set[int] = set()
-        weights = _fitting(each, calls, terms, self._new)
-        self._says = np.array([np.frombuffer(row, dtype=bool) for row in weights])
-        self._weight = np.array([*weights.values()])
+        self._left = np.ones(len(order), dtype=bool)
+        self._bases = [path_of(of.case.id) for of in self.problems]
+        self._used = Counter[str]()
+        self._committees = [*_committees(each, calls, terms, new)]
+        kept = [terms[term][new] for term in each.condition or () if term in terms]
+        printed = np.logical_and.reduce([np.ones(len(order), dtype=bool), *kept])
         # The calls that test a formula or a name, if the condition of the explanation holds for them.
-        self._first = [n for n, of in enumerate(self.problems) if of.case.about == FIRST and self._says[0, n]]
+        self._first = [n for n, of in enumerate(self.problems) if of.case.about == FIRST and printed[n]]
 
     def choose(self) -> int | None:
-        """Return the number of the call that divides the conditions best, the smallest of several; None if none can."""
-        says, weight = self._says, self._weight
-        holds = weight @ says
-        divided = holds * (weight.sum() - holds)
-        divided[[*self._asked]] = 0
-        divided[self._first] = np.inf
-        while len(divided) and divided.max() > _EVEN:
-            best = int(divided.argmax())
-            self._asked.add(best)
-            divided[best] = 0
-            if self._tells(self.problems[best]):
-                self._first = [number for number in self._first if number > best]
-                return best
+        """Return the number of the call that divides a committee best, the smallest of several; None if none can.
+
+        The committees take turns, and so do the cases from which calls are made: a defect may not show near one of
+        them.
+        """
+        while self._first:
+            if self._tells(number := self._first.pop(0)):
+                return number
+        for committee in sorted(self._committees, key=lambda of: of.asked):
+            divided = np.where(self._left, committee.divided(), 0)
+            while len(divided) and divided.max() > _EVEN:
+                alike = np.flatnonzero(divided > _ALIKE * divided.max())
+                number = int(min(alike, key=lambda at: (self._used[self._bases[at]], -divided[at])))
+                divided[number] = 0
+                if self._tells(number):
+                    committee.asked += 1
+                    return number
         return None
 
-    def _tells(self, problem: Problem) -> bool:
+    def _tells(self, number: int) -> bool:
         """Return whether an answer can show something: not if all values are the bias, or no misreading changes it."""
+        self._left[number], problem = False, self.problems[number]
         few = problem.case.w.shape[1] * (problem.case.attributes.groups or 1)
         varied = problem.output is not None and len(np.unique(problem.output)) > few
         return isinstance(self._what, Says) or (
@@ -106,19 +140,19 @@ class Committee:
 
     def learn(self, number: int, answer: Answer) -> None:
         """Reduce the weight of conditions that predict something else than the answer to a call."""
-        if self._confirms(answer):
-            self._weight = self._weight * np.where(self._says[:, number], 1, _WRONG)
-        elif is_right(answer.verdict):
-            self._weight = self._weight * np.where(self._says[:, number], _UNSEEN, 1)
-        elif answer.failure is not None:
-            # It fails in another way: perhaps the other failure hides the predicted one.
-            self._weight = self._weight * np.where(self._says[:, number], 1, _UNSEEN)
+        self._used[self._bases[number]] += 1
+        confirms = self._confirms(answer)
+        if confirms or is_right(answer.verdict) or answer.failure is not None:
+            # If it fails in another way, perhaps the other failure hides the predicted one.
+            holds = not is_right(answer.verdict)
+            for committee in self._committees:
+                committee.learn(number, holds=holds, factor=_WRONG if confirms else _UNSEEN)
 
 
-def _fitting(each: Explanation, calls: Calls, terms: Mapping[str, Mask], new: Numbers) -> dict[bytes, float]:
-    """Return the weights of the conditions that fit as well as that of an explanation, which is the first one.
+def _committees(each: Explanation, calls: Calls, terms: Mapping[str, Mask], new: Numbers) -> Iterator[_Committee]:
+    """Yield the committees of an explanation's terms, and of a further term.
 
-    Conditions that hold for the same new calls are one condition, with the largest of their weights.
+    Conditions that hold for the same new calls are one condition.
 
     Args:
         each: the explanation.
@@ -126,33 +160,28 @@ def _fitting(each: Explanation, calls: Calls, terms: Mapping[str, Mask], new: Nu
         terms: the calls, and all new calls, for which each term holds.
         new: the numbers of its new calls.
     """
-    weights: dict[bytes, float] = {}
-
-    def add(conditions: Iterable[Mask], weight: float) -> None:
-        rows = sorted({holds[new].tobytes() for holds in conditions})
-        for row in rows:
-            weights[row] = max(weights.get(row, 0.0), weight / len(rows))
-
     table, known, words = np.array([*terms.values()]), len(calls.problems), [*terms]
     kept = [text for text in each.condition or () if text in terms]
     members = np.zeros(known, dtype=bool)
     members[[calls.numbers[case] for case in each.cases]] = True
     right, every = calls.right & ~members, np.ones(table.shape[1], dtype=bool)
-    holds = np.logical_and.reduce([every, *(terms[text] for text in kept)])
-    add([holds], _OWN)
-    for count in (0, 1, 2):
-        for left in combinations(kept, count):
-            among = np.logical_and.reduce([every, *(terms[text] for text in kept if text not in left)])
-            inside = among[:known]
-            errors = (inside & members & ~holds[:known]).sum() + (inside & right & holds[:known]).sum()
-            fits = (~table[:, :known][:, inside & members]).sum(axis=1)
-            fits += table[:, :known][:, inside & right].sum(axis=1)
-            better, fitting = np.flatnonzero(fits < errors), np.flatnonzero(fits <= errors)
-            near = [number for number in fitting if count == 1 and _subject(words[number]) == _subject(left[0])]
-            add([among] if count == 1 else [], _WITHOUT)
-            for numbers, weight in ((near, _NEAR), (better, _NEAR), (fitting, 1.0)):
-                add([among & table[number] for number in numbers], weight)
-    return weights
+    for left in (*kept, None):
+        rest = np.logical_and.reduce([every, *(terms[text] for text in kept if text != left)])
+        holds = rest if left is None else rest & terms[left]
+        inside = rest[:known]
+        errors = (inside & members & ~holds[:known]).sum() + (inside & right & holds[:known]).sum()
+        fits = (~table[:, :known][:, inside & members]).sum(axis=1) + table[:, :known][:, inside & right].sum(axis=1)
+        fitting = np.flatnonzero(fits <= errors)
+        near = [number for number in fitting if left is not None and _subject(words[number]) == _subject(left)]
+        weights = defaultdict[bytes, float](float)
+        for numbers in (near, fitting):
+            rows = {(rest & table[number])[new].tobytes() for number in numbers}
+            for row in sorted(rows):
+                weights[row] += 1 / len(rows)
+        weights[rest[new].tobytes()] += _WITHOUT
+        yield _Committee(
+            np.array([np.frombuffer(row, dtype=bool) for row in weights]), np.array([*weights.values()], dtype=float)
+        )
 
 
 def _subject(term: str) -> str:

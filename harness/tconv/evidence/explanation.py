@@ -109,6 +109,10 @@ def _cover(
 def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
     """Yield misreadings that name another bug by mistake, and the wrong outputs that deny them.
 
+    A new call for which all terms but one hold may deny it too. For example, a runtime reads the first item of a batch
+    instead of the last one. In each failure of the tier the batch has two items, and the first one is repeated. With
+    three items the second one is not.
+
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
     misreading.
     """
@@ -117,7 +121,7 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
         if not candidate.misreadings or name.condition is None:
             continue
         # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
-        others = calls.wrong & name.holds & ~candidate.confirmed & ~(calls.new & calls.vary)
+        others = calls.wrong & (name.holds | name.near) & ~candidate.confirmed & ~(calls.new & calls.vary)
         for of in cover:
             if isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
@@ -125,6 +129,8 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
                 alike = changed(of.candidate.misreadings, of.holds & name.claimed, calls)
                 if alike.sum() <= HARDLY * (of.holds & others).sum():
                     others &= ~of.holds
+            elif of is not name and of.condition is not None:
+                others &= name.holds | ~of.holds
         denials = denied(candidate.misreadings, others, calls)
         if (denials & calls.new).any() or denials.sum() > _HARDLY_ANY * name.claimed.sum():
             yield candidate, denials
@@ -286,6 +292,12 @@ class _Weighed:
         """The calls for which its condition holds."""
         return self.calls.meeting(self.condition or ())
 
+    @cached_property
+    def near(self) -> Mask:
+        """The new calls for which all terms of its condition hold, or all but one."""
+        terms = self.condition or ()
+        return self.calls.new & (sum((self.calls.terms[term].astype(int) for term in terms), 0) >= len(terms) - 1)
+
     @property
     def claimed(self) -> Mask:
         """The failures that it gives, if its condition holds for them."""
@@ -300,10 +312,9 @@ class _Weighed:
         """
         ids, calls, old = [*self.calls.numbers], self.calls, ~self.calls.new
         alike = calls.invalid == bool(calls.invalid[self.members].all())
-        terms, confirmed = self.condition or (), self.candidate.confirmed
-        # New calls test it if at least all terms but one hold, and if no other hypothesis explains them.
-        near = calls.new & (sum((calls.terms[term].astype(int) for term in terms), 0) >= len(terms) - 1)
-        near &= self.claimed | ~of_others
+        confirmed = self.candidate.confirmed
+        # New calls test it if no other hypothesis explains them.
+        near = self.near & (self.claimed | ~of_others)
         deny = (self.against & self.holds) | (confirmed & ~self.holds)
         if isinstance(self.candidate.what, Misreads | Follows):
             # A wrong output that no name explains contradicts it.

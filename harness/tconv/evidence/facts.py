@@ -35,8 +35,8 @@ _SIZES = ("batch", "channels", "out_channels", "channels / groups", "out_channel
 """Numbers that each call has once."""
 _LISTS = ("strides", "dilations", "pads_begin", "output_padding")
 """Attributes that a call may omit: then the runtime must know their defaults."""
-_LIMITS = 128
-"""The most values of a size with which it is compared, the smallest first. 24 did not reach rows beyond 32."""
+_LIMITS = 256
+"""The most values of a size with which it is compared, the smallest first. 128 did not reach columns beyond 190."""
 _MULTIPLES = (2, 4, 8, 16, 32)
 """Sizes of vectors in kernels; the rest of a division by them is computed separately."""
 _IN_VECTORS = ("spatial", "output", "kernel", "strides", "dilations")
@@ -51,6 +51,8 @@ _FOLLOWING = (
 """Facts of a case, as in patterns, that follow from several of its settings or say how it is written."""
 _UNKNOWN = -(2**40)
 """This replaces a number that a call does not have, such as the size of an output that no text gives."""
+_HUGE = -_UNKNOWN - 1
+"""This replaces larger numbers: products with them fit into 64 bits."""
 
 
 class Features(NamedTuple):
@@ -93,9 +95,8 @@ def _axes(problem: Problem) -> list[dict[str, int]]:
 
 
 def _of_rank(numbers: Sequence[int], rank: int) -> Sequence[int]:
-    """Return a number for each axis; unknown ones if an invalid call has another count, or too large numbers."""
-    few = len(numbers) != rank or any(abs(number) >= -_UNKNOWN for number in numbers)
-    return (_UNKNOWN,) * rank if few else numbers
+    """Return a number for each axis; unknown ones if an invalid call has another count. Huge numbers are smaller."""
+    return [min(max(number, -_HUGE), _HUGE) for number in numbers] if len(numbers) == rank else (_UNKNOWN,) * rank
 
 
 def _words(problem: Problem) -> dict[str, str]:
@@ -291,7 +292,7 @@ def _compared(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
 
 
 def _values(numbers: Numbers) -> Numbers:
-    return np.unique(numbers[numbers != _UNKNOWN])
+    return np.unique(numbers[np.abs(numbers) < _HUGE])
 
 
 def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:

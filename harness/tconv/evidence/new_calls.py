@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from hashlib import blake2b
-from itertools import chain, product
+from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,14 @@ from tconv.evidence.changed_cases import (
     MANY,
     SIZES,
     WORDS,
+    axes_of,
     built,
     is_possible,
     knobs_of,
     resized,
     settings_with,
 )
-from tconv.evidence.committee import FIRST, Committee, count_products
+from tconv.evidence.committee import FIRST, Committees, count_products
 from tconv.evidence.explanation import explain
 from tconv.evidence.hypotheses import Follows, Misreads
 from tconv.expectation.problem import Problem
@@ -48,10 +49,12 @@ MOST = 50
 """The most new calls of a run."""
 STEPS = 2
 """The number of times that new calls are chosen; later choices use earlier answers."""
-_OF_EACH, _MOST_OF_EACH = 4, 12
-"""The new calls for an explanation in a step, and the most if there are few explanations."""
-_BETWEEN = 16
-"""The most numbers tried between the limit of a term and the next number in the records."""
+_OF_EACH = 4
+"""The new calls for an explanation in a step, if there are many explanations."""
+_BASES = 4
+"""The failures from which new calls are made."""
+_BETWEEN = 64
+"""The most numbers tried between the limit of a term and the next number of a right answer."""
 _DISTINCT = 2
 """The new numbers of each attribute of a formula, in a step."""
 _LARGEST = 2**18
@@ -94,7 +97,7 @@ def ask_new_calls(
         # The steps share the remaining calls.
         most = (MOST - len(asked)) // (STEPS - step) // max(len(tested), 1)
         tested = tested[: (MOST - len(asked)) // _OF_EACH]
-        for new in _choose(tested, calls, answers, min(max(most, _OF_EACH), _MOST_OF_EACH)):
+        for new in _choose(tested, calls, answers, max(most, _OF_EACH)):
             asked |= {case.id: case for case in new}
             answers += ask(new)
         if not answers:
@@ -118,7 +121,7 @@ def _choose(
     terms = calls.terms_with([of for of_each in made for of in of_each])
     committees, start = [], len(calls.problems)
     for each, problems in zip(explanations, made, strict=True):
-        committees.append(Committee(each, calls, terms, problems, start))
+        committees.append(Committees(each, calls, terms, problems, start))
         start += len(problems)
     for _ in range(most):
         chosen = [(committee, number) for committee in committees if (number := committee.choose()) is not None]
@@ -199,16 +202,18 @@ def _entries(case: Case, knob: str) -> Sequence[int]:
 def _changed(each: Explanation, calls: Calls) -> Iterator[Case | None]:
     """Yield the cases from which new calls for an explanation are chosen."""
     condition, failing = each.condition or (), _failing(each, calls)
+    near = {term: (*_TURNS, *_numbers(term, condition, calls)) for term in condition}
     knobs = {knob for term in condition for knob in knobs_of(term)}
-    near = [*_TURNS, *(number for term in condition for number in _numbers(term, calls))]
-    ranks = {len(case.x.shape): case for case in reversed(failing)}
-    for base in sorted(ranks.values(), key=failing.index)[:2]:
+    # A defect does not show in each of them, so they are as different as possible.
+    for base in failing[:: -(-len(failing) // _BASES) or 1]:
+        rank = len(base.x.shape) - 2
         for knob in sorted(KNOBS - {"output"} | knobs):
-            numbers = sorted({*near} if knob in knobs else _FEW_TURNS)
-            values = WORDS.get(knob) or [number for number in numbers if is_possible(knob, number)]
-            axes = range(1 if knob in {*WORDS, *SIZES} else len(base.x.shape) - 2)
-            for axis, value in product(axes, values):
-                yield _named(base, settings_with(base, knob, value, axis, calls.dialect))
+            for axis in range(1 if knob in {*WORDS, *SIZES} else rank):
+                of = [near[term] for term in condition if knob in knobs_of(term) and axis in axes_of(term, rank)]
+                numbers = sorted({number for own in of or [_FEW_TURNS] for number in own})
+                for value in WORDS.get(knob) or [number for number in numbers if is_possible(knob, number)]:
+                    yield _named(base, settings_with(base, knob, value, axis, calls.dialect))
+    ranks = {len(case.x.shape): case for case in reversed(failing)}
     right = [calls.problems[number] for number in np.flatnonzero(calls.right)]
     small = sorted((of.case for of in right if of is not None), key=lambda case: case.id)
     for case in small[:: -(-len(small) // _CASES) or 1]:
@@ -226,14 +231,20 @@ def _written(knob: str) -> Sequence[str]:
     return (*LISTS, "output_shape") if knob == "output" else (knob,)
 
 
-def _numbers(term: str, calls: Calls) -> Iterator[int]:
-    """Yield numbers next to the limit of a term, and between it and the next number in the records."""
+def _numbers(term: str, condition: Sequence[str], calls: Calls) -> Iterator[int]:
+    """Yield numbers next to the limit of a term, and between it and the next number of a right answer.
+
+    The other terms of the condition hold for this answer.
+    """
+    right = calls.right & calls.meeting([other for other in condition if other != term])
     for text in re.findall(r"\d+", term):
-        number, head = int(text), term[: term.rindex(text)]
-        yield from (number - 1, number, number + 1, 2 * number, 2 * number + 1, 3 * number)
-        others = (other.removeprefix(head) for other in calls.terms if other.startswith(head))
-        below = max((int(other) for other in others if other.isdigit() and int(other) < number), default=number - 1)
-        yield from range(below, number, -(-(number - below) // _BETWEEN))
+        limit, head = int(text), term[: term.rindex(text)]
+        yield from (limit - 1, limit, limit + 1, 2 * limit, 2 * limit + 1, 3 * limit)
+        others = {int(rest): other for other in calls.terms if (rest := other.removeprefix(head)).isdigit()}
+        between = [number for number, of in others.items() if (right & (calls.terms[of] ^ calls.terms[term])).any()]
+        below = max((number for number in between if number < limit), default=1)
+        above = min((number for number in between if number > limit), default=limit)
+        yield from range(below, above, -(-(above - below) // _BETWEEN) or 1)
 
 
 def _named(base: Case, written: Mapping[str, Any], about: str = "") -> Case | None:
