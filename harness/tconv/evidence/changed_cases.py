@@ -79,7 +79,7 @@ def settings_with(case: Case, knob: str, value: Any, axis: int, dialect: Dialect
     """
     written = settings(case)
     if knob in SIZES:
-        return resized(written, knob, value)
+        return _resized(written, knob, value)
     if knob == "output":
         return _with_output(case, written, axis, value, dialect)
     if knob in WORDS:
@@ -88,7 +88,7 @@ def settings_with(case: Case, knob: str, value: Any, axis: int, dialect: Dialect
     return {**written, knob: [*entries[:axis], value, *entries[axis + 1 :]]}
 
 
-def resized(written: Mapping[str, Any], knob: str, number: int) -> Mapping[str, Any]:
+def _resized(written: Mapping[str, Any], knob: str, number: int) -> Mapping[str, Any]:
     """Return settings with another batch, number of groups, or number of channels of each group."""
     full = {**DEFAULTS, **written}
     groups = full.get("groups") or 1

@@ -46,8 +46,8 @@ _EVEN = 1e-3
 """Calls below this value, as a part of the largest one that is possible, divide no conditions."""
 _ALIKE = 0.5
 """Calls of at least this part of the largest value are equally good, except that they are made from different cases."""
-FIRST = "for a formula or a name"
-"""What a case is about that tests a formula or a name: it is asked before others, if the condition holds for it."""
+FIRST = "for a formula"
+"""What a case is about that tests a formula: it is asked before others, if the condition holds for it."""
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Committees:
         self._committees = [*_committees(each, calls, terms, new)]
         kept = [terms[term][new] for term in each.condition or () if term in terms]
         printed = np.logical_and.reduce([np.ones(len(order), dtype=bool), *kept])
-        # The calls that test a formula or a name, if the condition of the explanation holds for them.
+        # The calls that test a formula, if the condition of the explanation holds for them.
         self._first = [n for n, of in enumerate(self.problems) if of.case.about == FIRST and printed[n]]
 
     def choose(self) -> int | None:

@@ -1,7 +1,7 @@
 """New calls that test the explanations of a run: each is made from a case of the run.
 
-A new call is a case of the run with one size or attribute changed, or with those of the condition copied from a
-failure.
+A new call is a failure with one size or attribute changed. For a learnt formula it has other numbers for all attributes
+of the formula.
 """
 
 from __future__ import annotations
@@ -13,15 +13,11 @@ from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tconv.cases.patterns import path_of
-from tconv.corpus.case_file import DEFAULTS
 from tconv.corpus.writing import settings
 from tconv.evidence.changed_cases import (
     KNOBS,
     LARGEST,
-    LISTS,
     MANY,
     SIZES,
     WORDS,
@@ -29,12 +25,11 @@ from tconv.evidence.changed_cases import (
     built,
     is_possible,
     knobs_of,
-    resized,
     settings_with,
 )
 from tconv.evidence.committee import FIRST, Committees, count_products
 from tconv.evidence.explanation import explain
-from tconv.evidence.hypotheses import Follows, Misreads
+from tconv.evidence.hypotheses import Follows
 from tconv.expectation.problem import Problem
 from tconv.vocabulary import NEUTRAL
 
@@ -59,15 +54,10 @@ _DISTINCT = 2
 """The new numbers of each attribute of a formula, in a step."""
 _LARGEST = 2**18
 """The most products, output elements and numbers of attributes of a new call."""
-_CASES = 12
-"""The most right answers to which the condition of a failure is copied, chosen at even distances."""
 _TURNS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 """Further numbers of a size, apart from those of the condition: sizes of vectors in kernels, and their neighbours."""
 _FEW_TURNS = (1, 2, 3, 5, 8)
 """Numbers of a size that the condition does not mention."""
-_GENERAL_SIZES = {"batch": 3, "channels / groups": 3, "out_channels / groups": 2}
-_GENERAL = {"kernel": (4, 2, 3), "spatial": (5, 4, 6)}
-"""Different sizes on each axis: they show a bug that uses one part instead of another."""
 _IN_FORMULAS = {
     "X": "spatial", "K": "kernel", "s": "strides", "d": "dilations", "op": "output_padding", "pads": "pads_end",
     **{name: name for name in ("output_shape", *NEUTRAL)},
@@ -113,7 +103,7 @@ def _choose(
     seen = {problem.case.content for problem in calls.problems if problem is not None}
     made: list[list[Problem]] = []
     for each in explanations:
-        cases = chain(_with_other_numbers(each, calls), _in_general_position(each, calls), _changed(each, calls))
+        cases = chain(_with_other_numbers(each, calls), _changed(each, calls))
         found = (Problem(case, calls.dialect) for case in filter(None, cases))
         of_each = {of.case.content: of for of in found if of.case.content not in seen and _can_be_asked(of)}
         seen |= of_each.keys()
@@ -173,25 +163,6 @@ def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case | None
         yield _named(base, {**written, **change}, FIRST)
 
 
-def _in_general_position(each: Explanation, calls: Calls) -> Iterator[Case | None]:
-    """Yield failures of a misreading with several, different numbers for all that its condition does not mention.
-
-    Special sizes hide differences: in a batch of two the last item is also the second, and a single channel is first
-    and last.
-    """
-    if not isinstance(each.what, Misreads):
-        return
-    knobs = {knob for term in each.condition or () for knob in knobs_of(term)}
-    failing = _failing(each, calls)
-    for base in {len(case.x.shape): case for case in reversed(failing)}.values():
-        written: Mapping[str, Any] = settings(base)
-        for knob, number in _GENERAL_SIZES.items():
-            written = written if knob in knobs else resized(written, knob, number)
-        lists = {knob: numbers[: len(base.x.shape) - 2] for knob, numbers in _GENERAL.items() if knob not in knobs}
-        yield _named(base, {**written, **lists}, FIRST)
-        yield _named(base, written, FIRST)
-
-
 def _entries(case: Case, knob: str) -> Sequence[int]:
     """Return the numbers of an attribute of a case, one for each axis."""
     if knob in {"spatial", "kernel"}:
@@ -200,7 +171,7 @@ def _entries(case: Case, knob: str) -> Sequence[int]:
 
 
 def _changed(each: Explanation, calls: Calls) -> Iterator[Case | None]:
-    """Yield the cases from which new calls for an explanation are chosen."""
+    """Yield failures with one size or attribute changed: near the limits of terms, and of what no term mentions."""
     condition, failing = each.condition or (), _failing(each, calls)
     near = {term: (*_TURNS, *_numbers(term, condition, calls)) for term in condition}
     knobs = {knob for term in condition for knob in knobs_of(term)}
@@ -213,22 +184,6 @@ def _changed(each: Explanation, calls: Calls) -> Iterator[Case | None]:
                 numbers = sorted({number for own in of or [_FEW_TURNS] for number in own})
                 for value in WORDS.get(knob) or [number for number in numbers if is_possible(knob, number)]:
                     yield _named(base, settings_with(base, knob, value, axis, calls.dialect))
-    ranks = {len(case.x.shape): case for case in reversed(failing)}
-    right = [calls.problems[number] for number in np.flatnonzero(calls.right)]
-    small = sorted((of.case for of in right if of is not None), key=lambda case: case.id)
-    for case in small[:: -(-len(small) // _CASES) or 1]:
-        if (alike := ranks.get(len(case.x.shape))) is not None:
-            own = settings(alike)
-            taken = {name: own.get(name, DEFAULTS.get(name)) for knob in knobs for name in _written(knob)}
-            given = {name: value for name, value in taken.items() if value is not None}
-            yield _named(case, {**settings(case), **given})
-
-
-def _written(knob: str) -> Sequence[str]:
-    """Return the settings that a knob stands for."""
-    if knob in SIZES[1:]:
-        return ("channels", "out_channels", "groups")
-    return (*LISTS, "output_shape") if knob == "output" else (knob,)
 
 
 def _numbers(term: str, condition: Sequence[str], calls: Calls) -> Iterator[int]:
