@@ -42,8 +42,8 @@ LARGEST: Mapping[str, int] = {"kernel": 11, "strides": 8, "dilations": 5, "batch
 """The largest numbers that are tried of each attribute, and of any other size."""
 MANY = 257
 _TOGETHER = {
-    "channels": SIZES[1:], "out_channels": SIZES[1:], "group": SIZES[1:], "total padding": ("pads_begin", "pads_end"),
-    "filter_data": ("data",),
+    "channels": SIZES[1:], "out_channels": SIZES[1:], "group": SIZES[1:],
+    "total padding": ("pads_begin", "pads_end", "output"), "filter_data": ("data",),
 }  # fmt: skip
 """The knobs for a word of a term that is not the name of a knob."""
 

@@ -109,9 +109,9 @@ def _cover(
 def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
     """Yield misreadings that name another bug by mistake, and the wrong outputs that deny them.
 
-    A new call for which all terms but one hold may deny it too. For example, a runtime reads the first item of a batch
+    A new call that breaks one term alone may deny it too. For example, a runtime reads the first item of a batch
     instead of the last one. In each failure of the tier the batch has two items, and the first one is repeated. With
-    three items the second one is not.
+    three items the second one is not. If other failures of cases break the same term, they have another cause.
 
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
     misreading.
@@ -121,7 +121,10 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
         if not candidate.misreadings or name.condition is None:
             continue
         # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
-        others = calls.wrong & (name.holds | name.near) & ~candidate.confirmed & ~(calls.new & calls.vary)
+        wrong, near = calls.wrong & ~candidate.confirmed, name.near
+        for broken in (~calls.terms[term] for term in name.condition):
+            near = near & ~(broken & (wrong & ~calls.new & broken).any())
+        others = wrong & (name.holds | near) & ~(calls.new & calls.vary)
         for of in cover:
             if isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
@@ -129,8 +132,6 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
                 alike = changed(of.candidate.misreadings, of.holds & name.claimed, calls)
                 if alike.sum() <= HARDLY * (of.holds & others).sum():
                     others &= ~of.holds
-            elif of is not name and of.condition is not None:
-                others &= name.holds | ~of.holds
         denials = denied(candidate.misreadings, others, calls)
         if (denials & calls.new).any() or denials.sum() > _HARDLY_ANY * name.claimed.sum():
             yield candidate, denials
@@ -189,7 +190,7 @@ def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
         contradicting = contradicting | changed(candidate.misreadings, calls.right & holds & ~against, calls)
     new = (met | contradicting) & calls.new
     # Many failures of cases are not chance: then several new calls may hide the defect, as if they crop a wrong column.
-    hidden = HARDLY * met.sum() if isinstance(what, Errs | Relates) else 0
+    hidden = 0 if isinstance(what, Misreads | Follows) else HARDLY * met.sum()
     if (contradicting & new).sum() > standard.new_exceptions * new.sum() and contradicting.sum() > hidden:
         return None
     if terms and contradicting.sum() > standard.exceptions * met.sum():
