@@ -43,15 +43,19 @@ LARGEST: Mapping[str, int] = {"kernel": 11, "strides": 8, "dilations": 5, "batch
 MANY = 257
 _TOGETHER = {
     "channels": SIZES[1:], "out_channels": SIZES[1:], "group": SIZES[1:],
-    "total padding": ("pads_begin", "pads_end", "output"), "filter_data": ("data",),
+    "total padding": ("pads_begin", "pads_end", "output"),
 }  # fmt: skip
-"""The knobs for a word of a term that is not the name of a knob."""
+"""The knobs for a word of a term that has no knob in its name."""
 
 
 def knobs_of(term: str) -> set[str]:
-    """Return the knobs that move a call to the limit of a term."""
+    """Return the knobs that move a call to the limit of a term, or all knobs in the name of its fact."""
     parts = re.findall(r"(?:out_)?channels / groups|total padding|[a-z_]+", term)
-    return {knob for part in parts for knob in _TOGETHER.get(part, (part,)) if knob in KNOBS}
+    return {
+        knob
+        for part in parts
+        for knob in (KNOBS & {part}) or _TOGETHER.get(part) or (knob for knob in KNOBS if knob in part)
+    }
 
 
 def axes_of(term: str, rank: int) -> Sequence[int]:

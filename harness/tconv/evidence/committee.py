@@ -3,7 +3,7 @@
 For example, a runtime skips output rows beyond 32. In the smoke tier failing outputs have 36 rows or more, and right
 ones 31 or fewer. `dtype=f32 and output of the first axis >= 36` is printed, but the limits 33, 34 and 35 fit as well,
 and so does the second term without the first one. An f32 call with 34 rows halves the limits. An f64 call with 36 rows
-tells whether the first term is needed.
+shows if the first term is needed.
 
 The conditions that fit the records as well as the printed one are a version space (Mitchell, Generalization as search,
 Artificial Intelligence 18, 1982). Each new call divides them as evenly as possible (query by committee, Seung et al.,
