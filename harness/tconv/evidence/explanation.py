@@ -217,8 +217,13 @@ def _find_terms(candidate: Candidate, members: Mask, against: Mask, calls: Calls
     if isinstance(candidate.what, Says):
         return _find_reason(members, against, calls)
     if not isinstance(candidate.what, Errs | Relates):
-        everywhere = against.sum() <= _HARDLY_ANY * members.sum() and not (against & calls.new).any()
-        return () if everywhere else calls.condition(members, against)
+        new, few = calls.new, STANDARDS[type(candidate.what)].new_exceptions
+        everywhere = (against & ~new).sum() <= _HARDLY_ANY * (members & ~new).sum()
+        if everywhere and not (against & new).any():
+            return ()
+        # A few new calls may hide the defect of all calls.
+        terms = calls.condition(members, against)
+        return () if terms is None and everywhere and (against & new).sum() <= few * (members & new).sum() else terms
     terms = calls.condition(members, against, SELDOM)
     if terms and (against & calls.new & calls.meeting(terms)).any():
         # A new call tests the condition: one that no call contradicts is better, if it is true for all failures.
