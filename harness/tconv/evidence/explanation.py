@@ -111,7 +111,7 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
 
     A new call that breaks one term alone may deny it too. For example, a runtime reads the first item of a batch
     instead of the last one. In each failure of the tier the batch has two items, and the first one is repeated. With
-    three items the second one is not. If other failures of cases break the same term, they have another cause.
+    three items the second one is not. If several other failures of cases break the same term, they have another cause.
 
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
     misreading.
@@ -123,7 +123,8 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
         # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
         wrong, near = calls.wrong & ~candidate.confirmed, name.near
         for broken in (~calls.terms[term] for term in name.condition):
-            near = near & ~(broken & (wrong & ~calls.new & broken).any())
+            if (wrong & ~calls.new & broken).sum() > (1 - _NEARLY) * name.claimed.sum():
+                near = near & ~broken
         others = wrong & (name.holds | near) & ~(calls.new & calls.vary)
         for of in cover:
             if isinstance(of.candidate.what, Follows):
