@@ -230,7 +230,7 @@ def judged(kernel: Kernel, base: Base, random: Random) -> Judgement:
         return Judgement(kernel, "silent", len(changed))
     new = new_calls(kernel, found, calls, base, random)
     conditions = [each.condition or () for each in found]
-    holds = holding({term for terms in conditions for term in terms}, [of.facts for of in new], base)
+    holds = holding({term for terms in conditions for term in terms}, [of.facts for of in new], calls, base)
     met = [np.logical_and.reduce([holds[term] for term in terms] or [np.ones(len(new), bool)]) for terms in conditions]
     met = [of if each.condition is not None else np.zeros_like(of) for of, each in zip(met, found, strict=True)]
     says = np.array([case not in unsaid for case in base.cases], bool)
@@ -286,12 +286,13 @@ def text_of(case: Case) -> str:
     return " ".join(f"{name}={value}".replace(" ", "") for name, value in settings(case).items())
 
 
-def holding(terms: Collection[str], new: Sequence[Facts], base: Base) -> dict[str, Mask]:
+def holding(terms: Collection[str], new: Sequence[Facts], calls: Calls, base: Base) -> dict[str, Mask]:
     """Return for which new calls each term holds.
 
-    The cases of the tier are looked at together with them, and all limits of the tier are tried, even if they are many.
+    The calls of the run are looked at together with them, and all limits of these are tried, even if they are many.
     """
-    features = [evidence_facts.features_of(share_problem(facts.case, DIALECT)) for facts in new]
+    problems = [*(share_problem(facts.case, DIALECT) for facts in new), *calls.problems[len(base.features) :]]
+    features = [evidence_facts.features_of(problem) for problem in problems if problem is not None]
     with patch.object(evidence_facts, "_LIMITS", 10**6):
         every = evidence_facts._terms([*features, *base.features])  # type: ignore[list-item]  # noqa: SLF001
         return {text: holds[: len(new)] for text, holds in every if text in terms}

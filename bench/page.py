@@ -18,7 +18,6 @@ from figures import Figure, run
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 FILTERS = ("status=failed", "strides=2|2x2", "grow -NXC", "padding/*/*[auto_pad=same_upper]")
 SCROLL = "async frames => { while (frames--) { scrollBy(0, 700); await new Promise(requestAnimationFrame); } }"
-FRAMES = 120
 
 
 def opened(page: Page, address: str) -> dict[str, float]:
@@ -42,7 +41,7 @@ def opened(page: Page, address: str) -> dict[str, float]:
     filtering = "query => { location.hash = `q=${query}`; return new Promise(done => setTimeout(done, 50)); }"
     figures["a filter, the longest"] = max(cost(filtering, query) for query in FILTERS)
     page.evaluate('location.hash = "view=records"; new Promise(done => setTimeout(done, 300))')
-    figures["a frame of scrolling"] = cost(SCROLL, FRAMES) / FRAMES
+    figures["a frame of scrolling"] = cost(SCROLL, 120) / 120
     session.send("HeapProfiler.collectGarbage")
     return figures | {"memory": metric("JSHeapUsedSize") / 1e6}
 
@@ -55,7 +54,7 @@ def measured(arguments: argparse.Namespace) -> dict[str, Figure]:
         playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS) as browser,
     ):
         costs = opened(browser.new_page(viewport={"width": 1400, "height": 900}), path.as_uri())
-    costs = {"size": path.stat().st_size / 1e6} | costs
+    costs["size"] = path.stat().st_size / 1e6
     return {name: Figure([value], "MB" if name in {"size", "memory"} else "s") for name, value in costs.items()}
 
 
