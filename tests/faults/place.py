@@ -124,11 +124,15 @@ class Place:
     def verdicts(self, folder: str = "reports") -> dict[str, str]:
         """Return the kinds of the verdicts in the record file, by case, of which none is there twice."""
         kinds: dict[str, str] = {}
-        for path in (self.folder / folder).glob("*.jsonl"):
-            for record in map(json.loads, path.read_text().splitlines()[1:]):
-                assert record["case"] not in kinds, f"{record['case']} has two records"
-                kinds[record["case"]] = record["verdict"]["kind"]
+        for record in self.records(folder):
+            assert record["case"] not in kinds, f"{record['case']} has two records"
+            kinds[record["case"]] = record["verdict"]["kind"]
         return kinds
+
+    def records(self, folder: str = "reports") -> list[dict[str, Any]]:
+        """Return the complete lines of the record file so far, without the header."""
+        texts = [path.read_text().rpartition("\n")[0] for path in (self.folder / folder).glob("*.jsonl")]
+        return [json.loads(line) for text in texts for line in text.splitlines()[1:]]
 
     def command(self, *arguments: str, codes: Container[int] = DOCUMENTED, seconds: int = _PROCESSOR) -> None:
         """Run a command in this process, and check its exit code and what it prints."""
