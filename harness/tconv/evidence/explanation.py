@@ -123,7 +123,7 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
         # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
         wrong, near = calls.wrong & ~candidate.confirmed, name.near
         for broken in (~calls.terms[term] for term in name.condition):
-            if (wrong & ~calls.new & broken).sum() > (1 - _NEARLY) * name.claimed.sum():
+            if (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
                 near = near & ~broken
         others = wrong & (name.holds | near) & ~(calls.new & calls.vary)
         for of in cover:
