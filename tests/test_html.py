@@ -267,6 +267,15 @@ def test_policy_allows_the_own_script_and_style_and_nothing_else(page: Callable[
     assert not re.search(r"@import|url\(", written.inline["style"])
 
 
+def test_runs_that_are_red_for_different_reasons_have_one_page(page: Callable[..., _Page]) -> None:
+    """Reasons of different kinds have no order among themselves."""
+    crashed = _assessment([_record("c/1", ver.Crashed("signal 11", ""))])
+    stale = _assessment([_record("c/1", ver.Agreed("exact"))], [_waiver(example="c/1", cases="c/*")], version="2.2")
+    text = " ".join(page(stale, crashed).text)
+    assert "acme 2.1" in text
+    assert "acme 2.2" in text
+
+
 def test_totals_by_status_are_there_without_scripts(page: Callable[..., _Page]) -> None:
     """Each count of the matrix is a link to the filter that shows these records."""
     records = [

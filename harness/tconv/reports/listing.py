@@ -37,7 +37,7 @@ def print_line(line: str, style: str = "") -> None:
         style: a colour and `bold` or `dim`, for a terminal.
     """
     words = style.split()
-    is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
     if not words or is_plain:
         click.echo(line)
         return
