@@ -225,7 +225,7 @@ EDGES: list[tuple[Signature, set[str]]] = [
     (shapes((1, 4, 5, 4), (4, 6, 3, 2), (6,), groups=2), {"bias-length"}),
     (shapes((1, 4, 5, 4), (4, 6, 3, 2), (5,), groups=0), {"groups-positive"}),
     (shapes((1, 4, 5, 4), (4,), (5,)), {"filter-rank-matches"}),
-    # Batch and channels alone are divided into groups like any; data without channels are not told of twice.
+    # Batch and channels alone are divided into groups like any; data without channels are reported once.
     (shapes((1, 4), (4, 6), (5,), **NO_AXES), {"bias-length", *ONE_AXIS_AT_LEAST}),
     (shapes((1, 4), (4, 6), groups=3, **NO_AXES), {"channels-divisible", *ONE_AXIS_AT_LEAST}),
     (shapes((1, 4), (4, 6), groups=4, **NO_AXES), ONE_AXIS_AT_LEAST),

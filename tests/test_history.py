@@ -303,3 +303,21 @@ def test_a_later_release_without_all_records_is_told(command: Command, tmp_path:
     assert done.stdout.count("the run began with the waivers") == first.count("the run began with the waivers") == 1
     assert re.search(r"^\w+ 2\.0 .* red: \d+ passed", later, re.MULTILINE)
     assert re.search(r"^red: \d+ cases must have a record \(got \d+\); resume the run$", later, re.MULTILINE)
+
+
+def test_each_release_has_its_own_note_on_failures_that_were_not_asked_again(command: Command, tmp_path: Path) -> None:
+    """Also if the note has the same words: as many failures of another release are other failures."""
+    cases = written(tmp_path)
+    asked = ("--backend", "wrong_backends:PadsSwapped", "--cases", str(cases), "--no-new-calls", "-j", "1")
+    done = command("run", *asked, "--output", "out")
+    assert done.returncode == 1, done.stderr
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    header, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    for version in ("1.0", "2.0"):
+        header["run"]["backend"]["version"] = version
+        records = [{key: value for key, value in line.items() if key != "alone"} for line in lines]
+        text = "".join(f"{json.dumps(line)}\n" for line in (header, *records))
+        (tmp_path / f"{version}.jsonl").write_text(text, encoding="utf-8")
+    path.unlink()
+    done = command("history", "--records", ".", "--cases", str(cases))
+    assert done.stdout.count("it is not known of") == 2

@@ -138,11 +138,11 @@ def _print(files: Sequence[Path], corpus: Corpus, waivers: str | None) -> None:
         judged = [assess_with_corpus(run, for_all, corpus, strict=False, own=True) for run in runs]
         releases = make_report(judged).runs
         terminal.show(releases[0], None, recorded=False)
-        told = {note.text for note in releases[0].notes}
+        printed = {note.text for note in releases[0].notes}
         for old, new in pairwise(releases):
             # A note on all releases, such as one on their waivers, is printed once. Failures are those of one release.
-            notes = [note for note in new.notes if note.name == "not-asked-again" or note.text not in told]
-            told.update(note.text for note in notes)
+            notes = [note for note in new.notes if note.name == "not-asked-again" or note.text not in printed]
+            printed.update(note.text for note in notes)
             terminal.show_comparison(compare(replace(old, notes=()), replace(new, notes=notes)))
             # A release whose records are incomplete must not look as if nothing changed.
             terminal.show(new, None, "quiet")

@@ -79,8 +79,7 @@ def _misreads(calls: Calls) -> Iterator[Candidate]:
     parts = {name: {Combination((one,)) for one in name.names} for of in named for name in of}
     named = [of.union(*(parts[name] for name in of if parts[name] <= alone)) for of in named]
     catalogue = {name: number for number, name in enumerate(misreadings_by_name(calls.dialect))}
-    # Records of an older version may have names that are no longer in the catalogue.
-    names = Counter(name for of in named for name in sorted(of, key=str) if catalogue.keys() >= set(name.names))
+    names = Counter(name for of in named for name in sorted(of, key=str))
 
     def place(name: Combination) -> tuple[int, int, int, str]:
         return -names[name], len(name.names), catalogue[name.names[0]], str(name)

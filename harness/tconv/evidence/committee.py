@@ -45,7 +45,7 @@ the term 1 more.
 _EVEN = 1e-3
 """Calls below this value, as a part of the largest one that is possible, divide no conditions."""
 _ALIKE = 0.5
-"""Calls of at least this part of the largest value are equally good, except that they are made from different cases."""
+"""Calls of at least this part of the largest value are equally good: one of the least used sweep is asked."""
 FIRST = "for a formula"
 """What a case is about that tests a formula: it is asked before others, if the condition holds for it."""
 
@@ -95,7 +95,7 @@ class Committees:
         self._misreadings = changing(each.what.name, calls.dialect) if isinstance(each.what, Misreads) else []
         self._what = each.what
         self._left = np.ones(len(order), dtype=bool)
-        self._bases = [path_of(of.case.id) for of in self.problems]
+        self._sweeps = [path_of(of.case.id) for of in self.problems]
         self._used = Counter[str]()
         self._committees = [*_committees(each, calls, terms, new)]
         kept = [terms[term][new] for term in each.condition or () if term in terms]
@@ -106,8 +106,8 @@ class Committees:
     def choose(self) -> int | None:
         """Return the number of the call that divides a committee best, the smallest of several; None if none can.
 
-        The committees take turns, and so do the cases from which calls are made: a defect may not show near one of
-        them.
+        The committees take turns, and so do the sweeps of the cases from which calls are made: a defect may not show
+        near some of them.
         """
         while self._first:
             if self._tells(number := self._first.pop(0)):
@@ -116,7 +116,7 @@ class Committees:
             divided = np.where(self._left, committee.divided(), 0)
             while len(divided) and divided.max() > _EVEN:
                 alike = np.flatnonzero(divided > _ALIKE * divided.max())
-                number = int(min(alike, key=lambda at: (self._used[self._bases[at]], -divided[at])))
+                number = int(min(alike, key=lambda at: (self._used[self._sweeps[at]], -divided[at])))
                 divided[number] = 0
                 if self._tells(number):
                     committee.asked += 1
@@ -140,7 +140,7 @@ class Committees:
 
     def learn(self, number: int, answer: Answer) -> None:
         """Reduce the weight of conditions that predict something else than the answer to a call."""
-        self._used[self._bases[number]] += 1
+        self._used[self._sweeps[number]] += 1
         confirms = self._confirms(answer)
         if confirms or is_right(answer.verdict) or answer.failure is not None:
             # If it fails in another way, perhaps the other failure hides the predicted one.

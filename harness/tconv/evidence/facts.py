@@ -52,7 +52,7 @@ _FOLLOWING = (
 _UNKNOWN = -(2**40)
 """This replaces a number that a call does not have, such as the size of an output that no text gives."""
 _HUGE = -_UNKNOWN - 1
-"""This replaces larger numbers: products with them fit into 64 bits."""
+"""This replaces larger numbers. As the size of an output is limited, the total padding fits into 64 bits."""
 
 
 class Features(NamedTuple):

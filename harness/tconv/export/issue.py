@@ -113,8 +113,7 @@ def issue(
             said=CallSummary.of(call),
             title=KINDS[verdict.kind].title,
             explained=explanation(record, record.why),
-            # Records of an older version may have names that are no longer in the catalogue.
-            diagnoses={name: says[name] for of in record.diagnosis for name in of.names if name in says},
+            diagnoses={name: says[name] for together in record.why.explained for name in together.names},
             operands=call.operands(problem.arrays),
             node_lines=node_lines,
             refusal=expected if isinstance(expected, Refuse) else None,

@@ -13,8 +13,10 @@ from tconv.backends.outcome import Recorded
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings  # noqa: TC001 - the file boundary reads the annotations
 from tconv.diagnosis import Diagnosis
+from tconv.diagnosis.misreadings import meanings
 from tconv.diagnosis.placement import Placement  # noqa: TC001 - the file boundary reads the annotations
-from tconv.dialects import (  # noqa: TC001 - as above
+from tconv.dialects import (
+    DIALECTS,
     MisreadingNames,
     RecordedDialect,
 )
@@ -160,8 +162,13 @@ class Record(Recorded):
 
     @property
     def why(self) -> Diagnosis:
-        """The diagnosis of its output alone, without other cases."""
-        return Diagnosis(self.diagnosis, self.described or "", self.relation or "", self.placement)
+        """The diagnosis of its output alone, without other cases.
+
+        Records of an older version may name misreadings that are no longer in the catalogue. They explain nothing here.
+        """
+        known = meanings(DIALECTS[self.dialect]).keys() if self.diagnosis else set()
+        explained = tuple(of for of in self.diagnosis if known >= set(of.names))
+        return Diagnosis(explained, self.described or "", self.relation or "", self.placement)
 
     @property
     def accumulator(self) -> DType:
