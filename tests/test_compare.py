@@ -119,13 +119,13 @@ def judged(verdict: Ruling, *, waived: bool = False, after_others: bool = False,
         # One misreading gives one output, and the last bits are those of a machine.
         ((BEYOND, {"digest": "1"}), (BEYOND, {"digest": "2"}), Transition.NEW),
         (
-            (BEYOND, {"digest": "1", "diagnosis": named("a", "b")}),
-            (BEYOND, {"digest": "2", "diagnosis": named("b")}),
+            (BEYOND, {"digest": "1", "diagnosis": named("pads-exchanged", "output-padding-is-zero")}),
+            (BEYOND, {"digest": "2", "diagnosis": named("output-padding-is-zero")}),
             None,
         ),
         (
-            (DIFFERED, {"digest": "1", "diagnosis": named("a")}),
-            (DIFFERED, {"digest": "2", "diagnosis": named("a")}),
+            (DIFFERED, {"digest": "1", "diagnosis": named("pads-exchanged")}),
+            (DIFFERED, {"digest": "2", "diagnosis": named("pads-exchanged")}),
             Transition.NEW,
         ),
         ((EXCEEDS, {"digest": "1"}), (EXCEEDS, {"digest": "2"}), None),

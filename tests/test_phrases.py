@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_records import header
+from made_records import header, named
 from tconv.expectation.bound import SYMBOLS
 from tconv.gate.entries import ActiveEntries
 from tconv.gate.status import ReadingChanged
@@ -72,7 +72,7 @@ def test_a_summary_is_one_line_of_what_came_and_why() -> None:
     assert headline(record.verdict) == f"refused-valid: {ESCAPED}"
     assert summary(record) == f"refused-valid: {ESCAPED}"
     assert summary(replace(record, verdict=ver.RefusedValid(""))) == "refused-valid"
-    explained = replace(record, verdict=ver.TimedOut(0.5), diagnosis=("pads-exchanged",))
+    explained = replace(record, verdict=ver.TimedOut(0.5), diagnosis=named("pads-exchanged"))
     assert summary(explained) == "timed-out: no answer within 0.5 s; as if pads-exchanged"
 
 
