@@ -82,9 +82,9 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
 
 
 def _find_expressible_rows(sweep: Sweep) -> _Masks:
-    """Return which rows of a sweep each dialect can express; None if a row makes no case."""
+    """Return which rows of a sweep each dialect can express; None if a row makes no case, nothing if it has a cover."""
     try:
-        return find_expressible_rows(sweep)
+        return find_expressible_rows(sweep) if sweep.cover is None else {}
     except FileError:
         return None
 
@@ -99,7 +99,8 @@ def _cases(corpus: Corpus, masks_by_sweep: Mapping[str, _Masks]) -> Iterator[tup
     yield from ((case, False) for case in corpus.singles.values())
     for sweep in corpus.sweeps.values():
         masks = masks_by_sweep.get(sweep.id)
-        rows = (sweep.sample(_SAMPLE) if sweep.exhaustive else sweep.rows()).tolist()
+        blocks = [sweep.sample(_SAMPLE)] if sweep.exhaustive else corpus.tiers.blocks(sweep, "full")
+        rows = [row for block in blocks for row in block.tolist()]
         in_any = np.logical_or.reduce([*masks.values()]).tolist() if masks else [False] * len(rows)
         for row, is_expressible in zip(rows, in_any, strict=True):
             try:
