@@ -60,12 +60,12 @@ FLIPPED = Misreads(Combination(("filter-flipped",)))
     ("what", "condition", "grade"),
     [
         (Errs(), ("batch = 2",), "exact"),
-        (ITEM, ("batch = 2",), "exact"),
+        pytest.param(ITEM, ("batch = 2",), "exact", marks=pytest.mark.thorough),
         (Errs(), ("batch = 2", "dtype=f32"), "vague"),
-        (Errs(), None, "vague"),
-        (Errs(), (), "misleading"),
+        pytest.param(Errs(), None, "vague", marks=pytest.mark.thorough),
+        pytest.param(Errs(), (), "misleading", marks=pytest.mark.thorough),
         (Errs(), ("group=dense",), "misleading"),
-        (FLIPPED, ("batch = 2",), "misleading"),
+        pytest.param(FLIPPED, ("batch = 2",), "misleading", marks=pytest.mark.thorough),
         (None, None, "silent"),
     ],
 )

@@ -131,13 +131,18 @@ def found_for(answer: Callable[[Problem], Array], cases: Sequence[Case], corpus:
 @pytest.mark.parametrize(
     ("answer", "what", "condition"),
     [
-        (flips_even_kernels, Errs, "kernel of an axis is even"),
+        pytest.param(flips_even_kernels, Errs, "kernel of an axis is even", marks=pytest.mark.thorough),
         (biases_the_first_group, Errs, "bias=true and group!=dense"),
         (biases_the_first_item, Relates, "batch >= 2 and bias=true"),
         (misread("filter-flipped", is_grouped), Misreads, "group!=dense"),
         (refuses_grouped, Says, "group=grouped"),
-        (correlates_at_stride_1, Errs, "kernel of an axis >= 2 and strides of every axis < 2"),
-        (saturates, Relates, ""),
+        pytest.param(
+            correlates_at_stride_1,
+            Errs,
+            "kernel of an axis >= 2 and strides of every axis < 2",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(saturates, Relates, "", marks=pytest.mark.thorough),
     ],
 )
 def test_a_bug_is_one_explanation_with_its_condition(

@@ -56,7 +56,7 @@ def test_contexts_are_drawn_for_each_dialect_with_graphs(name: str) -> None:
         without = set() if "output_shape" in DIALECTS[name].spelling.inputs else {"sizes"}
         assert {axis for axis, _ in levels} == set(AXES) - without
         assert len(levels) > 50
-    assert found == list(islice(drawn(0, DIALECTS[name], contexts=True), 400))
+    assert found[:50] == list(islice(drawn(0, DIALECTS[name], contexts=True), 50))
 
 
 PINNED = "18829b494999a500"

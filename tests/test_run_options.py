@@ -106,8 +106,9 @@ def test_a_reader_that_leaves_changes_no_exit_code(
 
     What judges nothing ends with 141. With COLUMNS a console writes to the pipe itself.
     """
-    run("Right")
-    next((tmp_path / "out").glob("*.jsonl")).rename(tmp_path / "base.jsonl")
+    if words.startswith("report"):
+        run("Right")
+        next((tmp_path / "out").glob("*.jsonl")).rename(tmp_path / "base.jsonl")
     script = f"{shlex.quote(sys.executable)} -m tconv {words} small.yaml; echo $? > code"
     subprocess.run(["/bin/sh", "-c", f"( {script} ) 2>&1 | true"], cwd=tmp_path, env=environment(**columns), check=True)
     assert (tmp_path / "code").read_text() == f"{code}\n"

@@ -116,7 +116,12 @@ def zeros_and_rule(problem: Problem) -> Array:
 @pytest.mark.parametrize(
     ("answer", "first", "second"),
     [
-        (rule_and_misreading, (Follows, "pads_begin is -pads_begin*s", ""), (Misreads, "as if bias-doubled", "")),
+        pytest.param(
+            rule_and_misreading,
+            (Follows, "pads_begin is -pads_begin*s", ""),
+            (Misreads, "as if bias-doubled", ""),
+            marks=pytest.mark.thorough,
+        ),
         (
             refusal_and_rule,
             (Says, "no kernel for", "group=depthwise"),
@@ -137,10 +142,11 @@ def zeros_and_rule(problem: Problem) -> Array:
             (Misreads, "as if operands-rounded-to-bf16", "dtype=f32"),
             (Follows, "pads_begin is floor(", "auto_pad=same_lower"),
         ),
-        (
+        pytest.param(
             zeros_and_rule,
             (Errs, "", "batch >= 2"),
             (Follows, "pads_begin is the text's pads_begin - 1", "dilations of an axis >= 2"),
+            marks=pytest.mark.thorough,
         ),
     ],
 )

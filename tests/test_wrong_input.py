@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,21 +66,28 @@ def of_file(text: str, folder: Path) -> str:
     return str(done.exception or done.stderr).rstrip("\n")
 
 
+@cache
+def entries_of(golden: Path) -> list[dict[str, str]]:
+    entries: list[dict[str, str]] = yaml.safe_load(golden.read_text(encoding="utf-8"))
+    return entries
+
+
 def compare(golden: Path, messages: Sequence[str | None]) -> None:
     """Compare messages with those of a golden file, or write them into it."""
-    entries = yaml.safe_load(golden.read_text(encoding="utf-8"))
+    entries = entries_of(golden)
     if os.environ.get("TCONV_GOLDEN") == "write":
         found = [entry | ({"message": text} if text else {}) for entry, text in zip(entries, messages, strict=True)]
         blocks = [{key: _Block(text) if "\n" in text else text for key, text in entry.items()} for entry in found]
         golden.write_text(yaml.safe_dump(blocks, sort_keys=False, allow_unicode=True, width=4096), encoding="utf-8")
-    assert messages == [entry.get("message") for entry in yaml.safe_load(golden.read_text(encoding="utf-8"))]
+        entries_of.cache_clear()
+    assert messages == [entry.get("message") for entry in entries_of(golden)]
 
 
 def test_each_wrong_call_has_its_message() -> None:
-    compare(CALLS, [of_call(entry["call"]) for entry in yaml.safe_load(CALLS.read_text(encoding="utf-8"))])
+    compare(CALLS, [of_call(entry["call"]) for entry in entries_of(CALLS)])
 
 
-@pytest.mark.parametrize("number", range(len(yaml.safe_load(COMMANDS.read_text(encoding="utf-8")))))
+@pytest.mark.parametrize("number", range(len(entries_of(COMMANDS))))
 def test_each_wrong_command_has_its_message(
     number: int, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +101,7 @@ def test_each_wrong_command_has_its_message(
     )
     (tmp_path / "needs_another.py").write_text("import no_such_runtime\n")
     monkeypatch.syspath_prepend(tmp_path)
-    entries = yaml.safe_load(COMMANDS.read_text(encoding="utf-8"))
+    entries = entries_of(COMMANDS)
     done = command(*shlex.split(entries[number]["command"]))
     assert (done.stdout, done.stderr.count("\n")) == ("", 1)
     messages = [entry.get("message") for entry in entries]
@@ -104,14 +112,14 @@ def test_each_wrong_command_has_its_message(
 
 def test_each_broken_case_file_has_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    compare(FILES, [of_file(entry["file"], tmp_path) for entry in yaml.safe_load(FILES.read_text(encoding="utf-8"))])
+    compare(FILES, [of_file(entry["file"], tmp_path) for entry in entries_of(FILES)])
 
 
 def test_each_broken_case_file_has_its_message_without_libyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a syntax error the line is the same; the words are the parser's own, and the column of an empty value is."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tree, "_LOADER", yaml.SafeLoader)
-    entries = yaml.safe_load(FILES.read_text(encoding="utf-8"))
+    entries = entries_of(FILES)
     found = [_without_words(of_file(entry["file"], tmp_path)) for entry in entries]
     assert found == [_without_words(entry["message"]) for entry in entries]
 

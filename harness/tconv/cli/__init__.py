@@ -162,7 +162,7 @@ def main(*, whole_process: bool = False) -> NoReturn:
             try:
                 code = stoppable(partial(_code, whole_process=whole_process), whole_process=whole_process)
             finally:
-                if (module := sys.modules.get(_ZYGOTE)) is not None:
+                if whole_process and (module := sys.modules.get(_ZYGOTE)) is not None:
                     module.end_orphans()
     except NoReader:
         code = _NO_READER

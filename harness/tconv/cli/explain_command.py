@@ -115,10 +115,10 @@ def _print_sheets(runs: Sequence[Run], corpus: Corpus) -> None:
 
 def _explain(case: Case, asking: Asking, cases: Path | None) -> int:
     """Run a case, and print what explains the backend's answer; return the exit code."""
-    own = tuple(Corpus.load().cases("gate"))
-    reasoning = separate(case, own, asking)
+    own = Corpus.load()
+    reasoning = separate(case, own.cases("gate"), asking)
     record = reasoning.record
-    learnt = own_rule(case, record, own, asking)
+    learnt = own_rule(case, record, own.cases("gate"), asking)
     says = meanings(reasoning.dialect)
     _print(reasoning, says)
     if learnt is not None:

@@ -94,7 +94,9 @@ def separate(case: Case, others: Iterable[Case], asking: Asking) -> Reasoning:
         first = pool.record(case)
         remaining = [single.names[0] for single in first.diagnosis if len(single.names) == 1]
         further: list[FurtherCase] = []
-        for other in sorted((case for case in others if _products(case) <= _LARGEST), key=_size):
+        # Tens of thousands of cases are made only if a choice is needed.
+        small = (case for case in others if _products(case) <= _LARGEST)
+        for other in sorted(small, key=_size) if len(remaining) >= _SEVERAL else ():
             telling = sum(case.tells for case in further)
             if len(remaining) < _SEVERAL or telling == _MOST_TELLING or len(further) - telling == _MOST_SILENT:
                 break
