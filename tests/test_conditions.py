@@ -26,6 +26,7 @@ def found_in(holds: Mask, fails: Mask) -> tuple[int, ...]:
 HOLDS = {
     "out_channels is a multiple of 4": [False, True, True],
     "output of the last axis is no multiple of 8": [True, False, True],
+    "output of an axis is even": [False, True, True],
     "auto_pad=same_*": [True, False, True],
     "strides and dilations share a divisor on an axis": [False, False, True],
     "output of the second axis >= 8": [False, True, False],

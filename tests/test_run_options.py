@@ -92,9 +92,11 @@ def test_report_writes_every_form(run: Command, command: Command, tmp_path: Path
 @pytest.mark.parametrize(
     ("words", "code", "columns"),
     [
-        ("run --backend wrong_backends:Right --cases", 0, {}),
+        pytest.param("run --backend wrong_backends:Right --cases", 0, {}, marks=pytest.mark.thorough),
         ("run --backend wrong_backends:PadsSwapped --cases", 1, {}),
-        ("run --backend wrong_backends:PadsSwapped --cases", 1, {"COLUMNS": "60"}),
+        pytest.param(
+            "run --backend wrong_backends:PadsSwapped --cases", 1, {"COLUMNS": "60"}, marks=pytest.mark.thorough
+        ),
         ("report base.jsonl --baseline base.jsonl --cases", 0, {}),
         ("list --cases", 141, {"COLUMNS": "60"}),
     ],
