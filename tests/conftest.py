@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -29,6 +30,8 @@ settings.register_profile("thorough", deadline=None, suppress_health_check=[Heal
 # A fifth of hypothesis' own 100 examples. Tests that say how many they want take a fifth too: `strategies.examples`.
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=20)
 settings.load_profile("thorough")
+# As the command does: most objects that are made stay.
+gc.set_threshold(50_000)
 
 
 TELLING = (

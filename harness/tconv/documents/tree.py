@@ -8,9 +8,9 @@ large is ever built.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import yaml
 from yaml.events import (
@@ -93,8 +93,7 @@ _TAB_AS_INDENTATION = re.compile(r"[ ?:-]*\t\s*")
 _CORE_TAG = "tag:yaml.org,2002:"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A value, its place, and its parts.
 
     Attributes:
@@ -107,7 +106,7 @@ class Node:
     place: Place
     key: Place
     value: Plain
-    parts: Mapping[str | int, Node] = field(default_factory=dict)
+    parts: Mapping[str | int, Node] = MappingProxyType({})
 
 
 def compose(path: Path, text: str) -> Node:
@@ -187,7 +186,7 @@ class _Composer:
         match target := self._target(event):
             case Node():
                 self._count_again(event, target, depth)
-                return replace(target, place=_place(event), key=key)
+                return target._replace(place=_place(event), key=key)
             case ScalarEvent():
                 self._count(event, depth)
                 return Node(_place(event), key, self._scalar(event, target))
@@ -211,7 +210,7 @@ class _Composer:
             if (target := self._anchors[event.anchor]) is None:
                 self._refuse(event, f"must not contain itself (got {alias}); write the value out")
             return target
-        if isinstance(event, ScalarEvent) and printable(event.value) != event.value:
+        if isinstance(event, ScalarEvent) and not event.value.isprintable() and printable(event.value) != event.value:
             # An escape in double quotes, for example, would reach a terminal with the text.
             self._refuse(event, f"must be printable text (got {shown(event.value)}); leave the characters out")
         if event.tag is not None:
