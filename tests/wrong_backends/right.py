@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import ModelProto
 
 from tconv import conv_transpose
 from tconv.backends import BackendInfo, Outcome, Produced, Refused
@@ -16,6 +15,8 @@ from tconv.errors import Invalid, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from onnx import ModelProto
 
     from tconv.cases.call import Call
 
@@ -42,6 +43,8 @@ class Right:
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         if call.model:
+            from onnx import ModelProto  # noqa: PLC0415 - every worker would wait for it, and hardly any needs it
+
             return Produced(self.whole(ModelProto.FromString(call.model), arrays))
         words = self.understood(dict(call.attributes))
         log(call)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tconv.backends import BackendInfo, Option, Outcome, Produced, Refused
-from tconv.backends.onnx_model import ONNX_DIALECT_NAMES
+from tconv.dialects import DIALECTS
 from wrong_backends.right import Array, Right
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from tconv.cases.call import Call
+
+
+ONNX_NAMES = tuple(name for name, dialect in reversed(DIALECTS.items()) if dialect.opset is not None)
 
 
 class Fault(NamedTuple):
@@ -82,7 +85,7 @@ class Seeded(Right):
         self._fault = FAULTS[int(fault)] if int(fault) < NONE else None
 
     def info(self) -> BackendInfo:
-        return BackendInfo("Seeded", "1.0", ONNX_DIALECT_NAMES)
+        return BackendInfo("Seeded", "1.0", ONNX_NAMES)
 
     def run(self, call: Call, arrays: Mapping[str, Array]) -> Outcome:
         outcome = super().run(call, arrays)
@@ -103,7 +106,7 @@ class Fusing(Right):
         self._loses = optimise == "yes"
 
     def info(self) -> BackendInfo:
-        return BackendInfo("Fusing", "1.0", ONNX_DIALECT_NAMES)
+        return BackendInfo("Fusing", "1.0", ONNX_NAMES)
 
     def whole(self, model: ModelProto, feeds: Mapping[str, Array]) -> Array:
         made = {node.output[0] for node in model.graph.node if node.op_type == "ConvTranspose"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from math import prod
 from operator import index
@@ -158,7 +159,8 @@ def read_numbers(name: str, value: Any) -> Array:  # noqa: ANN401 - a caller may
     Raises:
         UsageError: it is none, or has a mask.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    # There is no masked array if its module is not loaded.
+    if (masked := sys.modules.get("numpy.ma")) is not None and isinstance(value, masked.MaskedArray):
         raise UsageError(f"{name} must have no mask (got a masked array); fill it: {name}.filled(0)")
     try:
         array = np.asarray(value)

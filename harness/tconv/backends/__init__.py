@@ -182,8 +182,8 @@ def refuse_unknown(spec: str) -> None:
         return
     if instead := instead_of_file(spec):
         raise BackendMissing(instead)
-    known = names()
-    if ":" not in spec and spec not in known:
+    # To look for the installed names takes as long as to start a worker.
+    if ":" not in spec and spec not in (known := names()):
         raise BackendMissing(
             f"backend must be one of {', '.join(known)}, NAME==VERSION, runner:NAME, exec:COMMAND or "
             f"package.module:attribute (got {spec!r}){with_class(spec) or nearest(spec, known)}"
