@@ -47,9 +47,12 @@ from tconv.corpus.case_file import DEFAULTS, Settings, spread_per_axis
 from tconv.corpus.writing import settings
 from tconv.diagnosis import explains
 from tconv.diagnosis.misreadings import misreadings_by_name
-from tconv.evidence import Calls, Follows, Misreads, answer_of, ask_new_calls, explain
 from tconv.evidence import facts as evidence_facts
+from tconv.evidence.calls import Calls, answer_of
 from tconv.evidence.changed_cases import KNOBS, LISTS, MANY, SIZES, WORDS, built, is_possible, knobs_of, settings_with
+from tconv.evidence.explanation import explain
+from tconv.evidence.hypotheses import Follows, Misreads
+from tconv.evidence.new_calls import ask_new_calls
 from tconv.evidence.rules import learners_of
 from tconv.execution.asking import Asking
 from tconv.execution.evaluation import Evaluator
@@ -67,9 +70,9 @@ if TYPE_CHECKING:
     from tconv.backends import Outcome
     from tconv.cases.call import Call
     from tconv.cases.case import Case
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.dialects import Dialect
-    from tconv.evidence import Explanation
+    from tconv.evidence.hypotheses import Explanation
     from tconv.vocabulary import Array, Mask
     from wrong_kernels import Facts
 

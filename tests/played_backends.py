@@ -18,7 +18,7 @@ from tconv.dialects import find_dialect
 from tconv.dialects.geometry import resolve
 from tconv.dialects.readings import apply_readings
 from tconv.errors import Violation
-from tconv.evidence import Calls, answer_of
+from tconv.evidence.calls import Calls, answer_of
 from tconv.execution.evaluation import Evaluator
 from tconv.expectation.problem import Problem
 from tconv.expectation.truth import Truth

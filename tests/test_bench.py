@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tconv.dialects.readings import Combination
-from tconv.evidence import Errs, Explanation, Hypothesis, Misreads
+from tconv.evidence.hypotheses import Errs, Explanation, Hypothesis, Misreads
 
 if TYPE_CHECKING:
     from tconv.cases.case import Case

@@ -13,8 +13,8 @@ from made_records import CASES, facts, run_of
 from played_backends import ONNX, assessment_of
 from tconv.cases.context import PREFIX, Context
 from tconv.cases.patterns import topic_of
-from tconv.evidence import Follows, Misreads
 from tconv.evidence.facts import features_of, terms_of
+from tconv.evidence.hypotheses import Follows, Misreads
 from tconv.expectation.problem import Problem
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status

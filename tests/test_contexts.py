@@ -19,8 +19,9 @@ from tconv.cases.context import OPERATIONS, ROUNDED, SMOOTH, operations_of
 from tconv.cases.graph import OPERATOR
 from tconv.cases.patterns import levels_of, twin_of, with_levels
 from tconv.dialects import DIALECTS
-from tconv.evidence import Calls, InContext, answer_of
+from tconv.evidence.calls import Calls, answer_of
 from tconv.evidence.contexts import explain_contexts, find_smallest, kind_of
+from tconv.evidence.hypotheses import InContext
 from tconv.execution.asking import Asking
 from tconv.execution.pool import Pool
 from tconv.expectation.expected import NotApplicable, Values, expect, expect_of_signature

@@ -18,8 +18,8 @@ from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
 from tconv.diagnosis import Diagnosis, diagnose, single_explanations
 from tconv.diagnosis.description import described, related
-from tconv.diagnosis.misreadings import apply, misreadings_by_name, misreadings_of
-from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise
+from tconv.diagnosis.misreadings import misreadings_by_name, misreadings_of
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise, apply
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import Geometry
 from tconv.dialects.readings import Combination

@@ -17,9 +17,12 @@ from tconv.cases.patterns import topic_of
 from tconv.corpus.building import build
 from tconv.corpus.case_file import Settings
 from tconv.corpus.writing import settings
-from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings.misreading import apply
 from tconv.dialects.readings import Combination
-from tconv.evidence import Calls, Errs, Follows, Misreads, Relates, Says, Varies, answer_of, explain
+from tconv.evidence.calls import Calls, answer_of
+from tconv.evidence.explanation import explain
+from tconv.evidence.hypotheses import Errs, Follows, Misreads, Relates, Says, Varies
 from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
 from tconv.gate.status import Status
@@ -36,7 +39,8 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.evidence import Answer, Explanation
+    from tconv.evidence.calls import Answer
+    from tconv.evidence.hypotheses import Explanation
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
 

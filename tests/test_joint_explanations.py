@@ -11,7 +11,8 @@ import yaml
 
 from small_corpus import TIMEOUT
 from tconv.dialects.readings import Combination
-from tconv.evidence import Misreads, joint
+from tconv.evidence import joint
+from tconv.evidence.hypotheses import Misreads
 from tconv.evidence.joint import SHOWN_ALONE, explain_by_others
 from tconv.execution.asking import Asking
 from tconv.execution.run import RunSettings, run

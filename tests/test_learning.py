@@ -17,7 +17,8 @@ from small_corpus import BARE_HEAD, HEAD, written
 from strategies import WIDE, every, examples
 from tconv.datafiles import data_folder
 from tconv.diagnosis import Diagnosis
-from tconv.diagnosis.misreadings import apply, misreadings_of
+from tconv.diagnosis.misreadings import misreadings_of
+from tconv.diagnosis.misreadings.misreading import apply
 from tconv.diagnosis.placement import placed
 from tconv.dialects import DIALECTS, find_dialect
 from tconv.dialects.geometry import Geometry
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from small_corpus import Command
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.dialects import Dialect
     from tconv.expectation.problem import Problem
     from tconv.records.record import Record

@@ -12,7 +12,8 @@ from mutants import UNLISTED, noticed
 from strategies import every
 from tconv.cases.call import write_signature
 from tconv.cases.operands import make_operands
-from tconv.diagnosis.misreadings import CATALOGUE, MisreadCall, apply, misreadings_of
+from tconv.diagnosis.misreadings import CATALOGUE, misreadings_of
+from tconv.diagnosis.misreadings.misreading import MisreadCall, apply
 from tconv.dialects import DIALECTS
 from tconv.expectation.expected import Values, expect
 from tconv.expectation.problem import Problem

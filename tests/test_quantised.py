@@ -19,7 +19,9 @@ from tconv.diagnosis import explain_in_context
 from tconv.diagnosis.in_context import misread
 from tconv.diagnosis.misreadings import misreadings_by_name, quanta
 from tconv.dialects import DIALECTS
-from tconv.evidence import Calls, Misreads, answer_of, explain
+from tconv.evidence.calls import Calls, answer_of
+from tconv.evidence.explanation import explain
+from tconv.evidence.hypotheses import Misreads
 from tconv.expectation.expected import NotApplicable, expect
 from tconv.expectation.problem import Problem
 from tconv.expectation.reference import definition
@@ -32,7 +34,7 @@ from tconv.vocabulary import DType
 if TYPE_CHECKING:
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.vocabulary import Array
 
 ROW, TFLITE = DIALECTS[ONNX[-1]], DIALECTS["tflite/TransposeConv"]

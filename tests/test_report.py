@@ -19,7 +19,7 @@ from made_records import AGREED, CASES, DIFFERED, facts, run_of
 from page_blocks import Block
 from played_backends import assessment_of, presented, records_of
 from tconv import schemas
-from tconv.evidence import Explanation, Follows, Misreads, Relates, Rule, Says
+from tconv.evidence.hypotheses import Explanation, Follows, Misreads, Relates, Rule, Says
 from tconv.expectation.truth import Truth
 from tconv.gate.assessment import assess
 from tconv.gate.status import RULINGS, SEVERITY, Status

@@ -15,7 +15,7 @@ from reporting import noted_of, red_lines, run_report
 from tconv.backends import outcome as out
 from tconv.dialects import DIALECTS
 from tconv.dialects.geometry import resolution
-from tconv.evidence import Explanation, Relates
+from tconv.evidence.hypotheses import Explanation, Relates
 from tconv.expectation.problem import Problem
 from tconv.gate.answers import compare_answers
 from tconv.gate.assessment import assess

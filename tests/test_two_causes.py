@@ -11,7 +11,8 @@ import pytest
 from played_backends import ONNX, calls_of, computed, geometry_of, reports_of
 from tconv.backends import Crashed, Refused
 from tconv.cases.patterns import topic_of
-from tconv.evidence import Errs, Follows, Misreads, Says, explain
+from tconv.evidence.explanation import explain
+from tconv.evidence.hypotheses import Errs, Follows, Misreads, Says
 from tconv.expectation.problem import Problem
 from tconv.vocabulary import AutoPad
 

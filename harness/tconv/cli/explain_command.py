@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tconv.cases.case import Case
-    from tconv.evidence import Rule
+    from tconv.evidence.hypotheses import Rule
     from tconv.investigation.further_cases import Reasoning
     from tconv.records.record_file import Run
 

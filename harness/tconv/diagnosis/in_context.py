@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tconv.diagnosis.misreadings import apply, misreadings_in_context
-from tconv.diagnosis.misreadings.misreading import QuantaOtherwise
+from tconv.diagnosis.misreadings import misreadings_in_context
+from tconv.diagnosis.misreadings.misreading import QuantaOtherwise, apply
 from tconv.dialects.readings import Combination
 from tconv.vocabulary import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.expectation.problem import Problem
     from tconv.vocabulary import Array
 

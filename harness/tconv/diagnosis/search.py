@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis.description import described, related
-from tconv.diagnosis.misreadings import MisreadCall, apply, trials
-from tconv.diagnosis.misreadings.misreading import along_channels
+from tconv.diagnosis.misreadings import trials
+from tconv.diagnosis.misreadings.misreading import MisreadCall, along_channels, apply
 from tconv.diagnosis.placement import placed
 from tconv.dialects.readings import Combination
 from tconv.expectation.bound import bound_errors, is_subnormal, near
@@ -21,7 +21,7 @@ from tconv.verdict.values import ComparedValues, compare
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.diagnosis.placement import Placement
     from tconv.expectation.expected import Candidate
     from tconv.expectation.problem import Problem

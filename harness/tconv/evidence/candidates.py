@@ -24,7 +24,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.evidence.calls import Answer, Calls
     from tconv.evidence.hypotheses import Hypothesis
     from tconv.vocabulary import Mask

@@ -31,8 +31,9 @@ WORDS: Mapping[str, Sequence[Any]] = {
     "shapes": ["static", "symbolic"],
     "data_source": ["input", "initializer"],
     "filter_source": ["initializer", "input"],
+    "rank": [1, 2, 3],
 }
-"""Settings that are no numbers, and their values."""
+"""What is no size and no list of numbers, with its values."""
 LISTS = ("spatial", "kernel", *NEUTRAL)
 """Settings with a number for each axis."""
 SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")
@@ -86,6 +87,8 @@ def settings_with(case: Case, knob: str, value: Any, axis: int, dialect: Dialect
         return _resized(written, knob, value)
     if knob == "output":
         return _with_output(case, written, axis, value, dialect)
+    if knob == "rank":
+        return _of_rank(case, written, value)
     if knob in WORDS:
         return {**written, knob: value}
     entries = list(spread_per_axis(written.get(knob, NEUTRAL.get(knob, 0)), len(case.x.shape) - 2))
@@ -102,6 +105,14 @@ def _resized(written: Mapping[str, Any], knob: str, number: int) -> Mapping[str,
     of_all = {name: sizes[f"{name} / groups"] * sizes["groups"] for name in ("channels", "out_channels")}
     more = {"groups": sizes["groups"]} if sizes["groups"] != groups else {}
     return {**written, "batch": sizes["batch"], **of_all, **more}
+
+
+def _of_rank(case: Case, written: Mapping[str, Any], rank: int) -> Mapping[str, Any]:
+    """Return settings with another number of axes: axes of size 1 are added before the first one, or it is removed."""
+    old = len(case.x.shape) - 2
+    lists = {name: spread_per_axis(entries, old) for name in (*LISTS, "output_shape") if (entries := written.get(name))}
+    plain = {name: NEUTRAL.get(name, 1) for name in lists}
+    return {**written, **{name: ([plain[name]] * (rank - old) + [*of])[-rank:] for name, of in lists.items()}}
 
 
 def _with_output(case: Case, written: Mapping[str, Any], axis: int, size: int, dialect: Dialect) -> Mapping[str, Any]:

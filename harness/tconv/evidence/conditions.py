@@ -35,7 +35,7 @@ _PART = 0.2
 BELIEVED = 10.0
 """A condition must save so many bits, and a longer one so many more than a shorter: chance does so in one of 10^3 runs.
 """
-_BEAM = 200
+_BEAM = 50
 """The most combinations to which a further term is added."""
 _ALIKE = 3
 """The most combinations that are kept if they hold for equally many calls."""

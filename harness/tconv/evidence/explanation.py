@@ -194,8 +194,13 @@ def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
     hidden = 0 if isinstance(what, Misreads | Follows) else HARDLY * met.sum()
     if (contradicting & new).sum() > standard.new_exceptions * new.sum() and contradicting.sum() > hidden:
         return None
-    # A condition that the new calls suggest must hold for failures of cases too.
-    if (met & ~calls.new).sum() < standard.fewest or (terms and contradicting.sum() > standard.exceptions * met.sum()):
+    # A condition that the new calls suggest must hold for failures of cases too, and for few other cases.
+    cases = ~calls.new
+    if (met & cases).sum() < standard.fewest:
+        return None
+    if terms and any(
+        (contradicting & of).sum() > standard.exceptions * (met & of).sum() for of in (cases, met | contradicting)
+    ):
         return None
     # The condition holds for nearly all failures: the few others have the same cause.
     nearly = isinstance(what, Misreads | Follows) and met.sum() >= _NEARLY * members.sum()

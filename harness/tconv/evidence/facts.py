@@ -177,12 +177,6 @@ class _Axes(NamedTuple):
     numbers: Numbers
     known: Mask
 
-    @property
-    def several(self) -> Mask:
-        """The calls with several axes."""
-        several: Mask = self.known.sum(axis=1) > 1
-        return several
-
     def at(self, place: str) -> Numbers:
         """Return the number of each call at a place; `_UNKNOWN` if it has none."""
         some = self.known.any(axis=1)
@@ -195,6 +189,8 @@ class _Axes(NamedTuple):
             case "the last axis" | "the second-last axis" | "the third-last axis":
                 before = _LAST.index(place)
                 of = np.where(last >= before, self.numbers[rows, np.maximum(last - before, 0)], _UNKNOWN)
+            case "the second axis":
+                of = np.where(last > 0, self.numbers[:, min(1, self.numbers.shape[1] - 1)], _UNKNOWN)
             case _:
                 of = self.numbers[:, 0]
         numbers: Numbers = np.where(some, of, _UNKNOWN)
@@ -211,6 +207,8 @@ class _Axes(NamedTuple):
 
 _LAST = ("the last axis", "the second-last axis", "the third-last axis")
 """W, H and D for every rank."""
+_SECOND = "the second axis"
+"""The second of several axes: for rank 1 it has no number."""
 _SOME = ("an axis", "every axis")
 _PLACES = (*_LAST, "the first axis", *_SOME)
 """Places whose numbers are compared. For "an axis" this is the largest number, for "every axis" the smallest."""
@@ -229,13 +227,11 @@ def _of_axes(calls: Sequence[Features]) -> Iterator[tuple[str, Mask]]:
     tables = {name: _table(name, calls) for name in (*_PER_AXIS, _TOTAL)}
     for name in _PLAINEST_FIRST:
         axes = tables[name]
-        for place in _PLACES:
+        for place in (*_PLACES, *([_SECOND] if name in {"spatial", "output", "pads_begin", "pads_end"} else [])):
             numbers = axes.at(place)
             if place not in _SOME:
                 yield from _equal(f"{name} of {place}", numbers)
             yield from _compared(f"{name} of {place}", numbers)
-        if name in {"spatial", "output", "pads_begin", "pads_end"}:
-            yield from _of_the_second(name, axes)
         for place in _LAST if name in _IN_VECTORS else ():
             yield from _divided(f"{name} of {place}", axes.at(place))
         odd = axes.numbers % 2 == 1
@@ -271,13 +267,6 @@ def _of_pairs(tables: Mapping[str, _Axes]) -> Iterator[tuple[str, Mask]]:
     yield "total padding > 0 on an axis", total.any(total.numbers > 0)
 
 
-def _of_the_second(name: str, axes: _Axes) -> Iterator[tuple[str, Mask]]:
-    """Yield terms on the second of several axes; none of them holds for rank 1."""
-    numbers = np.where(axes.several, axes.numbers[:, min(1, axes.numbers.shape[1] - 1)], _UNKNOWN)
-    yield from _equal(f"{name} of the second axis", numbers)
-    yield from _compared(f"{name} of the second axis", numbers)
-
-
 def _equal(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
     """Yield terms that say that a size is one of its values."""
     yield from ((f"{name} = {value}", numbers == value) for value in _values(numbers)[:_LIMITS].tolist())
@@ -299,19 +288,15 @@ def _divided(name: str, numbers: Numbers) -> Iterator[tuple[str, Mask]]:
     """Yield terms that say that vectors divide a size, or do not: a runtime may have a kernel for each."""
     known = numbers != _UNKNOWN
     for of in _MULTIPLES:
+        larger = known & (numbers > of)
         yield f"{name} is no multiple of {of}", known & (numbers % of > 0)
         yield f"{name} is a multiple of {of}", known & (numbers % of == 0)
-        yield f"{name} is no multiple of {of}, and larger", known & (numbers > of) & (numbers % of > 0)
+        yield f"{name} is no multiple of {of}, and larger", larger & (numbers % of > 0)
     for of in _MULTIPLES[1:]:
+        larger = known & (numbers > of)
         yield f"{name} is 1 more than a multiple of {of}", known & (numbers % of == 1)
-        yield (
-            f"{name} is 1 more than a multiple of {of}, and larger",
-            known & (numbers > of) & (numbers % of == 1),
-        )
-        yield (
-            f"{name} is 1 less than a multiple of {of}, and larger",
-            (known & (numbers > of) & (numbers % of == of - 1)),
-        )
+        for words, rest in (("1 more", 1), ("1 less", -1)):
+            yield f"{name} is {words} than a multiple of {of}, and larger", larger & (numbers % of == rest % of)
 
 
 def _opposite(name: str) -> str:

@@ -47,18 +47,8 @@ class Form(Enum):
     HALF_DOWN_AT_LEAST_0 = "max(0, floor(({}) / 2))", 5, lambda sums, _: np.maximum(sums // 2, 0)
     HALF_UP_AT_LEAST_0 = "max(0, ceil(({}) / 2))", 5, lambda sums, _: np.maximum(-(-sums // 2), 0)
     AT_MOST_TAPS = "min((K-1)*d, {})", 3, np.minimum, "(K-1)*d"
-    HALF_DOWN_AT_MOST_TAPS = (
-        "min((K-1)*d, floor(({}) / 2))",
-        5,
-        lambda sums, taps: np.minimum(sums // 2, taps),
-        "(K-1)*d",
-    )
-    HALF_UP_AT_MOST_TAPS = (
-        "min((K-1)*d, ceil(({}) / 2))",
-        5,
-        lambda sums, taps: np.minimum(-(-sums // 2), taps),
-        "(K-1)*d",
-    )
+    HALF_DOWN_AT_MOST_TAPS = "min((K-1)*d, floor(({}) / 2))", 5, lambda sums, k: np.minimum(sums // 2, k), "(K-1)*d"
+    HALF_UP_AT_MOST_TAPS = "min((K-1)*d, ceil(({}) / 2))", 5, lambda sums, k: np.minimum(-(-sums // 2), k), "(K-1)*d"
 
     def __init__(self, pattern: str, length: int, compute: Callable[[Array, Array], Array], beside: str = "") -> None:
         self.pattern = pattern

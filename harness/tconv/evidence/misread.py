@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tconv.diagnosis.in_context import is_changed
-from tconv.diagnosis.misreadings import apply, misreadings_by_name
-from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise, along_channels
+from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings.misreading import PrecisionOtherwise, along_channels, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Combination
     from tconv.evidence.calls import Calls

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import twin_of
 from tconv.diagnosis import Diagnosis
-from tconv.evidence import Answer, Calls, Errs, Follows, Relates, answer_of, ask_new_calls, explain, explain_alone
+from tconv.evidence.calls import Answer, Calls, answer_of
 from tconv.evidence.contexts import with_changes
+from tconv.evidence.explanation import explain, explain_alone
+from tconv.evidence.hypotheses import Errs, Follows, Relates
 from tconv.evidence.joint import explain_by_others
+from tconv.evidence.new_calls import ask_new_calls
 from tconv.gate.answers import compare_answers
 from tconv.gate.entries import WaiverUses, correct_refusals, find_uses, is_whole, select_active
 from tconv.gate.pins import PinUses, hold_pins
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.corpus import Corpus
-    from tconv.evidence import Explanation
+    from tconv.evidence.hypotheses import Explanation
     from tconv.gate.answers import QuestionAnswers
     from tconv.gate.entries import ActiveEntries, FactsOf
     from tconv.gate.reasons import OfRecords, Reason

@@ -13,7 +13,8 @@ from tconv.cases.layouts import from_ncx
 from tconv.cases.operands import NUMPY_TYPES
 from tconv.corpus.building import MOST_ELEMENTS
 from tconv.diagnosis.in_context import misread as misread_in_context
-from tconv.diagnosis.misreadings import apply, misreadings_by_name
+from tconv.diagnosis.misreadings import misreadings_by_name
+from tconv.diagnosis.misreadings.misreading import apply
 from tconv.evidence.observed_geometry import situation_of
 from tconv.evidence.rules import learn_rules
 from tconv.execution.pool import Pool
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tconv.cases.case import Case
-    from tconv.diagnosis.misreadings import Misreading
+    from tconv.diagnosis.misreadings.misreading import Misreading
     from tconv.dialects import Dialect
     from tconv.evidence.rules import RuleEvidence
     from tconv.execution.asking import Asking

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tconv.cases.patterns import with_levels
 from tconv.errors import BackendMissing
-from tconv.evidence import InContext
+from tconv.evidence.hypotheses import InContext
 from tconv.execution.pool import Pool
 from tconv.expectation.problem import Problem
 from tconv.records.record import Change
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tconv.cases.case import Case
     from tconv.dialects import Dialect
-    from tconv.evidence import Explanation
+    from tconv.evidence.hypotheses import Explanation
     from tconv.execution.asking import Asking
     from tconv.execution.supervisor import OfferedOption
     from tconv.records.record import Record

@@ -15,7 +15,7 @@ from tconv.dialects import DIALECTS
 from tconv.dialects.constraints import CONSTRAINTS
 from tconv.dialects.readings import Combination
 from tconv.dialects.rules import in_words as in_the_text
-from tconv.evidence import Errs, Follows, InContext, Misreads, Relates, Says, Varies
+from tconv.evidence.hypotheses import Errs, Follows, InContext, Misreads, Relates, Says, Varies
 from tconv.gate.status import SEVERITY, MixedReadings, ReadingChanged, Status
 from tconv.records.failure import without_numbers
 from tconv.reports.conditions import clauses, listed
@@ -26,8 +26,8 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tconv.evidence import Explanation, Rule
     from tconv.evidence.formulas import Formula
+    from tconv.evidence.hypotheses import Explanation, Rule
     from tconv.gate.status import RecordStatus
 
 _PRIMARY = "primary"

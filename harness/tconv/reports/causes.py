@@ -16,7 +16,7 @@ from tconv.verdict import kinds as ver
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tconv.evidence import Explanation
+    from tconv.evidence.hypotheses import Explanation
     from tconv.gate.assessment import Assessment
     from tconv.gate.status import GroupKey, RecordStatus
 

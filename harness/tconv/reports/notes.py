@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tconv.backends.machine import chosen_kernels
 from tconv.cases.patterns import twin_of
-from tconv.evidence import Misreads
+from tconv.evidence.hypotheses import Misreads
 from tconv.gate.status import FAILING, Status
 from tconv.reports.phrases import counted, no_output
 from tconv.reports.words import NOTES

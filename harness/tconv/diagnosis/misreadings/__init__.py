@@ -16,25 +16,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tconv.diagnosis.misreadings import elements, geometry, precision, quanta, sums
-from tconv.diagnosis.misreadings.misreading import MisreadCall, Misreading, apply
+from tconv.diagnosis.misreadings.misreading import Misreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tconv.dialects import Dialect
     from tconv.dialects.readings import Reading
-
-__all__ = [
-    "CATALOGUE",
-    "MisreadCall",
-    "Misreading",
-    "apply",
-    "meanings",
-    "misreadings_by_name",
-    "misreadings_in_context",
-    "misreadings_of",
-    "trials",
-]
 
 CATALOGUE = (
     *geometry.MISREADINGS,

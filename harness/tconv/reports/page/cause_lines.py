@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tconv.dialects import DIALECTS
 from tconv.dialects.readings import Combination
-from tconv.evidence import Follows, Misreads
+from tconv.evidence.hypotheses import Follows, Misreads
 from tconv.gate.status import FAILING, MixedReadings, ReadingChanged, Status
 from tconv.reports.cause_sentences import formula
 from tconv.reports.causes import rank_severity
