@@ -108,10 +108,11 @@ def _resized(written: Mapping[str, Any], knob: str, number: int) -> Mapping[str,
 
 
 def _of_rank(case: Case, written: Mapping[str, Any], rank: int) -> Mapping[str, Any]:
-    """Return settings with another number of axes: axes of size 1 are added before the first one, or it is removed."""
+    """Return settings with another number of axes: axes with two elements and two taps are added in front, or removed."""
     old = len(case.x.shape) - 2
     lists = {name: spread_per_axis(entries, old) for name in (*LISTS, "output_shape") if (entries := written.get(name))}
-    plain = {name: NEUTRAL.get(name, 1) for name in lists}
+    plain = {**dict.fromkeys(lists, 2), **NEUTRAL}
+    # With one tap, taps in reverse order would not show.
     return {**written, **{name: ([plain[name]] * (rank - old) + [*of])[-rank:] for name, of in lists.items()}}
 
 

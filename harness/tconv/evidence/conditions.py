@@ -35,7 +35,7 @@ _PART = 0.2
 BELIEVED = 10.0
 """A condition must save so many bits, and a longer one so many more than a shorter: chance does so in one of 10^3 runs.
 """
-_BEAM = 50
+_BEAM = 120
 """The most combinations to which a further term is added."""
 _ALIKE = 3
 """The most combinations that are kept if they hold for equally many calls."""
@@ -93,6 +93,9 @@ def find_condition(
             best = float(of[at, number]), (*joined.terms[at], int(number))
         if of_members[at, number] == counts[0] and not of_others[at, number]:
             break
+        # A further term costs bits, and keeps no more members.
+        most = bits_saved(of_members, np.zeros_like(of_others), *counts) - paid[:, None] - prices - prices.min()
+        saved[most <= best[0]] = -np.inf
         chosen = list(_most_telling(joined, saved, of_members, of_others))
         if not chosen:
             break

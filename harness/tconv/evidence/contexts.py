@@ -47,11 +47,12 @@ def explain_contexts(calls: Calls) -> Iterator[Explanation]:
             words = answer.failure.words if isinstance(answer.verdict, _SAID) else ""
             members[InContext(answer.failure.kind, levels, words)].append(number)
     ids = [*calls.numbers]
+    levels_of_each = [set(levels_of(case)) for case in ids]
     for what, numbers in sorted(members.items(), key=lambda item: (-len(item[1]), item[0].levels)):
         failing = np.zeros_like(calls.failed)
         failing[numbers] = True
         # A right context with these levels helps to find the condition of the failures.
-        with_levels_too = np.array([set(what.levels) <= set(levels_of(case)) for case in ids], dtype=bool)
+        with_levels_too = np.array([levels.issuperset(what.levels) for levels in levels_of_each], dtype=bool)
         right = calls.right & with_levels_too
         terms = (calls.condition(failing, right) or ()) if right.any() and len(numbers) > 1 else ()
         # A condition must hold for all these failures.
