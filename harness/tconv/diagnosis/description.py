@@ -92,18 +92,18 @@ def related(output: Array, expected: Float64s, wrong: Mask, bias: Array | None) 
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         actual = output.astype(np.float64)
         values, right, limits = actual[wrong], expected[wrong], finfo(output.dtype)  # type: ignore[no-untyped-call]
-        if not values.any():
-            return "are 0"
         if kind := _bits(output[wrong], right):
             return f"are the bits of {kind}"
-        if np.isnan(values).all():
-            return "are NaN"
         largest = float(limits.max)
         if np.array_equal(values, np.copysign(largest, right)) and (np.abs(right) > largest).all():
             return f"are limited to ±{largest:.5g}".replace("+", "")
         # Infinity, NaN and subnormal numbers may have any relation by chance.
         tell = np.isfinite(right) & (np.abs(right) >= float(limits.smallest_normal)) | (right == 0)
-        if len(values) < _FEWEST or not tell.any():
+        if not tell.any():
+            return ""
+        if not values.any() or np.isnan(values).all():
+            return "are NaN" if values.any() else "are 0"
+        if len(values) < _FEWEST:
             return ""
         if np.ptp(actual) == 0:
             return f"are all {values[0]:g}"

@@ -108,7 +108,7 @@ def _resized(written: Mapping[str, Any], knob: str, number: int) -> Mapping[str,
 
 
 def _of_rank(case: Case, written: Mapping[str, Any], rank: int) -> Mapping[str, Any]:
-    """Return settings with another number of axes: axes with two elements and two taps are added in front, or removed."""
+    """Return settings with another number of axes: axes of 2 elements and 2 taps are added in front, or removed."""
     old = len(case.x.shape) - 2
     lists = {name: spread_per_axis(entries, old) for name in (*LISTS, "output_shape") if (entries := written.get(name))}
     plain = {**dict.fromkeys(lists, 2), **NEUTRAL}

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,15 @@ import numpy as np
 
 from tconv.cases.patterns import path_of
 from tconv.evidence.calls import is_right
+from tconv.evidence.candidates import names_of
 from tconv.evidence.hypotheses import Misreads, Says
-from tconv.evidence.misread import changes, changing
+from tconv.evidence.misread import changes, changing, differ
 from tconv.verdict.kinds import WrongOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tconv.dialects.readings import Combination
     from tconv.evidence.calls import Answer, Calls, Numbers
     from tconv.evidence.hypotheses import Explanation
     from tconv.expectation.problem import Problem
@@ -101,7 +104,12 @@ class Committees:
         kept = [terms[term][new] for term in each.condition or () if term in terms]
         printed = np.logical_and.reduce([np.ones(len(order), dtype=bool), *kept])
         # The calls that test a formula, if the condition of the explanation holds for them.
-        self._first = [n for n, of in enumerate(self.problems) if of.case.about == FIRST and printed[n]]
+        meeting = [(number, of) for number, of in enumerate(self.problems) if printed[number]]
+        self._first = [number for number, of in meeting if of.case.about == FIRST]
+        # For each other name of all these failures the smallest call for which the two names differ.
+        for other in _other_names(each, calls):
+            misreadings = changing(other, calls.dialect)
+            self._first += islice((n for n, of in meeting if differ(self._misreadings, misreadings, of)), 1)
 
     def choose(self) -> int | None:
         """Return the number of the call that divides a committee best, the smallest of several; None if none can.
@@ -127,7 +135,8 @@ class Committees:
         """Return whether an answer can show something: not if all values are the bias, or no misreading changes it."""
         self._left[number], problem = False, self.problems[number]
         few = problem.case.w.shape[1] * (problem.case.attributes.groups or 1)
-        varied = problem.output is not None and len(np.unique(problem.output)) > few
+        output = np.zeros(1) if problem.output is None else problem.output.astype(np.float64)
+        varied = len(np.unique(output)) > few or not np.isfinite(output).all()
         return isinstance(self._what, Says) or (
             varied and (not self._misreadings or changes(self._misreadings, problem))
         )
@@ -147,6 +156,14 @@ class Committees:
             holds = not is_right(answer.verdict)
             for committee in self._committees:
                 committee.learn(number, holds=holds, factor=_WRONG if confirms else _UNSEEN)
+
+
+def _other_names(each: Explanation, calls: Calls) -> list[Combination]:
+    """Return the other names that give all failures of a misreading."""
+    if not isinstance(each.what, Misreads):
+        return []
+    names = (names_of(calls.answers[calls.numbers[case]]) for case in each.cases)
+    return sorted(frozenset.intersection(*names) - {each.what.name}, key=str)
 
 
 def _committees(each: Explanation, calls: Calls, terms: Mapping[str, Mask], new: Numbers) -> Iterator[_Committee]:

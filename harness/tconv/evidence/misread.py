@@ -76,6 +76,14 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
         return not np.allclose(values, expected, rtol=0.1, atol=0, equal_nan=True)
 
 
+def differ(first: Sequence[Misreading], second: Sequence[Misreading], problem: Problem) -> bool:
+    """Return whether two sets of misreadings give different outputs for a call."""
+    operands = problem.truth.operands
+    calls = [apply(each, problem.signature, problem.dialect, operands) for each in (first, second)]
+    outputs = [None if call is None else call.values(problem.case.x.dtype) for call in calls]
+    return None not in calls and not np.array_equal(*outputs, equal_nan=True)
+
+
 def gives_products(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     """Return whether the output of misreadings has products: many other bugs give zeros, or the bias alone, too.
 
