@@ -25,7 +25,7 @@ from tconv.cases.patterns import path_of
 from tconv.evidence.calls import is_right
 from tconv.evidence.candidates import names_of
 from tconv.evidence.hypotheses import Misreads, Says
-from tconv.evidence.misread import changes, changing, differ
+from tconv.evidence.misread import changes, changing, differ, has_products
 from tconv.verdict.kinds import WrongOutput
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ class Committees:
     def _tells(self, number: int) -> bool:
         """Return whether an answer can show something: not if all values are the bias, or no misreading changes it."""
         self._left[number], problem = False, self.problems[number]
-        few = problem.case.w.shape[1] * (problem.case.attributes.groups or 1)
-        output = np.zeros(1) if problem.output is None else problem.output.astype(np.float64)
-        varied = len(np.unique(output)) > few or not np.isfinite(output).all()
-        return isinstance(self._what, Says) or (
-            varied and (not self._misreadings or changes(self._misreadings, problem))
-        )
+        if isinstance(self._what, Says):
+            return True
+        values = problem.values and problem.truth.compute_values(problem.values.primary.geometry)
+        if values is None or not has_products(values, problem):
+            return False
+        return not self._misreadings or changes(self._misreadings, problem)
 
     def _confirms(self, answer: Answer) -> bool:
         """Return whether a call fails in the same way as the explained failures."""

@@ -194,13 +194,11 @@ def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
     hidden = 0 if isinstance(what, Misreads | Follows) else HARDLY * met.sum()
     if (contradicting & new).sum() > standard.new_exceptions * new.sum() and contradicting.sum() > hidden:
         return None
-    # A condition that the new calls suggest must hold for failures of cases too, and for few other cases.
-    cases = ~calls.new
-    if (met & cases).sum() < standard.fewest:
+    # New calls may suggest a condition. It must hold for failures of cases too, and for no more of their other answers.
+    failing, others = ((of & ~calls.new).sum() for of in (met, contradicting))
+    if failing < standard.fewest or (terms and others > failing):
         return None
-    if terms and any(
-        (contradicting & of).sum() > standard.exceptions * (met & of).sum() for of in (cases, met | contradicting)
-    ):
+    if terms and contradicting.sum() > standard.exceptions * met.sum():
         return None
     # The condition holds for nearly all failures: the few others have the same cause.
     nearly = isinstance(what, Misreads | Follows) and met.sum() >= _NEARLY * members.sum()
@@ -236,10 +234,10 @@ def _find_terms(candidate: Candidate, members: Mask, against: Mask, calls: Calls
         # A new call tests the condition: one that no call contradicts is better, if it is true for all failures.
         exact = calls.condition(members, against, 0.0)
         terms = exact if exact and calls.meeting(exact)[members].all() else terms
-    # If a runtime is wrong nearly everywhere, a condition only shows which errors are 0 by chance, unless it is exact.
-    holds = calls.meeting(terms or ())
-    everywhere = against.sum() <= HARDLY * calls.wrong.sum()
-    return () if everywhere and ((members & ~holds) | (against & holds)).any() else terms
+    if against.sum() > HARDLY * calls.wrong.sum():
+        return terms
+    # The runtime is wrong nearly everywhere: other terms only show which answers are right by chance.
+    return tuple(term for term in terms or () if calls.terms[term][members].all())
 
 
 def _find_reason(members: Mask, against: Mask, calls: Calls) -> tuple[str, ...] | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tconv.dialects.readings import Combination
     from tconv.evidence.calls import Calls
     from tconv.expectation.problem import Problem
-    from tconv.vocabulary import Mask
+    from tconv.vocabulary import Array, Mask
 
 _SMALL = 2**14
 """The most elements of the operands of a call that is not large."""
@@ -76,14 +76,6 @@ def changes(misreadings: Sequence[Misreading], problem: Problem) -> bool:
         return not np.allclose(values, expected, rtol=0.1, atol=0, equal_nan=True)
 
 
-def differ(first: Sequence[Misreading], second: Sequence[Misreading], problem: Problem) -> bool:
-    """Return whether two sets of misreadings give different outputs for a call."""
-    operands = problem.truth.operands
-    calls = [apply(each, problem.signature, problem.dialect, operands) for each in (first, second)]
-    outputs = [None if call is None else call.values(problem.case.x.dtype) for call in calls]
-    return None not in calls and not np.array_equal(*outputs, equal_nan=True)
-
-
 def gives_products(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     """Return whether the output of misreadings has products: many other bugs give zeros, or the bias alone, too.
 
@@ -93,9 +85,23 @@ def gives_products(misreadings: Sequence[Misreading], problem: Problem) -> bool:
     misread = apply(misreadings, problem.signature, problem.dialect, problem.truth.operands)
     if misread is None or problem.case.context:
         return True
+    return has_products(misread.values(problem.case.x.dtype), problem)
+
+
+def has_products(values: Array, problem: Problem) -> bool:
+    """Return whether an output, (N, O, Y...), has more than zeros and the bias of its call."""
     # The bias of the call: twice the bias is no output of a bug that leaves products out.
-    values, bias = misread.values(problem.case.x.dtype), problem.truth.operands.get("b", np.zeros(1))
+    bias = problem.truth.operands.get("b", np.zeros(1))
     return bool(values.any() and (values != along_channels(bias, values.ndim)).any())
+
+
+def differ(first: Sequence[Misreading], second: Sequence[Misreading], problem: Problem) -> bool:
+    """Return whether two sets of misreadings give different outputs for a call, both with products."""
+    operands = problem.truth.operands
+    calls = [apply(each, problem.signature, problem.dialect, operands) for each in (first, second)]
+    outputs = [call.values(problem.case.x.dtype) for call in calls if call is not None]
+    different = len(outputs) == len(calls) and not np.array_equal(*outputs, equal_nan=True)
+    return different and gives_products(first, problem) and gives_products(second, problem)
 
 
 def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask:

@@ -29,7 +29,7 @@ from tconv.evidence.changed_cases import (
 )
 from tconv.evidence.committee import FIRST, Committees, count_products
 from tconv.evidence.explanation import explain
-from tconv.evidence.hypotheses import Follows
+from tconv.evidence.hypotheses import Follows, Misreads
 from tconv.expectation.problem import Problem
 from tconv.vocabulary import NEUTRAL
 
@@ -52,7 +52,9 @@ _BETWEEN = 64
 """The most numbers tried between the limit of a term and the next number of a right answer."""
 _DISTINCT = 2
 """The new numbers of each attribute of a formula, in a step."""
-_LARGEST = 2**18
+_OTHER_SIZE = 3
+"""A size for which a misreading is tested; many cases have sizes of 1 or 2."""
+_LARGEST = 2**20
 """The most products, output elements and numbers of attributes of a new call."""
 _TURNS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
 """Further numbers of a size, apart from those of the condition: sizes of vectors in kernels, and their neighbours."""
@@ -103,7 +105,7 @@ def _choose(
     seen = {problem.case.content for problem in calls.problems if problem is not None}
     made: list[list[Problem]] = []
     for each in explanations:
-        cases = chain(_with_other_numbers(each, calls), _changed(each, calls))
+        cases = chain(_changed(each, calls), _with_other_numbers(each, calls), _with_other_sizes(each, calls))
         found = (Problem(case, calls.dialect) for case in filter(None, cases))
         of_each = {of.case.content: of for of in found if of.case.content not in seen and _can_be_asked(of)}
         seen |= of_each.keys()
@@ -161,6 +163,17 @@ def _with_other_numbers(each: Explanation, calls: Calls) -> Iterator[Case | None
             if len(unseen) > turn + rank:
                 change[knob] = unseen[turn : turn + rank]
         yield _named(base, {**written, **change}, FIRST)
+
+
+def _with_other_sizes(each: Explanation, calls: Calls) -> Iterator[Case | None]:
+    """Yield a failure of a misreading with another batch, number of groups and so on: it gives these outputs too.
+
+    For example, a runtime reads the first item of a batch instead of the last one. In a batch of two this repeats the
+    first item, and in a batch of three it does not.
+    """
+    if isinstance(each.what, Misreads) and (failing := _failing(each, calls)):
+        for knob in SIZES:
+            yield _named(failing[0], settings_with(failing[0], knob, _OTHER_SIZE, 0, calls.dialect), FIRST)
 
 
 def _entries(case: Case, knob: str) -> Sequence[int]:
