@@ -136,10 +136,10 @@ class Committees:
         self._left[number], problem = False, self.problems[number]
         if isinstance(self._what, Says):
             return True
-        values = problem.values and problem.truth.compute_values(problem.values.primary.geometry)
-        if values is None or not has_products(values, problem):
+        if problem.values is None:
             return False
-        return not self._misreadings or changes(self._misreadings, problem)
+        output = problem.truth.compute_values(problem.values.primary.geometry)
+        return has_products(output, problem) and (not self._misreadings or changes(self._misreadings, problem))
 
     def _confirms(self, answer: Answer) -> bool:
         """Return whether a call fails in the same way as the explained failures."""

@@ -97,11 +97,11 @@ def has_products(values: Array, problem: Problem) -> bool:
 
 def differ(first: Sequence[Misreading], second: Sequence[Misreading], problem: Problem) -> bool:
     """Return whether two sets of misreadings give different outputs for a call, both with products."""
-    operands = problem.truth.operands
-    calls = [apply(each, problem.signature, problem.dialect, operands) for each in (first, second)]
-    outputs = [call.values(problem.case.x.dtype) for call in calls if call is not None]
-    different = len(outputs) == len(calls) and not np.array_equal(*outputs, equal_nan=True)
-    return different and gives_products(first, problem) and gives_products(second, problem)
+    dtype, operands = problem.case.x.dtype, problem.truth.operands
+    one, other = (apply(each, problem.signature, problem.dialect, operands) for each in (first, second))
+    if one is None or other is None or np.array_equal(one.values(dtype), other.values(dtype), equal_nan=True):
+        return False
+    return gives_products(first, problem) and gives_products(second, problem)
 
 
 def denied(misreadings: Sequence[Misreading], among: Mask, calls: Calls) -> Mask:
