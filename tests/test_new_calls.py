@@ -74,6 +74,34 @@ def test_new_calls_settle_what_the_records_cannot_tell(asked: Asked) -> None:
     assert (run["causes"], lines) == ([], [])
 
 
+OF_ONE_AXIS = f"""{BARE_HEAD}base: {{channels: 2, out_channels: 2}}
+sweeps:
+  - name: lines
+    axes:
+      batch: [1, 2]
+      spatial: {{four: {{spatial: [4]}}, five: {{spatial: [5]}}, six: {{spatial: [6]}}}}
+      kernel: [2, 3]
+      strides: [1, 2]
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "without"),
+    [
+        ("LastColumnOfTapsDropped", ["last-column-dropped"], ["last-tap-dropped"]),
+        ("FirstItemForTheLast", [], ["batch-repeats-the-first"]),
+    ],
+)
+def test_a_new_call_shows_which_name_is_right(
+    asked: Asked, tmp_path: Path, backend: str, name: list[str], without: list[str]
+) -> None:
+    """In the cases another bug gives the same outputs: it has one axis, or two items in a batch, and the calls more."""
+    (tmp_path / "own.yaml").write_text(OF_ONE_AXIS, encoding="utf-8")
+    for arguments, right in ((("--no-new-calls",), without), ((), name)):
+        run, _ = asked(backend, *arguments)
+        assert [re.findall("as if ([a-z-]+)", cause["what"]) for cause in run["causes"]] == [right]
+
+
 def test_the_records_alone_tell_the_same(asked: Asked, command: Command, tmp_path: Path) -> None:
     """`report` explains as the run did, in any order of lines, and a run that is resumed asks nothing more."""
     tested, lines = asked("RowsBeyond32Skipped")
