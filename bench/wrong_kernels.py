@@ -97,7 +97,7 @@ class Facts:
 
 
 def facts_of(case: Case) -> Facts | None:
-    """Return the facts of a case; None if the dialect expects no value."""
+    """Return the facts of a case; None if the dialect expects no element."""
     problem = Problem(case, DIALECT)
     if problem.values is None or 0 in (output := problem.values.primary.geometry.output):
         return None
@@ -109,7 +109,7 @@ def facts_of(case: Case) -> Facts | None:
     for name, values in lists.items():
         sizes |= {f"{name} {axis}": value for axis, value in zip(AXES, reversed(values), strict=False)}
     elements = case.x.shape[0] * outputs * groups * int(np.prod(output)) * int(np.prod(case.w.shape[2:]))
-    return Facts(case, sizes, case.x.dtype, case.kind_of_group, elements)
+    return Facts(case, sizes, case.x.dtype, case.kind_of_group, elements) if elements else None
 
 
 def _without_last_product(arrays: Operands, groups: int) -> None:
