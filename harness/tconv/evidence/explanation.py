@@ -116,16 +116,14 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
     misreading.
     """
+    unexplained = ~np.logical_or.reduce([np.zeros_like(calls.failed), *(of.members for of in cover)])
     for name in cover:
         candidate = name.candidate
         if not candidate.misreadings or name.condition is None:
             continue
+        wrong = calls.wrong & ~candidate.confirmed
         # If answers depend on earlier calls, those of new calls do too, and new calls are not asked again.
-        wrong, near = calls.wrong & ~candidate.confirmed, name.near
-        for broken in (~calls.terms[term] for term in name.condition):
-            if (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
-                near = near & ~broken
-        others = wrong & (name.holds | near) & ~(calls.new & calls.vary)
+        others = wrong & (name.holds | _near(name, wrong, unexplained, calls)) & ~(calls.new & calls.vary)
         for of in cover:
             if isinstance(of.candidate.what, Follows):
                 others &= ~of.claimed
@@ -136,6 +134,27 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
         denials = denied(candidate.misreadings, others, calls)
         if (denials & calls.new).any() or denials.sum() > _HARDLY_ANY * name.claimed.sum():
             yield candidate, denials
+
+
+def _near(name: _Weighed, wrong: Mask, unexplained: Mask, calls: Calls) -> Mask:
+    """Return the calls that break one term of a name's condition and may deny the name, (calls,).
+
+    Args:
+        name: the misreading with its condition.
+        wrong: the wrong outputs that it does not give.
+        unexplained: the calls without an explanation.
+        calls: the calls of the run.
+    """
+    near = name.near
+    for term in name.condition or ():
+        broken = ~calls.terms[term]
+        outside = broken & calls.meeting([of for of in name.condition or () if of != term])
+        if not (calls.right & outside).any():
+            # The term excludes no right answer: the failures that it excludes may have the same cause.
+            near = near | outside & unexplained
+        elif (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
+            near = near & ~broken
+    return near
 
 
 def explain_alone(answers: Sequence[Answer]) -> tuple[Explanation, ...]:

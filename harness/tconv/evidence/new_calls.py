@@ -52,8 +52,6 @@ _BETWEEN = 64
 """The most numbers tried between the limit of a term and the next number of a right answer."""
 _DISTINCT = 2
 """The new numbers of each attribute of a formula, in a step."""
-_OTHER_SIZE = 3
-"""A size for which a misreading is tested; many cases have sizes of 1 or 2."""
 _LARGEST = 2**20
 """The most products, output elements and numbers of attributes of a new call."""
 _TURNS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65)
@@ -169,11 +167,14 @@ def _with_other_sizes(each: Explanation, calls: Calls) -> Iterator[Case | None]:
     """Yield a failure of a misreading with another batch, number of groups and so on: it gives these outputs too.
 
     For example, a runtime reads the first item of a batch instead of the last one. In a batch of two this repeats the
-    first item, and in a batch of three it does not.
+    first item, and in a batch of three it does not. If it reverses the taps of the last axis alone, the outputs of
+    calls with one axis are those of a flipped filter.
     """
     if isinstance(each.what, Misreads) and (failing := _failing(each, calls)):
-        for knob in SIZES:
-            yield _named(failing[0], settings_with(failing[0], knob, _OTHER_SIZE, 0, calls.dialect), FIRST)
+        base, kernel = failing[0], failing[0].w.shape[2:]
+        changes = [*((size, 3, 0) for size in SIZES), ("rank", len(kernel) + 1, 0)]
+        changes += [("kernel", 2, axis) for axis, taps in enumerate(kernel) if taps == 1]
+        yield from (_named(base, settings_with(base, *change, calls.dialect), FIRST) for change in changes)
 
 
 def _entries(case: Case, knob: str) -> Sequence[int]:
