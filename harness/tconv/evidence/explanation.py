@@ -149,11 +149,12 @@ def _near(name: _Weighed, wrong: Mask, unexplained: Mask, calls: Calls) -> Mask:
     for term in name.condition or ():
         broken = ~calls.terms[term]
         outside = broken & calls.meeting([of for of in name.condition or () if of != term])
-        if not (calls.right & outside).any():
-            # The term excludes no right answer: the failures that it excludes may have the same cause.
-            near = near | outside & unexplained
-        elif (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
+        if (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
             near = near & ~broken
+        lone = outside & unexplained & wrong & ~calls.new
+        if lone.sum() < STANDARDS[Errs].fewest and not (calls.right & outside).any():
+            # The term excludes no right answer, and too few failures for a cause of their own.
+            near = near | lone
     return near
 
 
@@ -213,9 +214,9 @@ def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
     hidden = 0 if isinstance(what, Misreads | Follows) else HARDLY * met.sum()
     if (contradicting & new).sum() > standard.new_exceptions * new.sum() and contradicting.sum() > hidden:
         return None
-    # New calls may suggest a condition. It must hold for failures of cases too, and for no more of their other answers.
+    # New calls may suggest a condition. It must hold for failures of cases too, and for fewer of their other answers.
     failing, others = ((of & ~calls.new).sum() for of in (met, contradicting))
-    if failing < standard.fewest or (terms and others > failing):
+    if failing < standard.fewest or (terms and others >= failing):
         return None
     if terms and contradicting.sum() > standard.exceptions * met.sum():
         return None
