@@ -43,7 +43,9 @@ def asked(command: Command, tmp_path: Path) -> Asked:
         texts = [file.read_text(encoding="utf-8") for file in sorted(tmp_path.glob(f"reports/{backend}-*.jsonl"))]
         lines = [json.loads(line) for text in texts for line in text.splitlines()]
         run: dict[str, Any] = json.loads(done.stdout)["runs"][0]
-        return run, [line for line in lines if line.get("asked")]
+        asked = [line for line in lines if line.get("asked")]
+        assert len({line["case"] for line in asked}) == len(asked), "a new call was made twice"
+        return run, asked
 
     return run
 

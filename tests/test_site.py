@@ -82,7 +82,7 @@ def test_a_site_is_written_into_its_folder_and_other_files_stay(command: Command
     (tmp_path / "pages/.git").mkdir(parents=True)
     (tmp_path / "pages/CNAME").write_text("example.org")
     (tmp_path / "link").symlink_to("pages")
-    for folder in ("link", "."):
+    for folder in ("link", "pages", "."):
         done = command("site", smallest_records(), "--output", folder)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / folder / "index.html").is_file()

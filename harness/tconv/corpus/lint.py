@@ -82,7 +82,7 @@ def lint(corpus: Corpus) -> Iterator[LintFinding]:
 
 
 def _find_expressible_rows(sweep: Sweep) -> _Masks:
-    """Return which rows of a sweep each dialect can express; None if a row makes no case, nothing if it has a cover."""
+    """Return which rows of a sweep each dialect can express; None if a row makes no case, empty for a cover."""
     try:
         return find_expressible_rows(sweep) if sweep.cover is None else {}
     except FileError:

@@ -6,6 +6,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -75,6 +76,8 @@ class Tiers:
         if sweep.cover is not None:
             wanted = TIERS.index(sweep.tier or "gate") <= TIERS.index(tier)
             stored = self.selections[sweep.id].gate if self.fresh(sweep) else None
+            if stored and max(stored) >= prod(sweep.radix):
+                raise _broken(self.path)
             return () if not wanted else [sweep.rows() if stored is None else sweep.numbered(stored)]
         if sweep.tier is not None:
             return sweep.blocks() if TIERS.index(sweep.tier) <= TIERS.index(tier) else ()

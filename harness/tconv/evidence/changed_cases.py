@@ -33,7 +33,7 @@ WORDS: Mapping[str, Sequence[Any]] = {
     "filter_source": ["initializer", "input"],
     "rank": [1, 2, 3],
 }
-"""What is no size and no list of numbers, with its values."""
+"""Settings with few values, and these values."""
 LISTS = ("spatial", "kernel", *NEUTRAL)
 """Settings with a number for each axis."""
 SIZES = ("batch", "channels / groups", "out_channels / groups", "groups")

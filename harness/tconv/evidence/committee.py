@@ -49,8 +49,10 @@ _EVEN = 1e-3
 """Calls below this value, as a part of the largest one that is possible, divide no conditions."""
 _ALIKE = 0.5
 """Calls of at least this part of the largest value are equally good: one of the least used sweep is asked."""
-FIRST = "for a formula"
-"""What a case is about that tests a formula: it is asked before others, if the condition holds for it."""
+_TRIED = 200
+"""The most new calls that are searched for one for which two names differ."""
+FIRST = "for a formula or a name"
+"""What a case is about that tests a formula or a name: it is asked before others, if the condition holds for it."""
 
 
 @dataclass
@@ -103,13 +105,14 @@ class Committees:
         self._committees = [*_committees(each, calls, terms, new)]
         kept = [terms[term][new] for term in each.condition or () if term in terms]
         printed = np.logical_and.reduce([np.ones(len(order), dtype=bool), *kept])
-        # The calls that test a formula, if the condition of the explanation holds for them.
         meeting = [(number, of) for number, of in enumerate(self.problems) if printed[number]]
-        self._first = [number for number, of in meeting if of.case.about == FIRST]
+        first = list[int]()
         # For each other name of all these failures the smallest call for which the two names differ.
         for other in _other_names(each, calls):
             misreadings = changing(other, calls.dialect)
-            self._first += islice((n for n, of in meeting if differ(self._misreadings, misreadings, of)), 1)
+            first += islice((n for n, of in meeting[:_TRIED] if differ(self._misreadings, misreadings, of)), 1)
+        # The calls that test a formula or a name, if the condition of the explanation holds for them.
+        self._first = [*dict.fromkeys([*first, *(number for number, of in meeting if of.case.about == FIRST)])]
 
     def choose(self) -> int | None:
         """Return the number of the call that divides a committee best, the smallest of several; None if none can.
@@ -132,7 +135,7 @@ class Committees:
         return None
 
     def _tells(self, number: int) -> bool:
-        """Return whether an answer can show something: not if all values are the bias, or no misreading changes it."""
+        """Return whether an answer can show something: not if there are no products, or no misreading changes it."""
         self._left[number], problem = False, self.problems[number]
         if isinstance(self._what, Says):
             return True

@@ -93,7 +93,7 @@ def find_condition(
             best = float(of[at, number]), (*joined.terms[at], int(number))
         if of_members[at, number] == counts[0] and not of_others[at, number]:
             break
-        # A further term costs bits, and keeps no more members.
+        # A further term costs bits, and keeps no more members: what cannot become better than the best is left out.
         most = bits_saved(of_members, np.zeros_like(of_others), *counts) - paid[:, None] - prices - prices.min()
         saved[most <= best[0]] = -np.inf
         chosen = list(_most_telling(joined, saved, of_members, of_others))

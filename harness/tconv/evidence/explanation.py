@@ -66,7 +66,7 @@ def explain(calls: Calls) -> tuple[Explanation, ...]:
     left[[calls.numbers[case] for of in found for case in of.cases]] = False
     candidates, weighed = [*suggest(calls)], cache(partial(_weigh, calls=calls))
     cover, denied_before = _cover(candidates, left, calls, weighed), set[object]()
-    while denials := dict(_find_denials(cover, calls)):
+    while denials := dict(_find_denials(cover, left, calls)):
         removed = {of for of in denials if of.what in denied_before}
         candidates = [
             replace(of, against=of.against | denials[of]) if of in denials else of
@@ -106,7 +106,7 @@ def _cover(
         left &= ~(best.members | (calls.new & best.claimed))
 
 
-def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
+def _find_denials(cover: Sequence[_Weighed], left: Mask, calls: Calls) -> Iterator[tuple[Candidate, Mask]]:
     """Yield misreadings that name another bug by mistake, and the wrong outputs that deny them.
 
     A new call that breaks one term alone may deny it too. For example, a runtime reads the first item of a batch
@@ -115,8 +115,11 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
 
     A second bug also makes such outputs. It is recognized by its own condition, which holds for few outputs of the
     misreading.
+
+    A term of the name's condition may exclude no right answer, and a single failure without another explanation. This
+    failure denies the name too.
     """
-    unexplained = ~np.logical_or.reduce([np.zeros_like(calls.failed), *(of.members for of in cover)])
+    unexplained = left & ~np.logical_or.reduce([np.zeros_like(left), *(of.members for of in cover)])
     for name in cover:
         candidate = name.candidate
         if not candidate.misreadings or name.condition is None:
@@ -137,7 +140,7 @@ def _find_denials(cover: Sequence[_Weighed], calls: Calls) -> Iterator[tuple[Can
 
 
 def _near(name: _Weighed, wrong: Mask, unexplained: Mask, calls: Calls) -> Mask:
-    """Return the calls that break one term of a name's condition and may deny the name, (calls,).
+    """Return the calls outside of a name's condition, or new inside of it, that may deny the name, (calls,).
 
     Args:
         name: the misreading with its condition.
@@ -145,13 +148,13 @@ def _near(name: _Weighed, wrong: Mask, unexplained: Mask, calls: Calls) -> Mask:
         unexplained: the calls without an explanation.
         calls: the calls of the run.
     """
-    near = name.near
-    for term in name.condition or ():
+    near, terms = name.near, name.condition or ()
+    for term in terms:
         broken = ~calls.terms[term]
-        outside = broken & calls.meeting([of for of in name.condition or () if of != term])
+        outside = broken & calls.meeting([of for of in terms if of != term])
         if (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
             near = near & ~broken
-        lone = outside & unexplained & wrong & ~calls.new
+        lone = outside & unexplained & wrong & ~(calls.new | calls.may_vary)
         if lone.sum() < STANDARDS[Errs].fewest and not (calls.right & outside).any():
             # The term excludes no right answer, and too few failures for a cause of their own.
             near = near | lone
@@ -214,7 +217,7 @@ def _weigh(candidate: Candidate, its: bytes, calls: Calls) -> _Weighed | None:
     hidden = 0 if isinstance(what, Misreads | Follows) else HARDLY * met.sum()
     if (contradicting & new).sum() > standard.new_exceptions * new.sum() and contradicting.sum() > hidden:
         return None
-    # New calls may suggest a condition. It must hold for failures of cases too, and for fewer of their other answers.
+    # New calls may suggest a condition. It must hold for failures of cases too, and for fewer other answers of cases.
     failing, others = ((of & ~calls.new).sum() for of in (met, contradicting))
     if failing < standard.fewest or (terms and others >= failing):
         return None

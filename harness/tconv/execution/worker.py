@@ -15,8 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-import numpy.random  # noqa: F401 - operands need it: numpy loads it here once, and not in each worker
-
 from tconv.backends import create, is_child, machine, options_of, orphans
 from tconv.backends.confinement import WORDS, confine
 from tconv.backends.options import assignments, not_default

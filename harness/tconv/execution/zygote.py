@@ -243,7 +243,9 @@ def main(descriptor: int) -> None:
     """Fork workers for the process at the other end of a connection, until it ends."""
     # While this loads, it cannot notice the end of its parent. Later it can, and must outlive the starting thread.
     orphans.end_with_parent()
-    from tconv.execution import worker  # noqa: PLC0415 - loaded once, and not by each worker
+    # Operands need numpy's random numbers. Both are loaded once, and not by each worker.
+
+    from tconv.execution import worker  # noqa: PLC0415
 
     orphans.outlive_parent()
     orphans.adopt()
