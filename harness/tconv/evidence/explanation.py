@@ -154,7 +154,7 @@ def _near(name: _Weighed, wrong: Mask, unexplained: Mask, calls: Calls) -> Mask:
         outside = broken & calls.meeting([of for of in terms if of != term])
         if (wrong & ~calls.new & broken).sum() > _HARDLY_ANY * name.claimed.sum():
             near = near & ~broken
-        lone = outside & unexplained & wrong & ~(calls.new | calls.may_vary)
+        lone = outside & unexplained & wrong & ~(calls.new | calls.may_vary & calls.vary)
         if lone.sum() < STANDARDS[Errs].fewest and not (calls.right & outside).any():
             # The term excludes no right answer, and too few failures for a cause of their own.
             near = near | lone
