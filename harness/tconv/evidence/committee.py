@@ -163,7 +163,7 @@ class Committees:
 
 def _other_names(each: Explanation, calls: Calls) -> list[Combination]:
     """Return the other names that give all failures of a misreading."""
-    if not isinstance(each.what, Misreads):
+    if not isinstance(each.what, Misreads) or not each.cases:
         return []
     names = (names_of(calls.answers[calls.numbers[case]]) for case in each.cases)
     return sorted(frozenset.intersection(*names) - {each.what.name}, key=str)

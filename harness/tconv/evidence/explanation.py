@@ -260,6 +260,9 @@ def _find_terms(candidate: Candidate, members: Mask, against: Mask, calls: Calls
     if against.sum() > HARDLY * calls.wrong.sum():
         return terms
     # The runtime is wrong nearly everywhere: other terms only show which answers are right by chance.
+    holds = calls.meeting(terms or ())
+    if isinstance(candidate.what, Relates) and ((members & ~holds) | (against & holds)).any():
+        return ()
     return tuple(term for term in terms or () if calls.terms[term][members].all())
 
 
