@@ -65,7 +65,7 @@ FLIPPED = Misreads(Combination(("filter-flipped",)))
         pytest.param(Errs(), None, "vague", marks=pytest.mark.thorough),
         pytest.param(Errs(), (), "misleading", marks=pytest.mark.thorough),
         (Errs(), ("group=dense",), "misleading"),
-        pytest.param(FLIPPED, ("batch = 2",), "misleading", marks=pytest.mark.thorough),
+        (FLIPPED, ("batch = 2",), "misleading"),
         (None, None, "silent"),
     ],
 )

@@ -90,7 +90,7 @@ sweeps:
 @pytest.mark.parametrize(
     ("backend", "name", "without"),
     [
-        ("LastColumnOfTapsDropped", ["last-column-dropped"], ["last-tap-dropped"]),
+        ("DroppedTap", ["last-column-dropped"], ["last-tap-dropped"]),
         ("FirstItemForTheLast", [], ["batch-repeats-the-first"]),
     ],
 )

@@ -96,7 +96,8 @@ def test_results_that_are_limited_have_no_bias_twice(dtype: DType) -> None:
     words = f"are limited to ±{LARGEST[dtype]:.5g}".replace("+", "")
     assert related(got, expected, wrong, np.full(3, np.inf)) == words
     # Of infinities that became other numbers nothing is known.
-    assert related((got / 2).astype(given), expected, wrong, np.full(3, np.inf)) == ""
+    for other in (got / 2, np.zeros(got.shape), np.full(got.shape, np.nan)):
+        assert related(other.astype(given), expected, wrong, np.full(3, np.inf)) == ""
 
 
 def test_subnormal_numbers_alone_are_no_relation() -> None:

@@ -143,11 +143,10 @@ def zeros_and_rule(problem: Problem) -> Array:
             (Misreads, "as if operands-rounded-to-bf16", "dtype=f32"),
             (Follows, "pads_begin is floor(", "auto_pad=same_lower"),
         ),
-        pytest.param(
+        (
             zeros_and_rule,
             (Errs, "", "batch >= 2"),
             (Follows, "pads_begin is the text's pads_begin - 1", "dilations of an axis >= 2"),
-            marks=pytest.mark.thorough,
         ),
     ],
 )

@@ -110,15 +110,6 @@ class RowsBeyond32Skipped(Right):
         return from_ncx(y, call.data_format)
 
 
-class LastColumnOfTapsDropped(Right):
-    """The last taps along the last axis are 0: in one dimension, that is the last tap."""
-
-    def computed(self, call: Call, words: dict[str, Any], arrays: dict[str, Array]) -> Array:
-        w = arrays["w"].copy()
-        w[..., -1] = 0
-        return super().computed(call, words, {**arrays, "w": w})
-
-
 class FirstItemForTheLast(Right):
     """The last item of a batch is computed from the data of the first one: in a batch of two, the first is repeated."""
 

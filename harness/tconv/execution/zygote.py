@@ -243,9 +243,9 @@ def main(descriptor: int) -> None:
     """Fork workers for the process at the other end of a connection, until it ends."""
     # While this loads, it cannot notice the end of its parent. Later it can, and must outlive the starting thread.
     orphans.end_with_parent()
-    # Operands need numpy's random numbers. Both are loaded once, and not by each worker.
+    import numpy.random  # noqa: F401, PLC0415 - operands need it: loaded once, and not by each worker
 
-    from tconv.execution import worker  # noqa: PLC0415
+    from tconv.execution import worker  # noqa: PLC0415 - as above
 
     orphans.outlive_parent()
     orphans.adopt()
